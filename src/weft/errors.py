@@ -1,0 +1,81 @@
+"""The exceptions Weft raises; each says what was found, what was expected, where, and what to do."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of character offsets in a query text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a query: a sentence, the place, and what to do about it."""
+
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    query: str | None = None
+
+
+class WeftError(Exception):
+    """Anything Weft refuses to do; `str()` of it is written for a person."""
+
+
+class QueryError(WeftError):
+    """One or more problems in query text, reported together with line, column and caret.
+
+    >>> print(QueryError([Problem("unknown type", Span(4, 5))], "SEQ(X)", "q.weft"))
+    q.weft:1:5: unknown type
+      SEQ(X)
+          ^
+    """
+
+    def __init__(self, problems: Iterable[Problem], source: str = "", origin: str = "<query>") -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        self.origin = origin
+        super().__init__("\n".join(self._render(problem) for problem in self.problems))
+
+    def __reduce__(self) -> tuple[type["QueryError"], tuple[object, ...]]:
+        return QueryError, (self.problems, self.source, self.origin)
+
+    def _render(self, problem: Problem) -> str:
+        prefix = f"query {problem.query}: " if problem.query else ""
+        hint = f"\n  hint: {problem.hint}" if problem.hint else ""
+        if problem.span is None or not self.source:
+            return f"{self.origin}: {prefix}{problem.message}{hint}"
+        start = min(problem.span.start, len(self.source))
+        line_number = self.source.count("\n", 0, start) + 1
+        line_start = self.source.rfind("\n", 0, start) + 1
+        line_end = self.source.find("\n", start)
+        line = self.source[line_start : line_end if line_end >= 0 else len(self.source)].rstrip("\r")
+        column = start - line_start
+        width = max(1, min(problem.span.end - start, len(line) - column))
+        lead = "".join("\t" if character == "\t" else " " for character in line[:column])
+        place = f"{self.origin}:{line_number}:{column + 1}: "
+        return f"{place}{prefix}{problem.message}\n  {line}\n  {lead}{'^' * width}{hint}"
+
+
+class DataError(WeftError):
+    """The events cannot be used as given: a missing column, a wrong type, an unreadable file."""
+
+
+class BudgetError(WeftError):
+    """A query built more partial matches than its budget allows."""
+
+
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name closest to `name`, ignoring case, or None when nothing is close.
+
+    >>> near_name("Prise", ["price", "volume"])
+    'price'
+    """
+    by_folded = {candidate.casefold(): candidate for candidate in sorted(known, reverse=True)}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None

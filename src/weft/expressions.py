@@ -1,0 +1,254 @@
+"""Typed expressions over events: the values of predicates and of RETURN columns.
+
+A bound expression is fully typed: every `Attribute` carries its type, and the operands of a
+comparison or of arithmetic have one type, made equal by explicit `Cast` nodes. Its meaning is
+three-valued: NULL in, NULL out, except for AND, OR and IS NULL. Overflow of integers, decimals or
+times, division by zero and a cast that does not fit give NULL, never an error.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from weft.errors import Span
+from weft.schema import BOOLEAN, DOUBLE, DURATION, LONG, TIMESTAMP, Type, decimal
+from weft.tree import find
+
+Place = OneOf["each", "current", "previous", "first", "last"]
+ArithmeticOperator = OneOf["+", "-", "*", "/", "%"]
+ComparisonOperator = OneOf["=", "!=", "<", "<=", ">", ">="]
+AggregateFunction = OneOf["count", "sum", "avg", "min", "max"]
+
+FLIPPED: dict[ComparisonOperator, ComparisonOperator] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; None is NULL. Times are microseconds, dates days, decimals `Decimal`."""
+
+    value: int | float | bool | str | Decimal | None
+    type: Type
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the event bound to a variable.
+
+    Of a list variable, `place` says which element: `each` of them, the `current` one (`v[i]`) with
+    the `previous` one (`v[i-1]`), the `first` or the `last`. For a single event it is `each`.
+    """
+
+    variable: str
+    name: str
+    place: Place = "each"
+    type: Type | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A value of a whole list: COUNT(v), or SUM, AVG, MIN, MAX of an attribute of its elements."""
+
+    function: AggregateFunction
+    variable: str
+    name: str | None = None
+    argument_type: Type | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion of type, put in by the binder."""
+
+    operand: "Expression"
+    to: Type
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """Unary minus."""
+
+    operand: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """ABS of a number or a duration."""
+
+    operand: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A sum, difference, product, quotient (always double) or remainder (sign of the dividend)."""
+
+    operator: ArithmeticOperator
+    left: "Expression"
+    right: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison; NaN equals NaN and is greater than every other double, as in Spark."""
+
+    operator: ComparisonOperator
+    left: "Expression"
+    right: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Three-valued conjunction."""
+
+    operands: tuple["Expression", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Three-valued disjunction."""
+
+    operands: tuple["Expression", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Three-valued negation."""
+
+    operand: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """True when the operand is NULL, false otherwise (IS NOT NULL is Not(IsNull))."""
+
+    operand: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InList:
+    """The operand equals one of the literals, all of its own type and none of them NULL."""
+
+    operand: "Expression"
+    values: tuple[Literal, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """SQL LIKE on a string: % any run, _ one character, backslash escapes."""
+
+    operand: "Expression"
+    pattern: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """`[a, b]`: all events of the match, negated ones included, agree on each attribute.
+
+    NULL agrees with nothing, not even with itself.
+    """
+
+    attributes: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression: TypeAlias = (
+    Literal
+    | Attribute
+    | Aggregate
+    | Cast
+    | Negate
+    | Absolute
+    | Arithmetic
+    | Comparison
+    | And
+    | Or
+    | Not
+    | IsNull
+    | InList
+    | Like
+)
+Predicate: TypeAlias = Expression | Equivalence
+
+
+def type_of(expression: Expression) -> Type:
+    """Return the type of a bound expression.
+
+    >>> type_of(Arithmetic("/", Literal(1, LONG), Literal(2, LONG)))
+    Type(kind='double', scale=0)
+    """
+    match expression:
+        case Literal(type=found):
+            return found
+        case Attribute(type=found):
+            if found is None:
+                raise ValueError(f"unbound attribute {expression.variable}.{expression.name}")
+            return found
+        case Aggregate():
+            return _aggregate_type(expression)
+        case Cast(to=to):
+            return to
+        case Negate(operand=operand) | Absolute(operand=operand):
+            return type_of(operand)
+        case Arithmetic(operator=operator, left=left, right=right):
+            return arithmetic_type(operator, type_of(left), type_of(right))
+        case _:
+            return BOOLEAN
+
+
+def arithmetic_type(operator: ArithmeticOperator, left: Type, right: Type) -> Type:
+    """Return the type of arithmetic on two operands whose types the binder has made to agree."""
+    if operator == "/":
+        return DOUBLE
+    if left.kind == "decimal" and operator == "*":
+        return decimal(left.scale + right.scale)
+    if left == TIMESTAMP:
+        return DURATION if right == TIMESTAMP else TIMESTAMP
+    return TIMESTAMP if right == TIMESTAMP else left
+
+
+def _aggregate_type(aggregate: Aggregate) -> Type:
+    if aggregate.function == "count":
+        return LONG
+    if aggregate.function == "avg":
+        return DOUBLE
+    if aggregate.argument_type is None:
+        raise ValueError(f"unbound aggregate of {aggregate.variable}.{aggregate.name}")
+    return aggregate.argument_type
+
+
+def variables_of(expression: object) -> frozenset[str]:
+    """Return the variables that an expression mentions.
+
+    >>> sorted(variables_of(Comparison("<", Attribute("a", "x"), Aggregate("count", "b"))))
+    ['a', 'b']
+    """
+    return frozenset(node.variable for node in find(expression, Attribute)) | frozenset(
+        node.variable for node in find(expression, Aggregate)
+    )
+
+
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """Split an expression at its top-level ANDs."""
+    if isinstance(expression, And):
+        return tuple(part for operand in expression.operands for part in conjuncts(operand))
+    return (expression,)

@@ -1,0 +1,1 @@
+"""Numba functions over columns; no knowledge of plans."""

@@ -1,0 +1,1 @@
+"""Text and Python calls to patterns, and patterns back to text."""

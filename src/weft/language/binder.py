@@ -1,0 +1,203 @@
+"""Check queries against a schema and give every expression its type."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from weft.errors import Problem, QueryError, Span
+from weft.expressions import Aggregate, Attribute, Equivalence, Expression, Predicate
+from weft.language.check_order import check_order
+from weft.language.check_pattern import check_pattern, suggestion
+from weft.language.columns import check_column_names
+from weft.language.lexer import quote_name
+from weft.language.locate import partition_span
+from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
+from weft.language.printer import window_to_text
+from weft.language.scope import Scope, in_different_negations, mentions, never_together
+from weft.language.typing_of_expressions import Typing
+from weft.pattern.nodes import Query, ReturnColumn, Window
+from weft.schema import Schema
+from weft.tree import transform_up
+
+
+def bind(
+    queries: Sequence[Query],
+    schema: Schema | None,
+    *,
+    source: str = "",
+    origin: str = "<query>",
+    needs_window: bool = False,
+    tie_break: bool = False,
+) -> tuple[Query, ...]:
+    """Return the queries with every expression typed and converted, or raise all their problems.
+
+    Without a schema only the structure is checked and types stay None. `needs_window` refuses
+    queries without WITHIN, as a stream does. `tie_break` says that events with equal times are
+    ordered by another column, so that a SEQ may hold events of one time.
+
+    >>> from weft.language.parser import parse
+    >>> from weft.schema import DOUBLE, TIMESTAMP
+    >>> schema = Schema({"price": DOUBLE, "ts": TIMESTAMP}, time="ts")
+    >>> bind(parse("PATTERN Stock s WHERE s.price > 3"), schema)[0].where[0].right
+    Literal(value=3.0, type=Type(kind='double', scale=0))
+    """
+    problems: list[Problem] = []
+    bound = []
+    names: set[str] = set()
+    for query in queries:
+        binding = _Binding(query, schema, source, tie_break=tie_break)
+        if query.name in names:
+            hint = "give each query a name of its own"
+            binding.complain(f"two queries are named {quote_name(query.name)}", query.span, hint)
+        if needs_window and query.window is None:
+            hint = "a stream must know when to forget events; add for example WITHIN 10 minutes"
+            binding.complain("a query on a stream needs WITHIN", query.span, hint)
+        names.add(query.name)
+        bound.append(binding.bind())
+        problems += binding.problems
+    if problems:
+        unique = dict.fromkeys(problems)  # BETWEEN repeats its operand, and with it its problems
+        ordered = sorted(unique, key=lambda problem: problem.span.start if problem.span else -1)
+        raise QueryError(ordered, source, origin)
+    return tuple(bound)
+
+
+class _Binding:
+    """The binding of one query, with the problems found so far."""
+
+    def __init__(self, query: Query, schema: Schema | None, source: str, *, tie_break: bool) -> None:
+        self.query = query
+        self.schema = schema
+        self.source = source
+        self.tie_break = tie_break
+        self.problems: list[Problem] = []
+        self.scope: Scope = {}
+        self.typing = None if schema is None else Typing(schema, self.complain)
+
+    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
+        self.problems.append(Problem(message, span, hint, self.query.name))
+
+    def bind(self) -> Query:
+        query = self.query
+        if self._refuse_deep_nesting():
+            return query
+        self.scope = check_pattern(query.pattern, self.schema.types if self.schema else None, self.complain)
+        where = tuple(self._bind_conjunct(predicate) for predicate in query.where)
+        columns = tuple(self._bind_column(column) for column in query.returns)
+        if columns:
+            self.problems += (replace(problem, query=query.name) for problem in check_column_names(columns))
+        partition_by = tuple(
+            self._column(name, partition_span(self.source, query, name)) for name in query.partition_by
+        )
+        self._check_window(query.window)
+        if self.schema is not None:
+            order = (query.pattern, where, self.scope, self.schema.time)
+            check_order(*order, tie_break=self.tie_break, complain=self.complain)
+        return Query(query.name, query.pattern, where, query.window, partition_by, columns, query.span)
+
+    def _refuse_deep_nesting(self) -> bool:
+        parts: Iterable[Any] = (self.query.pattern, *self.query.where, *self.query.returns)
+        deep = [part for part in parts if is_nested_too_deeply(part)]
+        for part in deep:
+            self.complain(f"this nests more than {MAX_NESTING} levels deep", part.span)
+        return bool(deep)
+
+    def _column(self, name: str, span: Span | None) -> str:
+        return name if self.typing is None else self.typing.column(name, span)[0]
+
+    def _bind_conjunct(self, predicate: Predicate) -> Predicate:
+        if isinstance(predicate, Equivalence):
+            names = tuple(self._column(name, predicate.span) for name in predicate.attributes)
+            return Equivalence(names, predicate.span)
+        checked = self._check_mentions(predicate)
+        return checked if self.typing is None else self.typing.predicate(checked)
+
+    def _bind_column(self, column: ReturnColumn) -> ReturnColumn:
+        checked = self._check_mentions(column.expression, in_return=True)
+        if self.typing is not None:
+            checked = self.typing.value(checked)
+        return ReturnColumn(column.name, checked, column.span)
+
+    def _check_mentions(self, expression: Expression, *, in_return: bool = False) -> Expression:
+        """Check the variables of a conjunct or a column; say `each` where v[i] or FIRST(v) mean no more."""
+        scope = self.scope
+        found = mentions(expression)
+        known = []
+        with_previous = set()
+        adjust = False
+        for mention in found:
+            variable = scope.get(mention.variable)
+            if variable is None:
+                message = f"unknown variable {quote_name(mention.variable)}"
+                self.complain(message, mention.span, suggestion(mention.variable, scope))
+                continue
+            known.append(mention)
+            place = mention.place if type(mention) is Attribute else None
+            if place == "previous":
+                with_previous.add(mention.variable)
+            adjust = adjust or (place is not None and place != "each")
+            if place in ("current", "previous") and not variable.is_list:
+                self._complain_of_index(mention)
+            elif in_return:
+                self._check_returned(mention, is_list=variable.is_list, negated=bool(variable.negations))
+        if len(with_previous) > 1:
+            names = " and ".join(f"{name}[i-1]" for name in sorted(with_previous))
+            hint = "compare consecutive elements of one list in one predicate, of another in the next"
+            self.complain(f"one predicate speaks of {names}", expression.span, hint)
+        if len(known) > 1:
+            self._check_together(known, expression.span, in_return=in_return)
+        return self._with_plain_places(expression, with_previous) if adjust else expression
+
+    def _complain_of_index(self, mention: Attribute | Aggregate) -> None:
+        name = quote_name(mention.variable)
+        message = f"{name}[i] and {name}[i-1] need a list, but {name} is one event"
+        event = self.scope[mention.variable].event
+        hint = f"write {name}.{mention.name}, or declare a list: {quote_name(event.type)}+ {name}[]"
+        self.complain(message, mention.span, hint)
+
+    def _check_returned(self, mention: Attribute | Aggregate, *, is_list: bool, negated: bool) -> None:
+        name = quote_name(mention.variable)
+        if negated:
+            message = f"RETURN cannot show {name}: it is negated, so no match binds it"
+            self.complain(message, mention.span, None)
+        elif is_list and isinstance(mention, Attribute) and mention.place not in ("first", "last"):
+            attribute = quote_name(mention.name, after_dot=True)
+            message = f"{name} is a list, so {name}.{attribute} is no single value"
+            hint = f"write FIRST({name}).{attribute}, LAST({name}).{attribute} or COUNT({name})"
+            self.complain(message, mention.span, hint)
+
+    def _check_together(
+        self, known: list[Attribute | Aggregate], span: Span | None, *, in_return: bool
+    ) -> None:
+        names = list(dict.fromkeys(mention.variable for mention in known))
+        what = "one RETURN column" if in_return else "one predicate"
+        for place, name in enumerate(names):
+            one = self.scope[name]
+            for earlier in names[:place]:
+                other = self.scope[earlier]
+                pair = f"{quote_name(earlier)} and {quote_name(name)}"
+                if never_together(other, one):
+                    message = f"{pair} are in different branches of OR and never bound together"
+                    self.complain(message, span, f"split it so that {what} mentions one of them")
+                    return
+                if in_different_negations(other, one) and not in_return:
+                    message = f"{what} mentions {pair}, which are in two different NOTs"
+                    self.complain(message, span, "write a predicate for each of them")
+                    return
+
+    def _with_plain_places(self, expression: Expression, with_previous: set[str]) -> Expression:
+        def plain(node: Any) -> Any:
+            if isinstance(node, Attribute) and node.variable in self.scope:
+                single = not self.scope[node.variable].is_list
+                lone_current = node.place == "current" and node.variable not in with_previous
+                if lone_current or (single and node.place in ("first", "last")):
+                    return replace(node, place="each")
+            return node
+
+        return transform_up(expression, plain)
+
+    def _check_window(self, window: Window | None) -> None:
+        if window is None or window.length > 0:
+            return
+        message = f"WITHIN needs a length above 0, found {window_to_text(window)}"
+        self.complain(message, window.span, "write for example WITHIN 10 minutes")

@@ -1,0 +1,260 @@
+"""Build the same queries from Python: variables, predicates and patterns as ordinary objects."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+from weft.expressions import Aggregate, Attribute, Equivalence, Place, Predicate, conjuncts
+from weft.language.columns import default_column_name
+from weft.language.literals import parse_duration
+from weft.language.terms import Term, constant, expression_of, refusal
+from weft.pattern.nodes import (
+    Conjunction,
+    CountWindow,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Query,
+    ReturnColumn,
+    Sequence,
+    TimeWindow,
+    Window,
+)
+
+__all__ = [
+    "Element",
+    "QueryBuilder",
+    "Term",
+    "Variable",
+    "and_",
+    "constant",
+    "event",
+    "not_",
+    "or_",
+    "query",
+    "same",
+    "seq",
+]
+
+_COUNT_WINDOW = re.compile(r"\s*(\d+)\s+EVENTS?\s*", re.IGNORECASE | re.ASCII)
+
+
+class Element:
+    """One element of a list variable: its attributes are terms."""
+
+    __slots__ = ("_place", "_variable")
+
+    def __init__(self, variable: str, place: Place) -> None:
+        self._variable = variable
+        self._place = place
+
+    def __getattr__(self, name: str) -> Term:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Term:
+        return Term(Attribute(self._variable, name, self._place))
+
+
+class Variable(Element):
+    """An event of a pattern; its attributes are terms: `v.level`, `v["odd name"]`."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Event | Kleene) -> None:
+        event_node = node.operand if isinstance(node, Kleene) else node
+        assert isinstance(event_node, Event)
+        super().__init__(event_node.variable, "each")
+        self.node: Event | Kleene = node
+
+    def plus(self) -> "Variable":
+        """Return a list of one or more such events."""
+        return self.at_least(1)
+
+    def star(self) -> "Variable":
+        """Return a list of any number of such events, also none."""
+        return self.at_least(0)
+
+    def optional(self) -> "Variable":
+        """Return a list of at most one such event."""
+        return self.times(0, 1)
+
+    def at_least(self, least: int) -> "Variable":
+        """Return a list of `least` or more such events."""
+        return Variable(Kleene(self._single(), least, None))
+
+    def times(self, least: int, most: int | None = None) -> "Variable":
+        """Return a list of exactly `least` such events, or of `least` to `most`."""
+        return Variable(Kleene(self._single(), least, least if most is None else most))
+
+    def _single(self) -> Event:
+        if isinstance(self.node, Event):
+            return self.node
+        raise refusal(f"{self._variable} has a quantifier already", "start from the event itself")
+
+    @property
+    def at_i(self) -> Element:
+        """The current element of a list, `v[i]`."""
+        return Element(self._variable, "current")
+
+    @property
+    def at_previous(self) -> Element:
+        """The element before the current one, `v[i-1]`."""
+        return Element(self._variable, "previous")
+
+    @property
+    def first(self) -> Element:
+        """The first element of a list, `FIRST(v)`."""
+        return Element(self._variable, "first")
+
+    @property
+    def last(self) -> Element:
+        """The last element of a list, `LAST(v)`."""
+        return Element(self._variable, "last")
+
+    def count(self) -> Term:
+        """Return the length of the list, `COUNT(v)`."""
+        return Term(Aggregate("count", self._variable))
+
+
+Part: TypeAlias = Variable | Pattern
+
+
+def event(event_type: str, variable: str | None = None) -> Variable:
+    """Return an event of a type; its variable is named like the type unless another name is given.
+
+    >>> event("Gate", "g").plus().node
+    Kleene(operand=Event(type='Gate', variable='g'), least=1, most=None)
+    """
+    return Variable(Event(event_type, event_type if variable is None else variable))
+
+
+def seq(*parts: Part) -> Sequence:
+    """Return the pattern SEQ(...): each part wholly before the next.
+
+    >>> seq(event("A"), event("B")).operands
+    (Event(type='A', variable='A'), Event(type='B', variable='B'))
+    """
+    return Sequence(tuple(map(_node, parts)))
+
+
+def and_(*parts: Part) -> Conjunction:
+    """Return the pattern AND(...): all parts, in any order.
+
+    >>> len(and_(event("A"), event("B")).operands)
+    2
+    """
+    return Conjunction(tuple(map(_node, parts)))
+
+
+def or_(*parts: Part) -> Disjunction:
+    """Return the pattern OR(...): any one of the parts.
+
+    >>> len(or_(event("A"), event("B")).operands)
+    2
+    """
+    return Disjunction(tuple(map(_node, parts)))
+
+
+def not_(part: Part) -> Negation:
+    """Return the pattern NOT: no match of the part lies where it stands.
+
+    >>> not_(event("Guard", "x"))
+    Negation(operand=Event(type='Guard', variable='x'))
+    """
+    return Negation(_node(part))
+
+
+def same(*attributes: str) -> Equivalence:
+    """Return the predicate `[a, b]`: all events of a match agree on each attribute.
+
+    >>> same("person", "site")
+    Equivalence(attributes=('person', 'site'))
+    """
+    return Equivalence(attributes)
+
+
+def query(name: str) -> "QueryBuilder":
+    """Start a query.
+
+    >>> gate, vault = event("Gate", "g"), event("Vault", "v")
+    >>> q = query("late").pattern(seq(gate, vault)).where(vault.level > 3).within("10 minutes").build()
+    >>> q.window
+    TimeWindow(length=600000000)
+    """
+    return QueryBuilder(name)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBuilder:
+    """A query under construction; every method returns a new builder."""
+
+    name: str
+    parts: Pattern | None = None
+    predicates: tuple[Predicate, ...] = ()
+    window: Window | None = None
+    keys: tuple[str, ...] = ()
+    columns: tuple[ReturnColumn, ...] = ()
+
+    def pattern(self, part: Part) -> "QueryBuilder":
+        """Set the pattern."""
+        return replace(self, parts=_node(part))
+
+    def where(self, *predicates: Term | Equivalence) -> "QueryBuilder":
+        """Add predicates, all of which must hold."""
+        added: list[Predicate] = []
+        for predicate in predicates:
+            if isinstance(predicate, Equivalence):
+                added.append(predicate)
+            elif isinstance(predicate, Term):
+                added += conjuncts(predicate.expression)
+            else:
+                raise refusal(f"expected a predicate, found {predicate!r}", "write for example v.level > 3")
+        return replace(self, predicates=(*self.predicates, *added))
+
+    def within(self, length: str | timedelta) -> "QueryBuilder":
+        """Set the window: a timedelta, or a text such as "10 minutes" or "500 EVENTS"."""
+        return replace(self, window=_window(length))
+
+    def partition_by(self, *attributes: str) -> "QueryBuilder":
+        """Match each combination of values of the attributes by itself."""
+        return replace(self, keys=attributes)
+
+    def returns(self, *columns: Term, **named: Term) -> "QueryBuilder":
+        """Add RETURN columns; one without a name gets the name that the language gives it."""
+        added = list(self.columns)
+        for term in columns:
+            expression = expression_of(term)
+            added.append(ReturnColumn(default_column_name(expression, len(added) + 1), expression))
+        added += (ReturnColumn(name, expression_of(term)) for name, term in named.items())
+        return replace(self, columns=tuple(added))
+
+    def build(self) -> Query:
+        """Return the query, unbound, as parsing its text would."""
+        if self.parts is None:
+            raise refusal(f"the query {self.name} has no pattern", "call .pattern(seq(...)) first")
+        return Query(self.name, self.parts, self.predicates, self.window, self.keys, self.columns)
+
+
+def _node(part: Part) -> Pattern:
+    if isinstance(part, Variable):
+        return part.node
+    if isinstance(part, Event | Kleene | Negation | Sequence | Conjunction | Disjunction):
+        return part
+    raise refusal(f"expected an event or a pattern, found {part!r}", 'write for example event("Gate", "g")')
+
+
+def _window(length: str | timedelta) -> Window:
+    if isinstance(length, timedelta):
+        return TimeWindow(length // timedelta(microseconds=1))
+    events = _COUNT_WINDOW.fullmatch(length)
+    if events:
+        return CountWindow(int(events[1]))
+    microseconds = parse_duration(length)
+    if microseconds is None:
+        raise refusal(f"{length!r} is no window", 'write for example "10 minutes" or "500 EVENTS"')
+    return TimeWindow(microseconds)

@@ -1,0 +1,130 @@
+"""Turn query text into the terminals of the grammar: words, numbers, quoted texts, symbols."""
+
+import re
+from collections.abc import Iterator
+
+from lark import Token
+
+CLAUSES = frozenset({"QUERY", "PATTERN", "WHERE", "WITHIN", "RETURN"})
+OPERATOR_WORDS = frozenset({"AND", "OR", "NOT", "AS", "IS", "IN", "BETWEEN", "LIKE", "NULL", "TRUE", "FALSE"})
+KEYWORDS = CLAUSES | OPERATOR_WORDS
+
+# Words that are names unless what follows them says otherwise: `v.date`, `Seq s`, `DATE '2024-01-31'`.
+_SOFT_KEYWORDS = {
+    "SEQ": re.compile(r"\s*\("),
+    "TIMESTAMP": re.compile(r"\s*'"),
+    "DATE": re.compile(r"\s*'"),
+    "SLIDE": re.compile(r"\s*\d"),
+}
+RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | {"PARTITION", "GROUP"}
+
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+_TOKEN = re.compile(
+    r"""
+      (?P<skip>\s+|--[^\n]*|\#[^\n]*)
+    | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
+    | (?P<call>[^\W\d]\w*(?=\s*\())
+    | (?P<word>[^\W\d]\w*)
+    | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?)
+    | (?P<string>'(?:[^']|'')*+')
+    | (?P<quoted>"(?:[^"]|"")++")
+    | (?P<symbol><=|>=|!=|<>|==|[=<>+\-*/%?!()\[\]{},.])
+    | (?P<bad>["'][^\n]*|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_SYMBOLS = {
+    "+": "PLUS",
+    "-": "MINUS",
+    "*": "STAR",
+    "/": "DIVIDE",
+    "%": "DIVIDE",
+    "?": "QUESTION",
+    "!": "BANG",
+    "(": "LPAR",
+    ")": "RPAR",
+    "[": "LBRACK",
+    "]": "RBRACK",
+    "{": "LBRACE",
+    "}": "RBRACE",
+    ",": "COMMA",
+    ".": "DOT",
+} | dict.fromkeys(("=", "==", "!=", "<>", "<", "<=", ">", ">="), "COMPARE")
+
+_KIND_OF_NAME = {"word": "NAME", "call": "CALL"}
+
+_QUERY_LINE = re.compile(r"\n\s*QUERY\s", re.IGNORECASE)
+
+
+def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
+    """Yield the terminals of a query text; what is none of them becomes a token of type BAD.
+
+    With `doubt_long_texts`, a quoted text in which a line starts with QUERY counts as one whose
+    closing quote is missing.
+
+    >>> [(token.type, token.value) for token in tokenize("WITHIN 10 min -- or so")]
+    [('WITHIN', 'WITHIN'), ('NUMBER', '10'), ('UNIT', 'min')]
+    """
+    previous = ""
+    position = 1 if text.startswith("\ufeff") else 0
+    end = len(text)
+    while position < end:
+        for found in _TOKEN.finditer(text, position):
+            group = found.lastgroup
+            if group == "skip":
+                continue
+            start, position = found.span()
+            value = found.group()
+            if group == "symbol":
+                kind = _SYMBOLS[value]
+            elif group == "word" or group == "call":
+                kind = _kind_of_word(value, previous, text, position) or _KIND_OF_NAME[group]
+            elif group == "number":
+                kind = "NUMBER"
+            elif group == "by":
+                kind = value.split("-")[0].split()[0].upper()
+            elif group == "bad":
+                kind = "BAD"
+            elif doubt_long_texts and _QUERY_LINE.search(value):
+                kind, value = "BAD", value[: value.index("\n")]
+                position = start + len(value)
+            elif group == "string":
+                kind, value = "STRING", value[1:-1].replace("''", "'")
+            else:
+                kind, value = "NAME", value[1:-1].replace('""', '"')
+            yield Token(kind, value, start, None, None, None, None, position)
+            previous = kind
+            if position != found.end():
+                break  # a doubted text: go on after its first line
+        else:
+            return
+
+
+def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:
+    """Return the kind of a word that context or the list of keywords decides, None for others."""
+    if previous == "DOT" or previous == "AS":
+        return "NAME"
+    upper = word.upper()
+    if upper in KEYWORDS:
+        return upper
+    if upper in _SOFT_KEYWORDS and _SOFT_KEYWORDS[upper].match(text, end):
+        return upper
+    return "UNIT" if previous == "NUMBER" else None
+
+
+def quote_name(name: str, *, after_dot: bool = False) -> str:
+    """Return a name as the language writes it, in double quotes where it is no plain identifier.
+
+    >>> print(quote_name("price"), quote_name("BRK.A"), quote_name("query"))
+    price "BRK.A" "query"
+    """
+    if IDENTIFIER.fullmatch(name) and (after_dot or name.upper() not in RESERVED):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Return a text as the language writes it, in single quotes."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,184 @@
+"""Build patterns and windows from the rules of the grammar."""
+
+from typing import Any, NamedTuple
+
+from lark import Token
+
+from weft.errors import Span, near_name
+from weft.language.lexer import CLAUSES, quote_name
+from weft.language.literals import INT64_MAX, UNITS, duration_of
+from weft.language.notes import Notes, span_of
+from weft.pattern.nodes import (
+    Conjunction,
+    CountWindow,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Sequence,
+    TimeWindow,
+    Window,
+)
+
+_OPERATORS: dict[str, type[Sequence] | type[Conjunction] | type[Disjunction]] = {
+    "SEQ": Sequence,
+    "AND": Conjunction,
+    "OR": Disjunction,
+}
+_CALENDAR_UNITS = frozenset({"month", "months", "year", "years"})
+
+
+class Quantifier(NamedTuple):
+    """How often an event may repeat, and where that is written."""
+
+    least: int
+    most: int | None
+    span: Span
+    text: str
+
+
+class Variable(NamedTuple):
+    """A variable as declared, with or without the brackets of a list."""
+
+    name: str
+    is_list: bool
+    span: Span
+
+
+class PatternRules(Notes):
+    """One method per rule of the grammar that describes patterns and windows."""
+
+    def query_clause(self, parts: list[Token]) -> Token:
+        return parts[0]
+
+    def pattern_clause(self, parts: list[Pattern]) -> Pattern:
+        return parts[0]
+
+    def event(self, parts: list[Any]) -> Pattern:
+        name = parts[0]
+        span = span_of(name, parts[-1])
+        quantifier = variable = None
+        for part in parts[1:]:
+            if type(part) is Quantifier:
+                quantifier = part
+            else:
+                variable = part
+        event = Event(name.value, variable.name if variable else name.value, span)
+        self.events.append(event)
+        if variable is None:
+            self.events_without_variable.append(event)
+        if quantifier is not None:
+            return Kleene(event, quantifier.least, quantifier.most, span)
+        if variable is not None and variable.is_list:
+            shown = quote_name(event.type)
+            self.complain(
+                f"{variable.name}[] is a list, but {shown} matches one event",
+                variable.span,
+                f"write {shown}+ {quote_name(variable.name)}[] for one or more events, or leave out the []",
+            )
+        return event
+
+    def variable(self, parts: list[Token]) -> Variable:
+        return Variable(parts[0].value, len(parts) > 1, span_of(parts[0], parts[-1]))
+
+    def quantifier(self, parts: list[Token]) -> Quantifier:
+        span = span_of(parts[0], parts[-1])
+        text = "".join(parts)
+        if len(parts) == 1:
+            least, most = {"+": (1, None), "*": (0, None), "?": (0, 1)}[parts[0].value]
+            return Quantifier(least, most, span, text)
+        least = self._whole_number(parts[1])
+        if len(parts) == 3:
+            return Quantifier(least, least, span, text)
+        return Quantifier(least, None if len(parts) == 4 else self._whole_number(parts[3]), span, text)
+
+    def _whole_number(self, token: Token) -> int:
+        text = token.value
+        if text.isdecimal() and len(text) < 20 and int(text) <= INT64_MAX:
+            return int(text)
+        self.complain(f"expected a whole number, found {_shortened(text)}", span_of(token, token))
+        return 1
+
+    def negation(self, parts: list[Any]) -> Pattern:
+        return Negation(parts[1], span_of(parts[0], parts[1]))
+
+    def group(self, parts: list[Any]) -> Any:
+        return parts[1]
+
+    def repeated_group(self, parts: list[Any]) -> Any:
+        self._refuse_quantifier(parts[1], parts[3])
+        return parts[1]
+
+    def _refuse_quantifier(self, operand: Pattern, quantifier: Quantifier) -> None:
+        hint = "repeat a single event instead, as in SEQ(A+ a, B b)"
+        if isinstance(operand, Event):
+            hint = f"write {quote_name(operand.type)}{quantifier.text} {quote_name(operand.variable)}"
+        message = f"the quantifier {quantifier.text} on a group is not supported yet"
+        self.complain(message, quantifier.span, hint)
+
+    def composite(self, parts: list[Any]) -> Any:
+        operator = parts[0]
+        quantifier = parts.pop() if type(parts[-1]) is Quantifier else None
+        span = span_of(operator, parts[-1])
+        operands = tuple(parts[2:-1:2])
+        if operator.type == "CALL":
+            close = near_name(operator.value, ["SEQ", "AND", "OR", "NOT"])
+            hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR and NOT"
+            self.complain(f"unknown operator {operator.value}", span_of(operator, operator), hint)
+            return Sequence(operands, span)
+        if not operands:
+            word = operator.value.upper()
+            self.complain(f"{word} needs at least one operand", span, f"for example {word}(A a, B b)")
+        pattern: Pattern = _OPERATORS[operator.type](operands, span)
+        if quantifier is not None:
+            self._refuse_quantifier(pattern, quantifier)
+        return pattern
+
+    def within_clause(self, parts: list[Token]) -> Window | None:
+        span = span_of(parts[0], parts[-1])
+        sign = -1 if parts[0].type == "MINUS" else 1
+        quantities = parts[1:] if sign < 0 else parts
+        if len(quantities) == 1:
+            amount = quantities[0].value
+            hint = f"write {amount} seconds, {amount} minutes, {amount} EVENTS ..."
+            self.complain(f"WITHIN {amount} has no unit", span, hint)
+            return None
+        if len(quantities) == 2 and quantities[1].value.upper() in ("EVENT", "EVENTS"):
+            return CountWindow(sign * self._whole_number(quantities[0]), span)
+        length = self.microseconds(quantities, with_events=True)
+        return None if length is None else TimeWindow(sign * length, span)
+
+    def microseconds(self, quantities: list[Token], *, with_events: bool = False) -> int | None:
+        """Return the length of `1 hour 30 minutes`, given as number and unit by turns."""
+        total = 0
+        for number, unit in zip(quantities[::2], quantities[1::2], strict=True):
+            if unit.value.lower() not in UNITS:
+                self._complain_of_unit(unit, with_events=with_events)
+                return None
+            length = duration_of(number.value, unit.value)
+            if length is None or total + length > INT64_MAX:
+                shown = f"{_shortened(number.value)} {unit.value}"
+                self.complain(f"{shown} is no whole number of microseconds in range", span_of(number, unit))
+                return None
+            total += length
+        return total
+
+    def _complain_of_unit(self, unit: Token, *, with_events: bool) -> None:
+        word = unit.value
+        close = near_name(word, [*UNITS, *CLAUSES, "EVENTS"])
+        if word.lower() in _CALENDAR_UNITS:
+            hint: str = "months and years differ in length; write weeks or days"
+        elif close:
+            hint = f"did you mean {close}?"
+        else:
+            hint = "the units are microseconds, milliseconds, seconds, minutes, hours, days, weeks"
+            hint += " and EVENTS" if with_events else ""
+        self.complain(f"unknown unit {_shortened(word)}", span_of(unit, unit), hint)
+
+    def partition_clause(self, parts: list[Token]) -> tuple[str, ...]:
+        return tuple(part.value for part in parts[::2])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,240 @@
+"""Write queries, patterns and expressions as canonical text."""
+
+from decimal import Decimal
+
+from weft.expressions import (
+    Absolute,
+    Aggregate,
+    And,
+    Arithmetic,
+    Attribute,
+    Cast,
+    Comparison,
+    Equivalence,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    Predicate,
+)
+from weft.language.columns import default_column_name
+from weft.language.lexer import quote_name, quote_text
+from weft.language.literals import format_date, format_duration, format_timestamp
+from weft.pattern.nodes import (
+    Conjunction,
+    CountWindow,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Query,
+    ReturnColumn,
+    Sequence,
+    Window,
+)
+from weft.tree import find
+
+# How tightly each form binds; a part is put in parentheses when it binds less than its place asks.
+_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
+
+
+def to_text(query: Query) -> str:
+    """Return the canonical text of a query; parsing it gives the query back.
+
+    Casts put in by the binder do not show, so a bound query reads like the one it was bound from.
+
+    >>> from weft.language.parser import parse
+    >>> print(to_text(parse("query q pattern SEQ(A a,!B b) where a.x>3 within 5 min")[0]))
+    QUERY q
+    PATTERN SEQ(A a, NOT B b)
+    WHERE a.x > 3
+    WITHIN 5 minutes
+    """
+    lines = [f"QUERY {quote_name(query.name)}", f"PATTERN {pattern_to_text(query.pattern)}"]
+    if query.where:
+        lines.append("WHERE " + "\n  AND ".join(_expression(part, _NOT) for part in query.where))
+    if query.window is not None:
+        lines.append(f"WITHIN {window_to_text(query.window)}")
+    if query.partition_by:
+        lines.append("PARTITION BY " + ", ".join(map(quote_name, query.partition_by)))
+    if query.returns:
+        columns = (_column(column, position) for position, column in enumerate(query.returns, 1))
+        lines.append("RETURN " + ", ".join(columns))
+    return "\n".join(lines)
+
+
+def _column(column: ReturnColumn, position: int) -> str:
+    text = expression_to_text(column.expression)
+    if column.name == default_column_name(column.expression, position):
+        return text
+    return f"{text} AS {quote_name(column.name)}"
+
+
+def window_to_text(window: Window) -> str:
+    """Return a window as WITHIN writes it.
+
+    >>> window_to_text(CountWindow(500))
+    '500 EVENTS'
+    """
+    if isinstance(window, CountWindow):
+        return f"{window.length} EVENTS"
+    return format_duration(window.length)
+
+
+def pattern_to_text(pattern: Pattern) -> str:
+    """Return the canonical text of a pattern.
+
+    >>> pattern_to_text(Sequence((Event("A", "A"), Kleene(Event("B", "b"), 1, None))))
+    'SEQ(A, B+ b[])'
+    """
+    types = [event.type for event in find(pattern, Event)]
+    once = frozenset(name for name in types if types.count(name) == 1)
+    return _pattern(pattern, once)
+
+
+def _pattern(pattern: Pattern, once: frozenset[str]) -> str:
+    match pattern:
+        case Event():
+            return _event(pattern, "", "", once)
+        case Kleene(operand=Event() as event):
+            return _event(event, _quantifier(pattern), "[]", once)
+        case Kleene(operand=operand):
+            return f"({_pattern(operand, once)}){_quantifier(pattern)}"
+        case Negation(operand=operand):
+            return f"NOT {_pattern(operand, once)}"
+        case Sequence(operands=operands):
+            return f"SEQ({', '.join(_pattern(operand, once) for operand in operands)})"
+        case Conjunction(operands=operands):
+            return f"AND({', '.join(_pattern(operand, once) for operand in operands)})"
+        case Disjunction(operands=operands):
+            return f"OR({', '.join(_pattern(operand, once) for operand in operands)})"
+
+
+def _event(event: Event, quantifier: str, brackets: str, once: frozenset[str]) -> str:
+    name = quote_name(event.type)
+    if event.variable == event.type and event.type in once:
+        return name + quantifier
+    return f"{name}{quantifier} {quote_name(event.variable)}{brackets}"
+
+
+def _quantifier(kleene: Kleene) -> str:
+    match kleene.least, kleene.most:
+        case 1, None:
+            return "+"
+        case 0, None:
+            return "*"
+        case 0, 1:
+            return "?"
+        case least, None:
+            return f"{{{least},}}"
+        case least, most:
+            return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
+
+
+def expression_to_text(expression: Predicate) -> str:
+    """Return the canonical text of an expression or of an equivalence.
+
+    >>> from weft.schema import LONG
+    >>> expression_to_text(Comparison("<", Attribute("a", "x"), Negate(Attribute("b", "odd name"))))
+    'a.x < -b."odd name"'
+    """
+    return _expression(expression, _OR)
+
+
+def _expression(expression: Predicate, place: int) -> str:
+    text, binding = _render(expression)
+    return f"({text})" if binding < place else text
+
+
+def _render(expression: Predicate) -> tuple[str, int]:
+    match expression:
+        case Cast(operand=operand):
+            return _render(operand)
+        case Literal():
+            return _literal(expression)
+        case Attribute():
+            return _attribute(expression), _ATOM
+        case Aggregate(function=function, variable=variable, name=name):
+            suffix = "" if name is None else "." + quote_name(name, after_dot=True)
+            return f"{function.upper()}({quote_name(variable)}{suffix})", _ATOM
+        case Absolute(operand=operand):
+            return f"ABS({_expression(operand, _OR)})", _ATOM
+        case Equivalence(attributes=attributes):
+            return f"[{', '.join(map(quote_name, attributes))}]", _ATOM
+        case Negate(operand=operand):
+            return f"-{_expression(operand, _ATOM)}", _UNARY
+        case Arithmetic(operator=operator, left=left, right=right):
+            own = _SUM if operator in "+-" else _PRODUCT
+            return f"{_expression(left, own)} {operator} {_expression(right, own + 1)}", own
+        case Or(operands=operands):
+            return " OR ".join(_expression(operand, _AND) for operand in operands), _OR
+        case And(operands=operands):
+            return " AND ".join(_expression(operand, _NOT) for operand in operands), _AND
+        case _:
+            return _render_predicate(expression)
+
+
+def _render_predicate(expression: Comparison | Not | IsNull | InList | Like) -> tuple[str, int]:
+    match expression:
+        case Comparison(operator=operator, left=left, right=right):
+            return f"{_expression(left, _SUM)} {operator} {_expression(right, _SUM)}", _COMPARISON
+        case IsNull(operand=operand):
+            return f"{_expression(operand, _SUM)} IS NULL", _COMPARISON
+        case InList(operand=operand, values=values):
+            constants = ", ".join(_literal(value)[0] for value in values)
+            return f"{_expression(operand, _SUM)} IN ({constants})", _COMPARISON
+        case Like(operand=operand, pattern=pattern):
+            return f"{_expression(operand, _SUM)} LIKE {quote_text(pattern)}", _COMPARISON
+        case Not(operand=IsNull(operand=operand)):
+            return f"{_expression(operand, _SUM)} IS NOT NULL", _COMPARISON
+        case Not(operand=InList(operand=operand, values=values)):
+            constants = ", ".join(_literal(value)[0] for value in values)
+            return f"{_expression(operand, _SUM)} NOT IN ({constants})", _COMPARISON
+        case Not(operand=Like(operand=operand, pattern=pattern)):
+            return f"{_expression(operand, _SUM)} NOT LIKE {quote_text(pattern)}", _COMPARISON
+        case Not(operand=operand):
+            return f"NOT {_expression(operand, _NOT)}", _NOT
+
+
+def _attribute(attribute: Attribute) -> str:
+    variable = quote_name(attribute.variable)
+    owner = {
+        "each": variable,
+        "current": f"{variable}[i]",
+        "previous": f"{variable}[i-1]",
+        "first": f"FIRST({variable})",
+        "last": f"LAST({variable})",
+    }[attribute.place]
+    return f"{owner}.{quote_name(attribute.name, after_dot=True)}"
+
+
+def _literal(literal: Literal) -> tuple[str, int]:
+    value = literal.value
+    match literal.type.kind:
+        case _ if value is None:
+            return "NULL", _ATOM
+        case "boolean":
+            return ("TRUE" if value else "FALSE"), _ATOM
+        case "string":
+            return quote_text(str(value)), _ATOM
+        case "timestamp":
+            return f"TIMESTAMP {quote_text(format_timestamp(int(value)))}", _ATOM
+        case "date":
+            return f"DATE {quote_text(format_date(int(value)))}", _ATOM
+        case "duration":
+            text = format_duration(int(value))
+        case "decimal":
+            text = _plain_decimal(Decimal(value))
+        case _:
+            text = repr(value)
+    return text, (_UNARY if text.startswith("-") else _ATOM)
+
+
+def _plain_decimal(value: Decimal) -> str:
+    """Write a decimal without the zeros that only its scale asks for."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,168 @@
+"""Say in the user's words what the parser found, what it expected, and what may have been meant."""
+
+from collections.abc import Collection, Sequence
+
+from lark import Token
+
+from weft.errors import Problem, Span, near_name
+from weft.language.expression_rules import FUNCTIONS
+from weft.language.lexer import KEYWORDS, RESERVED, quote_name, quote_text
+
+_CLAUSE_WORDS = ("QUERY", "PATTERN", "WHERE", "WITHIN", "PARTITION BY", "RETURN")
+
+# Sets of terminals that a person thinks of as one thing, the most telling first.
+_GROUPS: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"NAME", "NUMBER", "STRING", "CALL", "LPAR", "MINUS", "TRUE", "NOT", "LBRACK"}),
+        "a predicate or a value",
+    ),
+    (frozenset({"NAME", "NUMBER", "STRING", "CALL", "LPAR", "MINUS", "TRUE"}), "a value"),
+    (frozenset({"NAME", "SEQ", "AND", "OR", "NOT"}), "an event type, SEQ, AND, OR or NOT"),
+    (frozenset({"COMPARE", "IS", "IN", "LIKE", "BETWEEN"}), "a comparison"),
+    (frozenset({"PLUS", "STAR", "QUESTION", "LBRACE"}), "a quantifier"),
+    (frozenset({"PLUS", "MINUS", "STAR", "DIVIDE"}), "an arithmetic operator"),
+)
+_IMPLIED = frozenset({"TIMESTAMP", "DATE", "FALSE", "NULL", "BANG", "CALL", "LPAR", "LBRACK"})
+
+_SHOWN = {
+    "NAME": "a name",
+    "CALL": "a function",
+    "NUMBER": "a number",
+    "UNIT": "a unit of time",
+    "STRING": "a text in single quotes",
+    "COMPARE": "a comparison",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "DIVIDE": "'/'",
+    "QUESTION": "'?'",
+    "BANG": "'!'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LBRACK": "'['",
+    "RBRACK": "']'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "COMMA": "','",
+    "DOT": "'.'",
+    "$END": "the end of the clause",
+}
+
+
+def describe_expected(terminals: Collection[str]) -> str:
+    """Return what may come next, in words.
+
+    >>> describe_expected({"COMMA", "RPAR"})
+    "')' or ','"
+    """
+    left = set(terminals)
+    words = []
+    for group, word in _GROUPS:
+        if group <= left:
+            words.append(word)
+            left -= group | (_IMPLIED if "NAME" in group else frozenset())
+    words += sorted((_SHOWN.get(terminal, terminal) for terminal in left), key=_names_last)
+    if len(words) > 1:
+        return ", ".join(words[:-1]) + " or " + words[-1]
+    return words[0] if words else "nothing more"
+
+
+def _names_last(word: str) -> tuple[bool, str]:
+    return word == _SHOWN["$END"], word
+
+
+def describe_found(token: Token) -> str:
+    """Return a token as the user wrote it."""
+    text = token.value
+    if token.type == "STRING":
+        text = quote_text(text)
+    elif token.type == "NAME":
+        text = quote_name(text, after_dot=True)
+    text = text if len(text) <= 40 else text[:37] + "..."
+    return f"'{text}'" if not text[:1].isalnum() and text[:1] not in "'\"" else text
+
+
+def unexpected_token(clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]) -> Problem:
+    """Return the problem of a token, `tokens[place]`, that cannot come where it stands."""
+    token = tokens[place]
+    span = Span(token.start_pos or 0, token.end_pos or 0)
+    if token.type == "BAD":
+        return bad_token(token)
+    if place and tokens[place - 1].type == "RPAR" and clause == "PATTERN":
+        expected = set(expected) - {"PLUS", "STAR", "QUESTION", "LBRACE"}  # legal, but refused on groups
+    message = f"found {describe_found(token)} in {clause}, expected {describe_expected(expected)}"
+    return Problem(message, span, _hint(clause, tokens, place, expected))
+
+
+def unexpected_end(clause: str, after: Token, expected: Collection[str], following: Token | None) -> Problem:
+    """Return the problem of a clause that ends too early, before `following` or the end of the text."""
+    wanted = describe_expected(set(expected) - {"$END"})
+    if following is not None:
+        found = describe_found(following)
+        span = Span(following.start_pos or 0, following.end_pos or 0)
+    else:
+        found = "the end of the text"
+        span = Span(after.end_pos or 0, (after.end_pos or 0) + 1)
+    hint = None
+    if following is not None and expected == {"NAME"} and following.type in KEYWORDS:
+        hint = f'to use {following.value} as a name, write it in double quotes: "{following.value}"'
+    return Problem(f"found {found} in {clause}, expected {wanted}", span, hint)
+
+
+def bad_token(token: Token) -> Problem:
+    """Return the problem of characters that are no part of the language."""
+    text, start = token.value, token.start_pos or 0
+    if text.startswith('""'):
+        return Problem("a name in double quotes must not be empty", Span(start, start + 2))
+    if text[0] in "'\"":
+        what = "text" if text[0] == "'" else "name"
+        remedy = f"close it with {text[0]}; double the quote to have one inside"
+        return Problem(f"this quoted {what} is never closed", Span(start, start + len(text)), remedy)
+    hint = 'queries need no ";" between them' if text == ";" else None
+    return Problem(f"unexpected character {text!r}", Span(start, start + 1), hint)
+
+
+def _hint(clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]) -> str | None:
+    token = tokens[place]
+    for word in (token, *tokens[max(0, place - 1) : place]):
+        close = _near_keyword(word)
+        if close:
+            return f"did you mean {close} instead of {word.value}?"
+    if token.type in RESERVED and expected == {"NAME"}:
+        return f'to use {token.value} as a name, write it in double quotes: "{token.value}"'
+    return _hint_of_clause(clause, tokens, place, expected)
+
+
+def _near_keyword(token: Token) -> str | None:
+    if token.type not in ("NAME", "CALL", "UNIT") or len(token.value) < 3:
+        return None
+    known = [*_CLAUSE_WORDS, "SLIDE", "GROUP BY", *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})]
+    if token.type == "CALL":
+        known += FUNCTIONS
+    return near_name(token.value, known)
+
+
+def _hint_of_clause(
+    clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]
+) -> str | None:
+    token, before = tokens[place], tokens[place - 1] if place else None
+    match clause, token.type:
+        case "PATTERN", "COMMA" if "$END" in expected:
+            return "put the events in SEQ(...) or AND(...)"
+        case "PATTERN", ("AND" | "OR"):
+            return f"write {token.type}(A a, B b)"
+        case "PATTERN", ("PLUS" | "STAR" | "QUESTION" | "LBRACE") if (
+            before is not None and before.type == "NAME"
+        ):
+            return "write the quantifier right after the type, as in A+ a"
+        case "PARTITION BY", "DOT":
+            return "name the attribute without a variable"
+        case "RETURN", "NAME":
+            return f"to name the column, write AS {quote_name(token.value)}"
+        case (("WHERE" | "RETURN"), "DOT"):
+            return "attributes have no fields of their own; put the field in a column first"
+        case "WHERE", "COMPARE":
+            return "join two comparisons with AND"
+        case "WHERE", "COMMA":
+            return "join predicates with AND"
+    return None

@@ -1,0 +1,1 @@
+"""Patterns to their normal form."""

@@ -1,0 +1,114 @@
+"""Split a query into alternatives: OR distributed to the outside, optional items absent or present."""
+
+import itertools
+from dataclasses import dataclass
+
+from weft.errors import Problem, QueryError
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.tree import find
+
+MAX_ALTERNATIVES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A pattern without OR and without optional items, and the list variables that are empty in it.
+
+    `pattern` is None when nothing remains. Each negation in it is a `SplitNegation`.
+    """
+
+    pattern: Pattern | None
+    empty: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitNegation(Negation):
+    """The negation of one alternative of a negated pattern, and the list variables empty in it."""
+
+    empty: frozenset[str] = frozenset()
+
+
+def split_alternatives(pattern: Pattern, query: str) -> tuple[Alternative, ...]:
+    """Return the alternatives of a pattern that bind at least one event.
+
+    >>> from weft.pattern.nodes import Event
+    >>> a, b = Event("A", "a"), Event("B", "b")
+    >>> [one.pattern for one in split_alternatives(Disjunction((a, b)), "q")]
+    [Event(type='A', variable='a'), Event(type='B', variable='b')]
+    """
+    return tuple(
+        alternative
+        for alternative in _alternatives(pattern, query)
+        if alternative.pattern is not None and positive_variables(alternative.pattern)
+    )
+
+
+def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
+    match pattern:
+        case Event():
+            return [Alternative(pattern)]
+        case Kleene(operand=Event(variable=variable), least=0, most=most):
+            present = Kleene(pattern.operand, 1, most, pattern.span)
+            return [Alternative(None, frozenset({variable})), Alternative(present)]
+        case Kleene():
+            return [Alternative(pattern)]
+        case Disjunction(operands=operands):
+            found = [alternative for operand in operands for alternative in _alternatives(operand, query)]
+            return _checked(found, query)
+        case Negation(operand=operand):
+            return [_negated(operand, query)]
+        case Sequence(operands=operands) | Conjunction(operands=operands):
+            choices = [_alternatives(operand, query) for operand in operands]
+            n_choices = 1
+            for choice in choices:
+                n_choices *= len(choice)
+                _check_count(n_choices, query)
+            return [_rebuilt(pattern, combination) for combination in itertools.product(*choices)]
+
+
+def _rebuilt(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
+    operands = tuple(one.pattern for one in combination if one.pattern is not None)
+    empty = frozenset[str]().union(*(one.empty for one in combination))
+    return Alternative(type(pattern)(operands, pattern.span) if operands else None, empty)
+
+
+def _negated(operand: Pattern, query: str) -> Alternative:
+    """NOT (P or Q) is NOT P and NOT Q: a Conjunction that flattening splices into its parent."""
+    negations = tuple(
+        SplitNegation(one.pattern, operand.span, one.empty)
+        for one in _alternatives(operand, query)
+        if one.pattern is not None
+    )
+    if len(negations) == 1:
+        return Alternative(negations[0])
+    return Alternative(Conjunction(negations) if negations else None)
+
+
+def _checked(found: list[Alternative], query: str) -> list[Alternative]:
+    _check_count(len(found), query)
+    return found
+
+
+def _check_count(n_alternatives: int, query: str) -> None:
+    if n_alternatives > MAX_ALTERNATIVES:
+        problem = Problem(
+            f"more than {MAX_ALTERNATIVES} alternatives after splitting OR and optional items",
+            query=query,
+            hint="use fewer OR, * and ? in one query, or write several queries",
+        )
+        raise QueryError([problem])
+
+
+def positive_variables(pattern: Pattern) -> frozenset[str]:
+    """Return the variables bound by a match of the pattern."""
+    if isinstance(pattern, Negation):
+        return frozenset()
+    if isinstance(pattern, Event):
+        return frozenset({pattern.variable})
+    operands = (pattern.operand,) if isinstance(pattern, Kleene) else pattern.operands
+    return frozenset[str]().union(*map(positive_variables, operands))
+
+
+def declared_variables(pattern: Pattern) -> frozenset[str]:
+    """Return all variables of a pattern, negated ones included."""
+    return frozenset(event.variable for event in find(pattern, Event))

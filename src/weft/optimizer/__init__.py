@@ -1,0 +1,1 @@
+"""Normal forms to one shared plan."""

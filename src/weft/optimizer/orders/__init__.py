@@ -1,0 +1,1 @@
+"""Evaluation orders for one normal form, one published algorithm per file."""

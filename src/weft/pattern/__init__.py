@@ -1,0 +1,1 @@
+"""Patterns: what the user means."""

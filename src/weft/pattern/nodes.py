@@ -1,0 +1,102 @@
+"""Patterns and queries as frozen values: what the user means, in the user's words."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from weft.errors import Span
+from weft.expressions import Expression, Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a type, bound to a variable."""
+
+    type: str
+    variable: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Every event of an operand is before every event of the next."""
+
+    operands: tuple["Pattern", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """All operands, in any order, no event used twice."""
+
+    operands: tuple["Pattern", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Disjunction:
+    """The union of the operands' matches."""
+
+    operands: tuple["Pattern", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """No match of the operand lies in the scope that the position of the negation gives."""
+
+    operand: "Pattern"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kleene:
+    """A list of `least` to `most` matches of the operand, each before the next; None: no bound."""
+
+    operand: "Pattern"
+    least: int
+    most: int | None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Pattern: TypeAlias = Event | Sequence | Conjunction | Disjunction | Negation | Kleene
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """time(last) - time(first) <= length, in microseconds."""
+
+    length: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CountWindow:
+    """position(last) - position(first) < length; an event's position is the number of events before it."""
+
+    length: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Window: TypeAlias = TimeWindow | CountWindow
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnColumn:
+    """One RETURN column: a name and the expression it shows."""
+
+    name: str
+    expression: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named pattern with its conditions; `where` holds the conjuncts in the order written."""
+
+    name: str
+    pattern: Pattern
+    where: tuple[Predicate, ...] = ()
+    window: Window | None = None
+    partition_by: tuple[str, ...] = ()
+    returns: tuple[ReturnColumn, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,95 @@
+"""The normal form of one alternative of a query: items, a strict partial order, predicates, negations.
+
+Sharing, ordering and distribution all work on this form, because its projection to a subset of its
+items is again a normal form.
+"""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from weft.expressions import Expression, variables_of
+from weft.pattern.nodes import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A positive event, or a list of `least` to `most` events when `is_list`."""
+
+    variable: str
+    type: str
+    is_list: bool = False
+    least: int = 1
+    most: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedForm:
+    """A pattern that must not match inside its scope.
+
+    The scope opens after the last event of the variables `after` and closes before the first event of
+    the variables `before`. Where one side is empty, the window bounds that side; where both are, the
+    scope reaches from the first event of the match to the end of the window.
+    """
+
+    form: "NormalForm"
+    after: tuple[str, ...]
+    before: tuple[str, ...]
+    predicates: tuple[Expression, ...] = ()
+
+    @property
+    def outer_variables(self) -> frozenset[str]:
+        """The variables of the surrounding match that the negation looks at."""
+        inner = {item.variable for item in self.form.items}
+        mentioned = frozenset[str]().union(*map(variables_of, self.predicates)) - inner
+        return mentioned | frozenset(self.after) | frozenset(self.before)
+
+    @property
+    def needs_whole_match(self) -> bool:
+        """Whether the scope depends on the first or last event of the whole match."""
+        return not (self.after and self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """One OR-free alternative of a query.
+
+    `order` is transitively closed and irreflexive; `keys` are the attributes on which all events
+    agree; `partition_by` are those among them inside which a count window counts.
+    """
+
+    items: tuple[Item, ...]
+    order: frozenset[tuple[str, str]]
+    predicates: tuple[Expression, ...] = ()
+    keys: tuple[str, ...] = ()
+    negations: tuple[NegatedForm, ...] = ()
+    window: Window | None = None
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(item.variable for item in self.items)
+
+
+def project(form: NormalForm, variables: Set[str]) -> NormalForm:
+    """Return the part of a normal form that speaks of `variables` alone.
+
+    Every match of the form, restricted to the variables, is a match of the projection.
+
+    >>> a, b, c = Item("a", "A"), Item("b", "B"), Item("c", "C")
+    >>> form = NormalForm((a, b, c), frozenset({("a", "b"), ("a", "c"), ("b", "c")}))
+    >>> project(form, {"a", "c"}).order
+    frozenset({('a', 'c')})
+    """
+    return NormalForm(
+        items=tuple(item for item in form.items if item.variable in variables),
+        order=frozenset((a, b) for a, b in form.order if a in variables and b in variables),
+        predicates=tuple(p for p in form.predicates if variables_of(p) and variables_of(p) <= variables),
+        keys=form.keys,
+        negations=tuple(
+            negation
+            for negation in form.negations
+            if not negation.needs_whole_match and negation.outer_variables <= variables
+        ),
+        window=form.window,
+        partition_by=form.partition_by,
+    )

@@ -1,0 +1,193 @@
+"""The shared plan: frozen nodes, identified by what they compute.
+
+A node is a function from sorted event columns to a sorted table of partial matches. The columns of a
+table are numbered; in a node's expressions the variable `$3` is column 3. No name of a query or of a
+user's variable occurs below `Output`, so equal sub-plans of different queries are the same node.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from weft.expressions import Expression
+from weft.schema import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far apart the events of one (partial) match may be: clock(last) - clock(first) <= length.
+
+    The clock is the event time in microseconds, or the position among all events (of the partition).
+    """
+
+    clock: Literal["time", "position"]
+    length: int
+    partition_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All events of one type."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows of the input that satisfy the predicates."""
+
+    input: "Node"
+    predicates: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of a left and a right row; columns of the left first.
+
+    `order` holds pairs (earlier column, later column), `distinct` pairs of columns that must not hold
+    the same event.
+    """
+
+    left: "Node"
+    right: "Node"
+    order: tuple[tuple[int, int], ...]
+    distinct: tuple[tuple[int, int], ...]
+    predicates: tuple[Expression, ...]
+    extent: Extent | None
+
+
+@dataclass(frozen=True, slots=True)
+class KleeneExpand:
+    """Each input row with every list of `least` to `most` elements as a further column.
+
+    Without an input, every list alone. `order` and `distinct` relate input columns to the new one.
+    """
+
+    input: "Node | None"
+    elements: "Node"
+    least: int
+    most: int | None
+    order: tuple[tuple[int, int], ...]
+    distinct: tuple[tuple[int, int], ...]
+    predicates: tuple[Expression, ...]
+    extent: Extent | None
+
+
+@dataclass(frozen=True, slots=True)
+class NegationCheck:
+    """The input rows in whose scope no row of `negated` lies.
+
+    The scope is bounded by the last event of the columns `after` and the first event of the columns
+    `before`, or by the extent where these are empty. In `predicates` and `distinct` the columns of
+    `negated` follow those of the input.
+    """
+
+    input: "Node"
+    negated: "Node"
+    after: tuple[int, ...]
+    before: tuple[int, ...]
+    distinct: tuple[tuple[int, int], ...]
+    predicates: tuple[Expression, ...]
+    extent: Extent | None
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctUnion:
+    """The rows of the inputs, equal rows once."""
+
+    inputs: tuple["Node", ...]
+
+
+Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | DistinctUnion
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One alternative of a query: where its matches come from, and what to call the columns."""
+
+    node: Node
+    variables: tuple[str, ...]
+    returns: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedColumn:
+    """Name and type of a RETURN column."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The matches of one query."""
+
+    query: str
+    columns: tuple[ReturnedColumn, ...]
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One plan for a whole workload."""
+
+    outputs: tuple[Output, ...]
+
+
+def inputs_of(node: Node) -> tuple[Node, ...]:
+    """Return the nodes a node reads."""
+    match node:
+        case Scan():
+            return ()
+        case Filter(input=source):
+            return (source,)
+        case Join(left=left, right=right):
+            return (left, right)
+        case KleeneExpand(input=source, elements=elements):
+            return (elements,) if source is None else (source, elements)
+        case NegationCheck(input=source, negated=negated):
+            return (source, negated)
+        case DistinctUnion(inputs=inputs):
+            return inputs
+
+
+def list_columns(node: Node) -> tuple[bool, ...]:
+    """Return, for each column of a node's table, whether it holds lists of events.
+
+    >>> list_columns(KleeneExpand(Scan("A"), Scan("B"), 1, None, ((0, 1),), (), (), None))
+    (False, True)
+    """
+    match node:
+        case Scan():
+            return (False,)
+        case Filter(input=source) | NegationCheck(input=source):
+            return list_columns(source)
+        case Join(left=left, right=right):
+            return list_columns(left) + list_columns(right)
+        case KleeneExpand(input=source):
+            return (*(() if source is None else list_columns(source)), True)
+        case DistinctUnion(inputs=inputs):
+            return list_columns(inputs[0])
+
+
+def column_variable(column: int) -> str:
+    """Return the variable that stands for a column in a node's expressions."""
+    return f"${column}"
+
+
+def column_types(node: Node) -> tuple[str, ...]:
+    """Return the event type of each column of a node's table.
+
+    >>> column_types(Join(Scan("A"), Scan("B"), ((0, 1),), (), (), None))
+    ('A', 'B')
+    """
+    match node:
+        case Scan(type=name):
+            return (name,)
+        case Filter(input=source) | NegationCheck(input=source):
+            return column_types(source)
+        case Join(left=left, right=right):
+            return column_types(left) + column_types(right)
+        case KleeneExpand(input=source, elements=elements):
+            return (*(() if source is None else column_types(source)), *column_types(elements))
+        case DistinctUnion(inputs=inputs):
+            return column_types(inputs[0])

@@ -1,0 +1,159 @@
+"""What people see on a terminal: tables, progress, and matches as time lines."""
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from weft.pattern.nodes import CountWindow, Event, Negation, Query, TimeWindow, Window
+from weft.spark.progress import ProgressSource
+from weft.tree import find
+
+PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
+UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
+
+
+def terminal(*, error: bool = False) -> Console:
+    """Return a console on standard output or standard error."""
+    console = Console(stderr=error, highlight=False)
+    return console if console.is_terminal else Console(stderr=error, highlight=False, width=PLAIN_WIDTH)
+
+
+def say_error(message: str) -> None:
+    """Print a message for people on standard error, line ends as they are."""
+    terminal(error=True).print(Text(message), soft_wrap=True)
+
+
+def queries_table(queries: Sequence[Query]) -> Table:
+    """Return one line per query: name, event types, negated types, window, RETURN columns."""
+    table = Table("query", "events", "not", "within", "returns", title_justify="left")
+    for query in queries:
+        negated = [
+            event.type for negation in find(query.pattern, Negation) for event in find(negation, Event)
+        ]
+        types = [event.type for event in find(query.pattern, Event)]
+        for name in negated:
+            types.remove(name)
+        returns = ", ".join(column.name for column in query.returns)
+        table.add_row(
+            *map(escape, (query.name, " ".join(types), " ".join(negated), window_text(query.window), returns))
+        )
+    return table
+
+
+def window_text(window: Window | None) -> str:
+    """Return a window in words.
+
+    >>> window_text(TimeWindow(90_000_000)), window_text(CountWindow(500)), window_text(None)
+    ('90 seconds', '500 events', 'unbounded')
+    """
+    match window:
+        case TimeWindow(length=length):
+            return duration_text(length)
+        case CountWindow(length=length):
+            return f"{length:,} events"
+        case None:
+            return "unbounded"
+
+
+def duration_text(microseconds: int) -> str:
+    """Return a duration in its largest unit that gives a whole number.
+
+    >>> duration_text(7_200_000_000), duration_text(1_500_000)
+    ('2 hours', '1.5 seconds')
+    """
+    for unit, length in UNITS:
+        if microseconds and microseconds % length == 0:
+            count = microseconds // length
+            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+    return f"{microseconds / 1_000_000:g} seconds"
+
+
+def summary_table(*, events: int, rejected: int, matches: Mapping[str, int], seconds: float) -> Table:
+    """Return the outcome of a run: matches per query, then events, rejected rows and seconds."""
+    table = Table("query", "matches", show_footer=True)
+    for query, count in matches.items():
+        table.add_row(escape(query), f"{count:,}")
+    table.columns[0].footer = "in all\nevents\nrejected\nseconds"
+    table.columns[1].footer = f"{sum(matches.values()):,}\n{events:,}\n{rejected:,}\n{seconds:.1f}"
+    table.columns[1].justify = "right"
+    return table
+
+
+def time_line(
+    match: Mapping[str, Any], returned: Mapping[str, Any], details: Mapping[Any, str] | None = None
+) -> Text:
+    """Return one match as a person reads it: when, then each event with the time since the first.
+
+    `details` says more of an event, by its id.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> event = {"variable": "a", "type": "Login", "ts": noon, "id": 7}
+    >>> print(time_line({"query": "q", "start": noon, "events": [event]}, {"who": "Zoe"}))
+    q  2026-01-01 12:00:00  who Zoe
+          +0:00:00  Login  a
+    """
+    shown = "  ".join(f"{name} {value_text(value)}" for name, value in returned.items())
+    text = Text.assemble(
+        (match["query"], "bold"), f"  {match['start']:%Y-%m-%d %H:%M:%S}", f"  {shown}" if shown else ""
+    )
+    width = max(len(event["type"]) for event in match["events"])
+    for event in match["events"]:
+        since = str(event["ts"] - match["start"]).split(".")[0]
+        text.append(f"\n{'+' + since:>14}  ")
+        text.append(f"{event['type']:<{width}}", style="cyan")
+        text.append(f"  {(details or {}).get(event['id'], '')}  " if details else "  ")
+        text.append(event["variable"], style="dim")
+    return text
+
+
+def value_text(value: object) -> str:
+    """Return a value in few characters.
+
+    >>> value_text(1234.5), value_text(None), value_text("FR")
+    ('1,234.50', 'NULL', 'FR')
+    """
+    match value:
+        case None:
+            return "NULL"
+        case float():
+            return f"{value:,.2f}"
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M:%S}"
+        case _:
+            return str(value)
+
+
+@contextmanager
+def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
+    """Show on standard error how far Spark is, when that is a terminal; otherwise nothing."""
+    console = terminal(error=True)
+    if not console.is_terminal or not sys.stderr.isatty():
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    finished = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(text, total=None)
+
+        def follow() -> None:
+            while not finished.wait(0.2):
+                now = source()
+                progress.update(task, total=now.total or None, completed=now.done)
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            follower.join()

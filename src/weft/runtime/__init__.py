@@ -1,0 +1,1 @@
+"""Runs a plan on one shard, without Spark."""

@@ -1,0 +1,68 @@
+"""How much a query may cost before it is stopped with a clear error."""
+
+from dataclasses import dataclass, field
+
+from weft.errors import BudgetError
+from weft.plan.nodes import Node
+
+SPLIT_ROWS = 2_000_000  # a step that builds more than this from many events is redone in halves
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits on one node of the plan in one shard.
+
+    `partial_matches` bounds the rows built at one moment of event time; `candidates` the pairs examined
+    in all.
+    """
+
+    partial_matches: int = 5_000_000
+    candidates: int = 200_000_000_000
+
+
+class StepTooLargeError(Exception):
+    """A step built too much at once; the same events in smaller steps may fit."""
+
+
+@dataclass
+class Meter:
+    """Counts what the nodes of a plan do, and stops the one that exceeds its budget."""
+
+    budget: Budget
+    readers: dict[Node, frozenset[str]]
+    divisible: bool = False
+    built: dict[Node, int] = field(default_factory=dict)
+    examined: dict[Node, int] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> int:
+        """Rows that one kernel call may build."""
+        most = self.budget.partial_matches
+        return min(SPLIT_ROWS, most) if self.divisible else most
+
+    def remaining(self, node: Node) -> int:
+        """Candidates that a node may still examine."""
+        return self.budget.candidates - self.examined.get(node, 0)
+
+    def count(self, node: Node, *, examined: int, built: int) -> None:
+        self.examined[node] = self.examined.get(node, 0) + examined
+        self.built[node] = self.built.get(node, 0) + built
+
+    def overflow(self, node: Node, group: str) -> Exception:
+        """Return the exception for a node that built more rows than the limit."""
+        if self.divisible:
+            return StepTooLargeError()
+        return self._error(node, f"more than {self.budget.partial_matches:,} partial matches", group)
+
+    def exhausted(self, node: Node, group: str) -> Exception:
+        """Return the exception for a node that examined more candidates than the budget."""
+        return self._error(node, f"more than {self.budget.candidates:,} candidates examined", group)
+
+    def _error(self, node: Node, what: str, group: str) -> BudgetError:
+        names = sorted(self.readers.get(node, frozenset()))
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        plural = "queries" if len(names) > 1 else "query"
+        return BudgetError(
+            f"{plural} {shown}: {what} for {group}. Shorten WITHIN, bound the quantifier ({{n,m}}), add an "
+            f"equality such as [key] or a selective condition, or raise the budget."
+        )

@@ -1,0 +1,163 @@
+"""Matches as Arrow: one row per match, with its identity, times, events and RETURN columns."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.kernels.arrays import mixed
+from weft.kernels.identity import hash_bindings, hash_strings, write_hex
+from weft.plan.nodes import Branch, Output, column_types
+from weft.runtime.columns import Array, Column, StringPool
+from weft.runtime.evaluate import Scope, evaluate
+from weft.runtime.execute import Found
+from weft.runtime.ingest import fixed_strings
+from weft.runtime.table import Lists
+from weft.schema import Type
+
+TIMESTAMP = pa.timestamp("us", "UTC")
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type of a value type."""
+    if kind.kind == "decimal":
+        return pa.decimal128(18, kind.scale)
+    return {
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "string": pa.string(),
+        "timestamp": TIMESTAMP,
+        "date": pa.date32(),
+        "duration": pa.duration("us"),
+    }[kind.kind]
+
+
+def match_schema(id_type: pa.DataType, returned: Mapping[str, Type]) -> pa.Schema:
+    """Return the schema of emitted matches; `returned` are the RETURN columns of all queries."""
+    event = pa.struct([("variable", pa.string()), ("type", pa.string()), ("ts", TIMESTAMP), ("id", id_type)])
+    fields = [
+        ("query", pa.string()),
+        ("match_id", pa.string()),
+        ("start", TIMESTAMP),
+        ("end", TIMESTAMP),
+        ("events", pa.list_(event)),
+    ]
+    return pa.schema(fields + [(name, arrow_type(kind)) for name, kind in returned.items()])
+
+
+def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """Return found matches as a record batch; `names` are the columns of the output's RETURN values."""
+    branch = output.branches[found.branch]
+    events, table = found.events, found.table
+    bound = _Bound(found, branch)
+    returned = {
+        name: to_arrow(evaluate(expression, Scope(events, table)), events.strings)
+        for name, expression in zip(names, branch.returns, strict=True)
+    }
+    arrays = [
+        _repeated(output.query, table.n_rows),
+        bound.match_ids(output.query),
+        pa.array(events.times[table.first]).cast(TIMESTAMP),
+        pa.array(events.times[table.last]).cast(TIMESTAMP),
+        bound.events(schema.field("events").type),
+    ]
+    for field in list(schema)[len(arrays) :]:
+        value = returned.get(field.name)
+        arrays.append(pa.nulls(table.n_rows, field.type) if value is None else value.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _Bound:
+    """The events bound by each match, flat, match by match."""
+
+    def __init__(self, found: Found, branch: Branch) -> None:
+        self.variables = branch.variables
+        self.types = column_types(branch.node)
+        self.found = found
+        owners, numbers, rows = [], [], []
+        for number, column in enumerate(found.table.columns):
+            flat = column.rows if isinstance(column, Lists) else column
+            lengths = column.lengths if isinstance(column, Lists) else np.ones(flat.size, np.int64)
+            owners.append(np.repeat(np.arange(found.table.n_rows), lengths))
+            numbers.append(np.full(flat.size, number, np.int64))
+            rows.append(flat)
+        self.owners, self.numbers = np.concatenate(owners), np.concatenate(numbers)
+        self.rows = np.concatenate(rows)
+        self.offsets = np.zeros(found.table.n_rows + 1, np.int64)
+        np.cumsum(np.bincount(self.owners, minlength=found.table.n_rows), out=self.offsets[1:])
+
+    def match_ids(self, query: str) -> pa.Array:
+        """Hash the query name and the (variable, event id) pairs, variables in order of their names."""
+        alphabetical = np.argsort(np.argsort(np.array(self.variables)))
+        order = np.lexsort((self.rows, alphabetical[self.numbers], self.owners))
+        variable_hashes = _hashes(pa.array(self.variables, pa.string()))[self.numbers[order]]
+        event_hashes = _hashes(self.found.events.ids.take(pa.array(self.rows[order])))
+        seed = int(_hashes(pa.array([query]))[0]) >> 1  # fits int64
+        lanes = [
+            hash_bindings(self.offsets, variable_hashes, event_hashes, seed ^ salt)
+            for salt in (0, 0x5DEECE66D)
+        ]
+        n_matches = self.offsets.size - 1
+        return fixed_strings(write_hex(np.stack(lanes, axis=1)), 32, n_matches)
+
+    def events(self, kind: pa.DataType) -> pa.Array:
+        """Return the bound events of each match in time order, ties by variable."""
+        events = self.found.events
+        order = np.lexsort((self.numbers, events.ranks[self.rows], self.owners))
+        rows, numbers = self.rows[order], pa.array(self.numbers[order])
+        struct = pa.StructArray.from_arrays(
+            [
+                pa.array(self.variables, pa.string()).take(numbers),
+                pa.array(self.types, pa.string()).take(numbers),
+                pa.array(events.times[rows]).cast(TIMESTAMP),
+                events.ids.take(pa.array(rows)).cast(kind.value_type.field("id").type),
+            ],
+            fields=list(kind.value_type),
+        )
+        return pa.ListArray.from_arrays(pa.array(self.offsets.astype(np.int32)), struct, type=kind)
+
+
+def _hashes(values: pa.Array) -> Array:
+    """Hash values to 64 bits: integers by themselves, everything else by its text."""
+    if pa.types.is_integer(values.type):
+        numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return np.asarray(mixed(numbers.view(np.uint64)))
+    texts = values.cast(pa.string()).fill_null("")
+    if len(texts) == 0:
+        return np.empty(0, np.uint64)
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return np.asarray(hash_strings(offsets, content))
+
+
+def to_arrow(column: Column, strings: StringPool) -> pa.Array:
+    """Return a column of values as an Arrow array."""
+    missing = None if column.valid is None else ~column.valid
+    kind = column.type.kind
+    if kind == "string":
+        codes = pa.array(column.values, pa.int64(), mask=missing)
+        if len(strings.values) == 0:
+            return pa.nulls(len(codes), pa.string())
+        return strings.values.take(codes)
+    if kind == "decimal":
+        unscaled = pa.array(column.values, mask=missing).cast(pa.decimal128(38, 0))
+        return _rescaled(unscaled, column.type.scale)
+    if kind in ("timestamp", "duration"):
+        return pa.array(column.values, mask=missing).cast(arrow_type(column.type))
+    if kind == "date":
+        return pa.array(column.values.astype(np.int32), mask=missing).cast(pa.date32())
+    return pa.array(column.values, mask=missing)
+
+
+def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
+    """Read the same unscaled integers with digits after the point."""
+    kind = pa.decimal128(38, scale)
+    return pa.Array.from_buffers(
+        kind, len(unscaled), unscaled.buffers(), unscaled.null_count, unscaled.offset
+    ).cast(pa.decimal128(18, scale))
+
+
+def _repeated(text: str, n_rows: int) -> pa.Array:
+    return pa.array([text]).take(pa.array(np.zeros(n_rows, np.int64)))

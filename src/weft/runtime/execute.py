@@ -1,0 +1,264 @@
+"""Run a plan on one shard: walk the graph once per batch, each shared node once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.kernels.identity import hash_bindings
+from weft.plan.dag import readers, topological_order
+from weft.plan.nodes import (
+    DistinctUnion,
+    Extent,
+    Filter,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    Plan,
+    Scan,
+    inputs_of,
+    list_columns,
+)
+from weft.runtime.budget import Budget, Meter, StepTooLargeError
+from weft.runtime.columns import Array, Events, merge_events
+from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.join import BoundJoin
+from weft.runtime.kleene import BoundKleene
+from weft.runtime.negation import BoundNegation
+from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step, is_alive
+from weft.runtime.table import Lists, Table, concatenated, empty_table, events_table
+
+BATCH_EVENTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """New matches of one branch of one query, as rows of the events they refer to."""
+
+    output: int
+    branch: int
+    table: Table
+    events: Events
+
+
+class Executor:
+    """Holds the state of a plan on one shard; the same for one big batch and for many small ones.
+
+    The result of all batches together does not depend on how the events were cut into batches, nor on
+    the order in which they came, as long as no event is earlier than a frontier announced before.
+    """
+
+    def __init__(self, plan: Plan, budget: Budget | None = None) -> None:
+        self.plan = plan
+        self.order = topological_order(plan)
+        self.meter = Meter(budget or Budget(), readers(plan))
+        self._bound = {node: _bind(node) for node in self.order}
+        self._retention = _retention(self.order)
+        self._forget_after = _forget_after(self.order)
+        self._counts_positions = any(
+            extent is not None and extent.clock == "position" for extent in map(_extent_of, self.order)
+        )
+        self._waiting: Events | None = None
+        self._events: Events | None = None
+        self._states: States = {
+            node: NodeState(empty_table(list_columns(node)), empty_table(list_columns(node)))
+            for node in self.order
+        }
+
+    def run(self, events: Events) -> Iterator[Found]:
+        """Process all the events of a shard, in batches of a bounded size, and finish."""
+        for start in range(0, events.n_events, BATCH_EVENTS):
+            yield from self._run_part(events, start, min(start + BATCH_EVENTS, events.n_events))
+        if events.n_events == 0:
+            yield from self.process(events, END_OF_TIME)
+
+    def _run_part(self, events: Events, start: int, stop: int) -> Iterator[Found]:
+        frontier = END_OF_TIME if stop == events.n_events else int(events.times[stop])
+        self.meter.divisible = stop - start > 1
+        try:
+            found = self.process(events.take(slice(start, stop)), frontier)
+        except StepTooLargeError:
+            middle = (start + stop) // 2
+            yield from self._run_part(events, start, middle)
+            yield from self._run_part(events, middle, stop)
+        else:
+            yield from found
+
+    def process(self, batch: Events, frontier: int) -> list[Found]:
+        """Take a batch of sorted events; return the matches it completes.
+
+        `frontier` promises that no later batch holds an event before that time.
+        """
+        admitted, waiting = self._admitted(batch, frontier)
+        events, moved, places = self._merged(admitted)
+        is_new = np.zeros(events.n_events, np.bool_)
+        is_new[places] = True
+        step = Step(events, is_new, frontier, self.meter, {})
+        deltas: dict[Node, Delta] = {}
+        states: States = {}
+        for node in self.order:
+            state = self._states[node]
+            if moved is not None:
+                state = NodeState(state.held.moved(moved), state.pending.moved(moved))
+            new, pending = self._new_rows(node, deltas, state, step)
+            deltas[node] = Delta(state.held, new)
+            states[node] = NodeState(state.held, pending)
+        found = [
+            Found(number, place, deltas[branch.node].new, events)
+            for number, output in enumerate(self.plan.outputs)
+            for place, branch in enumerate(output.branches)
+            if deltas[branch.node].new.n_rows
+        ]
+        self._commit(events, states, deltas, step)
+        self._waiting = waiting
+        return found
+
+    def _admitted(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
+        """Return the events to process now, and those to keep back.
+
+        A position is known only when all earlier events are: count windows wait for the frontier.
+        """
+        if not self._counts_positions:
+            return batch, None
+        known = batch if self._waiting is None else merge_events(self._waiting, batch)[0]
+        if frontier == END_OF_TIME:
+            return known, None
+        n_admitted = int(np.searchsorted(known.times, frontier, side="left"))
+        return known.take(slice(0, n_admitted)), known.take(slice(n_admitted, None))
+
+    def _merged(self, batch: Events) -> tuple[Events, Array | None, Array]:
+        if self._events is None:
+            return batch, None, np.arange(batch.n_events)
+        return merge_events(self._events, batch)
+
+    def _new_rows(
+        self, node: Node, deltas: Mapping[Node, Delta], state: NodeState, step: Step
+    ) -> tuple[Table, Table]:
+        """Return the rows that a batch adds to a node, and those it cannot decide yet."""
+        bound = self._bound[node]
+        match node:
+            case Scan(type=name):
+                rows = step.events.rows_of_type(name)
+                return events_table(rows[step.is_new[rows]]), state.pending
+            case Filter(input=source, predicates=predicates):
+                table = deltas[source].new
+                for predicate in predicates:
+                    table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))
+                return table, state.pending
+            case DistinctUnion(inputs=inputs):
+                candidates = concatenated([deltas[source].new for source in inputs])
+                return _unseen(candidates, state.held), state.pending
+        if isinstance(bound, BoundJoin):
+            return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
+        if isinstance(bound, BoundKleene):
+            source_delta = None if bound.node.input is None else deltas[bound.node.input]
+            return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
+        if isinstance(bound, BoundNegation):
+            waiting = concatenated([state.pending, deltas[bound.node.input].new])
+            ready = bound.decidable(waiting, step)
+            decided = waiting.take(np.flatnonzero(ready))
+            return (
+                bound.allowed(decided, deltas[bound.node.negated].all, step),
+                waiting.take(np.flatnonzero(~ready)),
+            )
+        raise TypeError(f"cannot run {type(node).__name__}")
+
+    def _commit(self, events: Events, states: States, deltas: Mapping[Node, Delta], step: Step) -> None:
+        """Keep what later batches may need, and nothing else."""
+        for node in self.order:
+            state = states[node]
+            state.held = self._held(node, deltas[node], step)
+        n_dropped = self._n_expired(events, step.frontier)
+        if n_dropped:
+            for state in states.values():
+                state.held = state.held.shifted(n_dropped)
+                state.pending = state.pending.shifted(n_dropped)
+            events = events.take(slice(n_dropped, None))
+        self._events, self._states = events, states
+
+    def _held(self, node: Node, delta: Delta, step: Step) -> Table:
+        if node not in self._retention or step.frontier == END_OF_TIME:
+            return empty_table(list_columns(node))
+        table = delta.all
+        alive = np.zeros(table.n_rows, np.bool_)
+        for extent, n_lengths in self._retention[node]:
+            alive |= is_alive(table, step, extent, n_lengths)
+        return table if alive.all() else table.take(np.flatnonzero(alive))
+
+    def _n_expired(self, events: Events, frontier: int) -> int:
+        if frontier == END_OF_TIME:
+            return events.n_events
+        if self._forget_after is None:
+            return 0
+        return int(np.searchsorted(events.times, frontier - self._forget_after, side="left"))
+
+
+def _bind(node: Node) -> BoundJoin | BoundKleene | BoundNegation | None:
+    match node:
+        case Join():
+            return BoundJoin(node)
+        case KleeneExpand():
+            return BoundKleene(node)
+        case NegationCheck():
+            return BoundNegation(node)
+    return None
+
+
+def _retention(nodes: tuple[Node, ...]) -> dict[Node, set[tuple[Extent | None, int]]]:
+    """Return for how many times which extent the readers of a node need its rows; absent: not at all."""
+    found: dict[Node, set[tuple[Extent | None, int]]] = {}
+    for node in nodes:
+        match node:
+            case Join(extent=extent) | KleeneExpand(extent=extent):
+                for source in inputs_of(node):
+                    found.setdefault(source, set()).add((extent, 1))
+            case NegationCheck(negated=negated, extent=extent):
+                found.setdefault(negated, set()).add((extent, 2))
+            case DistinctUnion(inputs=inputs):
+                for source in inputs:
+                    if isinstance(source, Join | KleeneExpand | NegationCheck):
+                        found.setdefault(node, set()).add((source.extent, 2))
+    return found
+
+
+def _extent_of(node: Node) -> Extent | None:
+    return node.extent if isinstance(node, Join | KleeneExpand | NegationCheck) else None
+
+
+def _forget_after(nodes: tuple[Node, ...]) -> int | None:
+    """Return how long before the frontier an event can matter; None when no time bounds it."""
+    extents = [_extent_of(node) for node in nodes if isinstance(node, Join | KleeneExpand | NegationCheck)]
+    lengths = [extent.length for extent in extents if extent is not None and extent.clock == "time"]
+    return None if len(lengths) < len(extents) else 2 * max(lengths, default=0)
+
+
+def _unseen(candidates: Table, seen: Table) -> Table:
+    """Return the rows that are not among those seen, equal rows once."""
+    keys = np.concatenate([_row_keys(seen), _row_keys(candidates)])
+    _, first_places = np.unique(keys, return_index=True)
+    fresh = np.sort(first_places[first_places >= seen.n_rows]) - seen.n_rows
+    return candidates.take(fresh)
+
+
+def _row_keys(table: Table) -> Array:
+    """Return a 128-bit key of each row."""
+    flat: list[Array] = []
+    lengths = np.zeros(table.n_rows, np.int64)
+    owners: list[Array] = []
+    numbers: list[Array] = []
+    for number, column in enumerate(table.columns):
+        rows = column.rows if isinstance(column, Lists) else column
+        counts = column.lengths if isinstance(column, Lists) else np.ones(table.n_rows, np.int64)
+        owners.append(np.repeat(np.arange(table.n_rows), counts))
+        numbers.append(np.full(rows.size, number, np.uint64))
+        flat.append(rows.astype(np.uint64))
+        lengths += counts
+    order = np.argsort(np.concatenate(owners), kind="stable")
+    offsets = np.zeros(table.n_rows + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    columns, events = np.concatenate(numbers)[order], np.concatenate(flat)[order]
+    keys = np.empty(table.n_rows, dtype=[("high", np.uint64), ("low", np.uint64)])
+    keys["high"] = hash_bindings(offsets, columns, events, 1)
+    keys["low"] = hash_bindings(offsets, columns, events, 2)
+    return keys

@@ -1,0 +1,138 @@
+"""Run a Join: new rows of either side against all rows of the other."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from weft.kernels.join import EXHAUSTED, OVERFLOW, JoinSide, probe_earlier
+from weft.plan.nodes import Join, list_columns
+from weft.plan.order import closed_order
+from weft.runtime.columns import Array
+from weft.runtime.compare import Test, Value, masks_of, operands, same_event_pairs, split_tests
+from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.state import Delta, Step, length_of
+from weft.runtime.table import Table, concatenated, empty_table
+
+
+@dataclass(frozen=True)
+class BoundJoin:
+    """A Join with its predicates divided between the kernel and the evaluation of candidate pairs."""
+
+    node: Join
+
+    @cached_property
+    def n_left(self) -> int:
+        return len(list_columns(self.node.left))
+
+    @cached_property
+    def is_list(self) -> tuple[bool, ...]:
+        return list_columns(self.node)
+
+    @cached_property
+    def _order(self) -> frozenset[tuple[int, int]]:
+        return closed_order(self.node)
+
+    @cached_property
+    def right_ends_last(self) -> bool:
+        """Whether every left column precedes some right one, so that the right side ends the match."""
+        right = range(self.n_left, len(self.is_list))
+        return all(any((a, b) in self._order for b in right) for a in range(self.n_left))
+
+    @cached_property
+    def left_ends_last(self) -> bool:
+        right = range(self.n_left, len(self.is_list))
+        return all(any((b, a) in self._order for a in range(self.n_left)) for b in right)
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Whether the right side is one event after all of the left: then the sweep itself orders."""
+        return self.is_list[self.n_left :] == (False,) and self.right_ends_last
+
+    @cached_property
+    def _divided(self) -> tuple[list[Test], list[object]]:
+        tests, residual = split_tests(self.node.predicates, self.n_left, self.is_list)
+        if not self.is_strict:
+            tests += [self._order_test(earlier, later) for earlier, later in self.node.order]
+        for a, b in self.node.distinct:
+            if not (self.is_list[a] or self.is_list[b]):
+                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.n_left)))
+        return tests, list(residual)
+
+    def _order_test(self, earlier: int, later: int) -> Test:
+        if earlier < self.n_left:
+            right = Value(rank_of=(later - self.n_left, "first"))
+            return Test(Value(rank_of=(earlier, "last")), "<", right)
+        left = Value(rank_of=(later, "first"))
+        return Test(left, ">", Value(rank_of=(earlier - self.n_left, "last")))
+
+    def new_rows(self, left: Delta, right: Delta, step: Step) -> Table:
+        """Return the rows of the join that contain a new row of either side."""
+        found: list[Table] = []
+        if not self.left_ends_last:
+            found.append(self._pass(left.all, right.new, step, right_probes=True))
+            if right.old.n_rows and left.new.n_rows:
+                found.append(self._pass(left.new, right.old, step, right_probes=True))
+        if not self.right_ends_last:
+            found.append(self._pass(left.new, right.all, step, right_probes=False))
+            if left.old.n_rows and right.new.n_rows:
+                found.append(self._pass(left.old, right.new, step, right_probes=False))
+        return concatenated(found)
+
+    def _pass(self, left: Table, right: Table, step: Step, *, right_probes: bool) -> Table:
+        """Join two tables, counting only the pairs in which the probing side ends last."""
+        if not left.n_rows or not right.n_rows:
+            return empty_table(self.is_list)
+        tests, residual = self._divided
+        left_side, left_kept = self._side(left, [test.left for test in tests], step)
+        right_side, right_kept = self._side(right, [test.right for test in tests], step)
+        if right_probes:
+            build, probe, strict = left_side, right_side, self.is_strict
+        else:
+            build, probe, strict = right_side, left_side, True
+            tests = [test.flipped for test in tests]
+        clock = step.clock(self.node.extent)
+        built, probed, status, n_examined = probe_earlier(
+            build,
+            probe,
+            masks_of(tests),
+            length_of(self.node.extent),
+            strict,
+            clock.monotone,
+            step.meter.limit,
+            step.meter.remaining(self.node),
+        )
+        if status in (OVERFLOW, EXHAUSTED):
+            table, kept = (right, right_kept) if right_probes else (left, left_kept)
+            row = int(probed[-1])
+            group = step.group_of(table, row if kept is None else int(kept[row]))
+            meter = step.meter
+            raise (meter.overflow if status == OVERFLOW else meter.exhausted)(self.node, group)
+        left_rows, right_rows = (built, probed) if right_probes else (probed, built)
+        table = paired(
+            left.take(left_rows if left_kept is None else left_kept[left_rows]),
+            right.take(right_rows if right_kept is None else right_kept[right_rows]),
+        )
+        for predicate in residual:
+            table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))  # type: ignore[arg-type]
+        for a, b in self.node.distinct:
+            if self.is_list[a] or self.is_list[b]:
+                table = table.take(np.flatnonzero(~same_event_pairs(table, a, b)))
+        step.meter.count(self.node, examined=n_examined, built=table.n_rows)
+        return table
+
+    def _side(self, table: Table, values: list[Value], step: Step) -> tuple[JoinSide, Array | None]:
+        found = operands(values, self._divided[0], table, step.events)
+        kept = table if found.kept is None else table.take(found.kept)
+        ranks = np.ascontiguousarray(step.events.ranks[kept.last])
+        clocks = step.clocks_of(kept, self.node.extent)
+        return JoinSide(ranks, clocks, found.values, found.hashes), found.kept
+
+
+def paired(left: Table, right: Table) -> Table:
+    """Put two tables of equal length side by side."""
+    return Table(
+        (*left.columns, *right.columns),
+        np.minimum(left.first, right.first),
+        np.maximum(left.last, right.last),
+    )

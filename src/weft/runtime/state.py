@@ -1,0 +1,79 @@
+"""What survives between the batches of a shard, and what one step of a node sees."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from weft.plan.nodes import Extent, Node
+from weft.runtime.budget import Meter
+from weft.runtime.columns import Array, Clock, Events
+from weft.runtime.table import Table, concatenated
+
+UNBOUNDED = 1 << 62  # a length beyond any difference of clocks
+END_OF_TIME = (1 << 63) - 1
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The rows of a node: those held from earlier batches, and those this batch added."""
+
+    old: Table
+    new: Table
+
+    @cached_property
+    def all(self) -> Table:
+        return concatenated([self.old, self.new])
+
+
+@dataclass
+class Step:
+    """One batch on its way through the plan."""
+
+    events: Events
+    is_new: Array
+    frontier: int
+    meter: Meter
+    clocks: dict[Extent | None, Clock]
+
+    def clock(self, extent: Extent | None) -> Clock:
+        if extent not in self.clocks:
+            self.clocks[extent] = self.events.clock(extent, self.frontier)
+        return self.clocks[extent]
+
+    def clocks_of(self, table: Table, extent: Extent | None) -> Array:
+        """Return the clocks of the first and the last event of each row, as two columns."""
+        values = self.clock(extent).values
+        return np.stack([values[table.first], values[table.last]], axis=1)
+
+    def group_of(self, table: Table, row: int) -> str:
+        """Describe the place of a row of a table, for a message."""
+        at = np.datetime64(int(self.events.times[table.last[row]]), "us")
+        event_id = self.events.ids[int(table.first[row])]
+        return f"the group of events up to {at} UTC that begins with event {event_id}"
+
+
+def length_of(extent: Extent | None) -> int:
+    """Return the length of an extent for the kernels."""
+    return UNBOUNDED if extent is None else extent.length
+
+
+def is_alive(table: Table, step: Step, extent: Extent | None, n_lengths: int) -> Array:
+    """Return which rows begin at most `n_lengths` extents before the events to come."""
+    if extent is None:
+        return np.ones(table.n_rows, np.bool_)
+    clock = step.clock(extent)
+    now = clock.now[table.first] if isinstance(clock.now, np.ndarray) else clock.now
+    return np.asarray(clock.values[table.first] + n_lengths * extent.length >= now)
+
+
+@dataclass
+class NodeState:
+    """What a node keeps: the rows its readers may still need, and rows that await a decision."""
+
+    held: Table
+    pending: Table
+
+
+States = dict[Node, NodeState]

@@ -1,0 +1,108 @@
+"""The alternatives of a pattern: each choice of OR branches and of optional parts, in flat form."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias, TypeGuard
+
+from weft.errors import Problem, QueryError
+from weft.pattern import nodes
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern
+
+_Operator: TypeAlias = type[nodes.Sequence] | type[Conjunction]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One alternative: a pattern without OR and without optional parts, outside of its negations.
+
+    `absent` names the variables of the optional parts left out; the pattern is None when nothing
+    is left.
+    """
+
+    pattern: Pattern | None
+    absent: frozenset[str] = frozenset()
+
+
+def clauses_of(pattern: Pattern) -> tuple[Clause, ...]:
+    """Return the clauses of a pattern.
+
+    >>> optional = Kleene(Event("B", "b"), 0, 1)
+    >>> for clause in clauses_of(nodes.Sequence((Event("A", "a"), optional))):
+    ...     print(sorted(positive_variables(clause.pattern)), sorted(clause.absent))
+    ['a'] ['b']
+    ['a', 'b'] []
+    """
+    match pattern:
+        case Event() | Negation():
+            return (Clause(pattern),)
+        case Disjunction(operands=operands):
+            return tuple(clause for operand in operands for clause in clauses_of(operand))
+        case Kleene():
+            return _absence(pattern) + _presence(pattern)
+        case nodes.Sequence(operands=operands) | Conjunction(operands=operands):
+            return tuple(
+                Clause(
+                    _flat(type(pattern), [clause.pattern for clause in choice]),
+                    frozenset().union(*(clause.absent for clause in choice)),
+                )
+                for choice in product(*(clauses_of(operand) for operand in operands))
+            )
+
+
+def _absence(kleene: Kleene) -> tuple[Clause, ...]:
+    return (Clause(None, positive_variables(kleene)),) if kleene.least == 0 else ()
+
+
+def _presence(kleene: Kleene) -> tuple[Clause, ...]:
+    if kleene.most == 0:
+        return ()
+    if isinstance(kleene.operand, Event):
+        return (Clause(Kleene(kleene.operand, max(kleene.least, 1), kleene.most)),)
+    if kleene.most == 1 and not isinstance(kleene.operand, Negation):
+        return clauses_of(kleene.operand)
+    raise QueryError([Problem("a repeated group is not supported: repeat a single event", kleene.span)])
+
+
+def _flat(operator: _Operator, operands: Sequence[Pattern | None]) -> Pattern | None:
+    """Apply SEQ or AND to what is left of its operands.
+
+    An operand of the same operator, and one left with negations only, gives its operands to this
+    one; an operator with a single operand is that operand.
+    """
+    flat: list[Pattern] = []
+    for operand in operands:
+        if isinstance(operand, operator) or _is_only_negations(operand):
+            flat.extend(operand.operands)
+        elif operand is not None:
+            flat.append(operand)
+    if len(flat) < 2:
+        return flat[0] if flat else None
+    return operator(tuple(flat))
+
+
+def _is_only_negations(pattern: Pattern | None) -> TypeGuard[nodes.Sequence | Conjunction]:
+    return isinstance(pattern, nodes.Sequence | Conjunction) and not positive_variables(pattern)
+
+
+def positive_variables(pattern: Pattern | None) -> frozenset[str]:
+    """Return the variables of a pattern that are not inside a negation of it."""
+    return frozenset(event.variable for event in positive_events(pattern))
+
+
+def positive_events(pattern: Pattern | None) -> Iterator[Event]:
+    """Yield the events of a pattern that are not inside a negation of it."""
+    match pattern:
+        case None | Negation():
+            return
+        case Event():
+            yield pattern
+        case Kleene(operand=operand):
+            yield from positive_events(operand)
+        case (
+            nodes.Sequence(operands=operands)
+            | Conjunction(operands=operands)
+            | Disjunction(operands=operands)
+        ):
+            for operand in operands:
+                yield from positive_events(operand)

@@ -1,0 +1,121 @@
+"""Values and the arithmetic on them: exact integers, Spark's order of doubles, NULL on overflow."""
+
+import math
+from decimal import Context, Decimal
+from typing import TypeAlias, cast
+
+from weft.expressions import ArithmeticOperator
+from weft.schema import Type
+
+Value: TypeAlias = int | float | bool | str | Decimal | None
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_EXACT = Context(prec=80)  # more digits than any product of two decimals has
+_DAY = 86_400_000_000
+
+
+def compare(left: Value, right: Value) -> int:
+    """Return -1, 0 or 1 for two values of one type, neither of them NULL.
+
+    NaN equals NaN and is greater than every other double; -0.0 equals 0.0; strings compare by code
+    point.
+
+    >>> compare(math.nan, math.nan), compare(math.nan, math.inf), compare(-0.0, 0.0), compare("a", "é")
+    (0, 1, 0, -1)
+    """
+    left_is_nan, right_is_nan = _is_nan(left), _is_nan(right)
+    if left_is_nan or right_is_nan:
+        return left_is_nan - right_is_nan
+    a, b = cast(int, left), cast(int, right)  # any one ordered type; int stands for it
+    return (a > b) - (a < b)
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def fit(value: float | Decimal, kind: Type) -> Value:
+    """Return the value of a result of type `kind`, or NULL when it overflows a 64-bit integer.
+
+    >>> (
+    ...     fit(2**63, Type("long")),
+    ...     fit(7, Type("long")),
+    ...     fit(Decimal("92233720368547758.08"), Type("decimal", 2)),
+    ... )
+    (None, 7, None)
+    """
+    if kind.kind == "double":
+        return float(value)
+    if kind.kind == "decimal":
+        unscaled = Decimal(value).scaleb(kind.scale, _EXACT)
+        fits = unscaled == int(unscaled) and _LEAST <= unscaled <= _MOST
+        return Decimal(int(unscaled)).scaleb(-kind.scale, _EXACT) if fits else None
+    return int(value) if _LEAST <= value <= _MOST else None
+
+
+def calculate(operator: ArithmeticOperator, left: Value, right: Value, result: Type) -> Value:
+    """Return `left operator right` for operands whose types the binder has made to agree.
+
+    >>> from weft.schema import DOUBLE, LONG
+    >>> calculate("+", 2**63 - 1, 1, LONG), calculate("/", 1.0, 0.0, DOUBLE), calculate("%", -7, 3, LONG)
+    (None, None, -1)
+    """
+    if left is None or right is None:
+        return None
+    a, b = cast(int, left), cast(int, right)  # numbers of one type; int stands for it
+    if operator in ("/", "%") and b == 0:
+        return None
+    if isinstance(left, Decimal) and operator != "/":
+        return fit(_calculate_decimals(operator, left, cast(Decimal, right)), result)
+    match operator:
+        case "+":
+            return fit(a + b, result)
+        case "-":
+            return fit(a - b, result)
+        case "*":
+            return fit(a * b, result)
+        case "/":
+            return float(a) / float(b)
+        case "%":
+            return fit(_remainder(a, b), result)
+
+
+def _calculate_decimals(operator: ArithmeticOperator, left: Decimal, right: Decimal) -> Decimal:
+    match operator:
+        case "+":
+            return _EXACT.add(left, right)
+        case "-":
+            return _EXACT.subtract(left, right)
+        case "*":
+            return _EXACT.multiply(left, right)
+        case _:
+            raise ValueError(f"decimals have no operator {operator}")
+
+
+def _remainder(dividend: float, divisor: float) -> float:
+    """Return the remainder with the sign of the dividend."""
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        size = abs(dividend) % abs(divisor)
+        return size if dividend >= 0 else -size
+    return math.nan if math.isinf(dividend) else math.fmod(dividend, divisor)
+
+
+def convert(value: Value, source: Type, target: Type) -> Value:
+    """Return a value cast from one type to another, NULL when it does not fit.
+
+    >>> from weft.schema import DATE, TIMESTAMP, decimal
+    >>> convert(1, DATE, TIMESTAMP), convert(Decimal("1.5"), decimal(1), decimal(2))
+    (86400000000, Decimal('1.50'))
+    """
+    if value is None or source == target:
+        return value
+    number = cast(Decimal, value)  # a number; Decimal stands for it
+    match source.kind, target.kind:
+        case "long" | "decimal", "double":
+            return float(number)
+        case "decimal", "decimal":
+            return fit(number, target)
+        case "date", "timestamp":
+            return fit(number * _DAY, target)
+        case _:
+            raise ValueError(f"no cast from {source} to {target}")

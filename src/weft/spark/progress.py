@@ -1,0 +1,31 @@
+"""How far Spark is with its running jobs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The tasks of the running stages: how many are done, how many there are."""
+
+    done: int
+    total: int
+
+
+ProgressSource: TypeAlias = Callable[[], Progress]
+
+
+def no_progress() -> Progress:
+    """Return the progress of work that cannot tell: nothing of nothing."""
+    return Progress(0, 0)
+
+
+def current_progress(spark: SparkSession) -> Progress:
+    """Return the progress of the stages that run now; nothing of nothing when none does."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    known = [stage for stage in stages if stage is not None]
+    return Progress(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
