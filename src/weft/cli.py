@@ -75,7 +75,7 @@ Master = Annotated[str, typer.Option("--master", help="Where Spark runs; local[*
 def check(queries: Queries) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
     with _errors_told():
-        bound = _bind(read_queries(queries))
+        bound = _bind(read_queries(queries), tie_break=True)
         terminal().print(queries_table(bound))
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
 
@@ -101,7 +101,7 @@ def explain(
     """Show the normal forms of queries and their shared plan as a tree."""
     with _errors_told():
         text = read_queries(queries)
-        bound = _bind(text)
+        bound = _bind(text, tie_break=order_by is not None)
         if events is None:
             typer.echo(explain_queries(bound))
             return
@@ -142,7 +142,7 @@ def run(
     """Find all matches of queries in events."""
     with _errors_told():
         text = read_queries(queries)
-        _bind(text)  # a mistake shows before Spark starts
+        _bind(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
         find_events(events)
         if out is not None:
@@ -186,9 +186,11 @@ class Columns:
     order_by: str | None
 
 
-def _bind(text: QueryText) -> tuple[Query, ...]:
+def _bind(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
+    """Check queries as far as is possible without a schema."""
     with text.errors_in_own_file():
-        return bind(parse(text.text, text.origin), None, source=text.text, origin=text.origin)
+        parsed = parse(text.text, text.origin)
+        return bind(parsed, None, source=text.text, origin=text.origin, tie_break=tie_break)
 
 
 def _start_spark(master: str) -> SparkSession:

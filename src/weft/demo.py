@@ -1,5 +1,6 @@
 """The demonstration: twenty queries of a bank's fraud desk over a million events."""
 
+import re
 import tempfile
 import time
 from collections.abc import Mapping
@@ -16,16 +17,18 @@ from rich.rule import Rule
 from rich.table import Table
 
 from weft.demo_events import N_DAYS, N_USERS, write_events
+from weft.language.printer import expression_to_text
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Scan
-from weft.report import progress_shown, time_line, window_text
+from weft.report import progress_shown, time_line, within_text
 from weft.session import Detection, prepare
 from weft.spark.progress import current_progress
 from weft.tree import find
 
 SHOWN_MATCHES = ("takeover_abroad", "sim_swap_limit", "card_testing", "spending_spree", "money_mule")
 SHOWN_SHARED = 8
+ONLY_COLUMN = r'"\$0"\.'  # the table of a filtered scan has one column: no need to say which
 
 
 def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
@@ -45,8 +48,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
         matches = detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
         with progress_shown("Finding matches", partial(current_progress, spark)):
             counted = {row["query"]: row["count"] for row in matches.groupBy("query").count().collect()}
-        seconds = time.perf_counter() - started
-        _show_counts(console, detection, counted, n_events / seconds)
+        _show_counts(console, detection, counted, time.perf_counter() - started)
         _show_matches(console, detection, matches, events)
         matches.unpersist()
 
@@ -72,13 +74,20 @@ def sharing(plan: Plan) -> tuple[int, int, dict[Node, frozenset[str]]]:
 
 
 def node_text(node: Node) -> str:
-    """Return in a few words what a node computes."""
+    """Return in a few words what a node computes.
+
+    >>> from weft.language.parser import parse
+    >>> plan = optimize(parse("QUERY q PATTERN SEQ(A a, B b) WHERE b.x > 3"), None)
+    >>> [node_text(node) for node in topological_order(plan)]
+    ['all A', 'all B', 'B where x > 3', 'join of A, B']
+    """
     types = ", ".join(scan.type for scan in find(node, Scan))
     match node:
         case Scan():
             return f"all {types}"
-        case Filter():
-            return f"{types} under a condition"
+        case Filter(predicates=predicates):
+            condition = " AND ".join(map(expression_to_text, predicates))
+            return f"{types} where {re.sub(ONLY_COLUMN, '', condition)}"
         case Join():
             return f"join of {types}"
         case KleeneExpand():
@@ -104,14 +113,17 @@ def _show_sharing(console: Console, detection: Detection) -> None:
     console.print(table)
 
 
-def _show_counts(console: Console, detection: Detection, counted: Mapping[str, int], rate: float) -> None:
+def _show_counts(console: Console, detection: Detection, counted: Mapping[str, int], seconds: float) -> None:
     console.print(Rule("What was found"))
     table = Table("query", "within", "matches")
     table.columns[2].justify = "right"
     for query in detection.queries:
-        table.add_row(query.name, window_text(query.window), f"{counted.get(query.name, 0):,}")
+        table.add_row(query.name, within_text(query), f"{counted.get(query.name, 0):,}")
     console.print(table)
-    console.print(f"{sum(counted.values()):,} matches; {rate:,.0f} events a second for all queries together.")
+    console.print(
+        f"{sum(counted.values()):,} matches in {seconds:.1f} s, all queries together; "
+        "in a first run that is mostly Spark warming up."
+    )
 
 
 def _show_matches(console: Console, detection: Detection, matches: DataFrame, events: DataFrame) -> None:

@@ -101,6 +101,17 @@ STORIES: tuple[tuple[int, tuple[Step, ...]], ...] = (  # how often per million e
         (
             Step("Withdrawal", amount=(100, 300)),
             Step("Withdrawal", (300, 2_400), (400, 500), abroad=True, stranger=True),
+            Step("CardPayment", (30, 400), (60, 90)),
+        ),
+    ),
+    (
+        40,  # SIM swap, new keys, cash
+        (
+            Step("SimSwap"),
+            Step("Login", (600, 5_000), stranger=True),
+            Step("PasswordChange", (30, 300), stranger=True),
+            Step("NewPayee", (30, 300), stranger=True),
+            Step("Withdrawal", (300, 1_500), (400, 500), stranger=True),
         ),
     ),
     (

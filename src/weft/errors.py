@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MAX_SHOWN = 200  # characters of a line of source text in a message
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -56,9 +58,12 @@ class QueryError(WeftError):
         line_end = self.source.find("\n", start)
         line = self.source[line_start : line_end if line_end >= 0 else len(self.source)].rstrip("\r")
         column = start - line_start
+        place = f"{self.origin}:{line_number}:{column + 1}: "
+        if len(line) > MAX_SHOWN:  # of a long line, show what is around the place
+            cut = max(0, min(column - MAX_SHOWN // 2, len(line) - MAX_SHOWN))
+            line, column = line[cut : cut + MAX_SHOWN], column - cut
         width = max(1, min(problem.span.end - start, len(line) - column))
         lead = "".join("\t" if character == "\t" else " " for character in line[:column])
-        place = f"{self.origin}:{line_number}:{column + 1}: "
         return f"{place}{prefix}{problem.message}\n  {line}\n  {lead}{'^' * width}{hint}"
 
 

@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from rich.console import Console
@@ -13,12 +13,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from weft.pattern.nodes import CountWindow, Event, Negation, Query, TimeWindow, Window
+from weft.language.printer import pattern_to_text, window_to_text
+from weft.pattern.nodes import Query
 from weft.spark.progress import ProgressSource
-from weft.tree import find
 
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
-UNITS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
 
 
 def terminal(*, error: bool = False) -> Console:
@@ -33,48 +32,18 @@ def say_error(message: str) -> None:
 
 
 def queries_table(queries: Sequence[Query]) -> Table:
-    """Return one line per query: name, event types, negated types, window, RETURN columns."""
-    table = Table("query", "events", "not", "within", "returns", title_justify="left")
+    """Return one line per query: its name, pattern, window and RETURN columns."""
+    table = Table("query", "pattern", "within", "returns")
     for query in queries:
-        negated = [
-            event.type for negation in find(query.pattern, Negation) for event in find(negation, Event)
-        ]
-        types = [event.type for event in find(query.pattern, Event)]
-        for name in negated:
-            types.remove(name)
         returns = ", ".join(column.name for column in query.returns)
-        table.add_row(
-            *map(escape, (query.name, " ".join(types), " ".join(negated), window_text(query.window), returns))
-        )
+        texts = query.name, pattern_to_text(query.pattern), within_text(query), returns
+        table.add_row(*map(escape, texts))
     return table
 
 
-def window_text(window: Window | None) -> str:
-    """Return a window in words.
-
-    >>> window_text(TimeWindow(90_000_000)), window_text(CountWindow(500)), window_text(None)
-    ('90 seconds', '500 events', 'unbounded')
-    """
-    match window:
-        case TimeWindow(length=length):
-            return duration_text(length)
-        case CountWindow(length=length):
-            return f"{length:,} events"
-        case None:
-            return "unbounded"
-
-
-def duration_text(microseconds: int) -> str:
-    """Return a duration in its largest unit that gives a whole number.
-
-    >>> duration_text(7_200_000_000), duration_text(1_500_000)
-    ('2 hours', '1.5 seconds')
-    """
-    for unit, length in UNITS:
-        if microseconds and microseconds % length == 0:
-            count = microseconds // length
-            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-    return f"{microseconds / 1_000_000:g} seconds"
+def within_text(query: Query) -> str:
+    """Return the window of a query as it is written, or that there is none."""
+    return "unbounded" if query.window is None else window_to_text(query.window)
 
 
 def summary_table(*, events: int, rejected: int, matches: Mapping[str, int], seconds: float) -> Table:
@@ -108,10 +77,10 @@ def time_line(
     )
     width = max(len(event["type"]) for event in match["events"])
     for event in match["events"]:
-        since = str(event["ts"] - match["start"]).split(".")[0]
+        since = value_text(event["ts"] - match["start"])
         text.append(f"\n{'+' + since:>14}  ")
         text.append(f"{event['type']:<{width}}", style="cyan")
-        text.append(f"  {(details or {}).get(event['id'], '')}  " if details else "  ")
+        text.append(f"  {details[event['id']]}  " if details else "  ")
         text.append(event["variable"], style="dim")
     return text
 
@@ -129,6 +98,8 @@ def value_text(value: object) -> str:
             return f"{value:,.2f}"
         case datetime():
             return f"{value:%Y-%m-%d %H:%M:%S}"
+        case timedelta():
+            return str(value).split(".")[0]
         case _:
             return str(value)
 

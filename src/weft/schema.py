@@ -44,13 +44,14 @@ class Schema:
     """What is known of an event stream: its attributes, and which of them is the time.
 
     `types` lists the event types when they are known beforehand (derived types); None means any
-    name may occur in the type column. `unusable` names the columns whose type Weft cannot compute
-    with, and says why.
+    name may occur in the type column. `types_overlap` says that one event may have several types.
+    `unusable` names the columns whose type Weft cannot compute with, and says why.
     """
 
     attributes: Mapping[str, Type]
     time: str
     types: frozenset[str] | None = None
+    types_overlap: bool = False
     unusable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def type_of(self, attribute: str) -> Type | None:

@@ -1,19 +1,23 @@
 """Walk and rebuild trees of frozen dataclasses, written once for every intermediate form."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 Node = TypeVar("Node")
 
 
-@functools.cache
+_fields_of_class: dict[type, tuple[str, ...] | None] = {}
+
+
 def _compared_fields(kind: type) -> tuple[str, ...] | None:
     """Return the fields that make a node what it is, or None for a class that is no node."""
-    if not dataclasses.is_dataclass(kind):
-        return None
-    return tuple(field.name for field in dataclasses.fields(kind) if field.compare)
+    if kind not in _fields_of_class:
+        is_node = dataclasses.is_dataclass(kind)
+        fields = dataclasses.fields(cast(Any, kind)) if is_node else ()
+        names = tuple(field.name for field in fields if field.compare)
+        _fields_of_class[kind] = names if is_node else None
+    return _fields_of_class[kind]
 
 
 def _is_node(value: object) -> bool:

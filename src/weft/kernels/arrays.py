@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 Array: TypeAlias = Any  # a NumPy array; Numba infers the element type
+Word: TypeAlias = Any  # an unsigned 64-bit integer
 
 
 @njit(cache=True, nogil=True)
@@ -33,7 +34,7 @@ def mix_hashes(values: Array) -> Array:
     """Hash each row of a two-dimensional int64 array to a non-negative int64."""
     hashes = np.empty(values.shape[0], np.int64)
     for row in range(values.shape[0]):
-        state = np.uint64(0x9E3779B97F4A7C15)
+        state: Word = np.uint64(0x9E3779B97F4A7C15)
         for column in range(values.shape[1]):
             state = mixed(state ^ np.uint64(values[row, column]))
         hashes[row] = np.int64(state >> np.uint64(1))
@@ -41,7 +42,7 @@ def mix_hashes(values: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def mixed(state: int) -> int:
+def mixed(state: Word) -> Word:
     """Scramble 64 bits (the finalizer of SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

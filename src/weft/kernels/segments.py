@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array
+from weft.kernels.arrays import Array, Word
 
 
 @njit(cache=True, nogil=True)
@@ -74,6 +74,6 @@ def multiply_checked(left: Array, right: Array) -> tuple[Array, Array]:
 
 
 @njit(cache=True, nogil=True)
-def magnitude(value: int) -> int:
+def magnitude(value: int) -> Word:
     """Return the absolute value as an unsigned integer, which also holds that of the smallest int64."""
     return np.uint64(value) if value >= 0 else np.uint64(0) - np.uint64(value)

@@ -11,6 +11,7 @@ from weft.language.columns import check_column_names, default_column_name
 from weft.language.expression_rules import Column
 from weft.language.lexer import quote_name
 from weft.language.notes import Notes
+from weft.language.printer import expression_to_text
 from weft.pattern.nodes import Event, Query, ReturnColumn
 from weft.tree import transform_up
 
@@ -41,7 +42,7 @@ class Draft:
 def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
     """Return the query of a draft, or None when it has no pattern; problems are added to the draft."""
     clauses = draft.clauses
-    if "PATTERN" not in clauses:
+    if clauses.get("PATTERN") is None:
         return None
     if draft.without_variable:
         _resolve_missing_variables(draft)
@@ -96,14 +97,10 @@ def _check_equivalences(keyword: str, value: Any, equivalences: Sequence[Equival
 def _resolve_missing_variables(draft: Draft) -> None:
     """Give attributes written without a variable the only variable there is, or complain."""
     variables = {event.variable for event in draft.events}
-    known_trouble = [problem.span for problem in draft.problems if problem.span]
     only = next(iter(variables)) if len(variables) == 1 else None
     for found in draft.without_variable:
         assert found.name is not None
-        assert found.span is not None
-        if only is not None and found.name != only:
-            continue
-        if not any(span.start <= found.span.start < span.end for span in known_trouble):
+        if only is None or found.name == only:
             draft.problems.append(_missing_variable(found, found.name, variables))
     if only is not None:
         for keyword in ("WHERE", "RETURN"):
@@ -114,7 +111,8 @@ def _resolve_missing_variables(draft: Draft) -> None:
 def _missing_variable(found: Attribute | Aggregate, name: str, variables: set[str]) -> Problem:
     shown = quote_name(name)
     if name in variables:
-        return Problem(f"{shown} is a variable, not a value", found.span, f"name an attribute: {shown}.x")
+        example = expression_to_text(replace(found, variable=name, name="x"))
+        return Problem(f"{shown} is a variable, not a value", found.span, f"name an attribute: {example}")
     example = quote_name(min(variables, default="v"))
     hint = f"say whose attribute it is: {example}.{quote_name(name, after_dot=True)}"
     return Problem(f"the attribute {shown} has no variable", found.span, hint)

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from weft.errors import Problem, QueryError, Span
+from weft.errors import Problem, Span
 from weft.expressions import Aggregate, Attribute, Equivalence, Expression, Predicate
 from weft.language.check_order import check_order
-from weft.language.check_pattern import check_pattern, suggestion
+from weft.language.check_pattern import check_pattern
 from weft.language.columns import check_column_names
+from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name
 from weft.language.locate import partition_span
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
@@ -41,58 +42,53 @@ def bind(
     >>> bind(parse("PATTERN Stock s WHERE s.price > 3"), schema)[0].where[0].right
     Literal(value=3.0, type=Type(kind='double', scale=0))
     """
-    problems: list[Problem] = []
     bound = []
+    problems: list[Problem] = []
     names: set[str] = set()
     for query in queries:
-        binding = _Binding(query, schema, source, tie_break=tie_break)
+        findings = Findings(query.name)
         if query.name in names:
             hint = "give each query a name of its own"
-            binding.complain(f"two queries are named {quote_name(query.name)}", query.span, hint)
+            findings.complain(f"two queries are named {quote_name(query.name)}", query.span, hint)
         if needs_window and query.window is None:
             hint = "a stream must know when to forget events; add for example WITHIN 10 minutes"
-            binding.complain("a query on a stream needs WITHIN", query.span, hint)
+            findings.complain("a query on a stream needs WITHIN", query.span, hint)
         names.add(query.name)
-        bound.append(binding.bind())
-        problems += binding.problems
-    if problems:
-        unique = dict.fromkeys(problems)  # BETWEEN repeats its operand, and with it its problems
-        ordered = sorted(unique, key=lambda problem: problem.span.start if problem.span else -1)
-        raise QueryError(ordered, source, origin)
+        bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break))
+        problems += findings.problems
+        if len(problems) > MAX_PROBLEMS:
+            break
+    raise_together(problems, source, origin)
     return tuple(bound)
 
 
 class _Binding:
-    """The binding of one query, with the problems found so far."""
+    """The binding of one query: its parts, its variables, and the problems found so far."""
 
-    def __init__(self, query: Query, schema: Schema | None, source: str, *, tie_break: bool) -> None:
+    def __init__(self, query: Query, schema: Schema | None, findings: Findings, source: str) -> None:
         self.query = query
         self.schema = schema
+        self.findings = findings
+        self.complain = findings.complain
         self.source = source
-        self.tie_break = tie_break
-        self.problems: list[Problem] = []
         self.scope: Scope = {}
-        self.typing = None if schema is None else Typing(schema, self.complain)
+        self.typing = None if schema is None else Typing(schema, findings)
 
-    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
-        self.problems.append(Problem(message, span, hint, self.query.name))
-
-    def bind(self) -> Query:
+    def bind(self, *, tie_break: bool) -> Query:
         query = self.query
         if self._refuse_deep_nesting():
             return query
-        self.scope = check_pattern(query.pattern, self.schema.types if self.schema else None, self.complain)
+        self.scope = check_pattern(query.pattern, self.schema.types if self.schema else None, self.findings)
         where = tuple(self._bind_conjunct(predicate) for predicate in query.where)
         columns = tuple(self._bind_column(column) for column in query.returns)
         if columns:
-            self.problems += (replace(problem, query=query.name) for problem in check_column_names(columns))
-        partition_by = tuple(
-            self._column(name, partition_span(self.source, query, name)) for name in query.partition_by
-        )
+            for problem in check_column_names(columns):
+                self.complain(problem.message, problem.span, problem.hint)
+        partition_by = tuple(self._bind_key(name) for name in query.partition_by)
         self._check_window(query.window)
         if self.schema is not None:
             order = (query.pattern, where, self.scope, self.schema.time)
-            check_order(*order, tie_break=self.tie_break, complain=self.complain)
+            check_order(*order, tie_break=tie_break, findings=self.findings)
         return Query(query.name, query.pattern, where, query.window, partition_by, columns, query.span)
 
     def _refuse_deep_nesting(self) -> bool:
@@ -101,6 +97,11 @@ class _Binding:
         for part in deep:
             self.complain(f"this nests more than {MAX_NESTING} levels deep", part.span)
         return bool(deep)
+
+    def _bind_key(self, name: str) -> str:
+        if self.schema is None or name in self.schema.attributes:
+            return name
+        return self._column(name, partition_span(self.source, self.query, name))
 
     def _column(self, name: str, span: Span | None) -> str:
         return name if self.typing is None else self.typing.column(name, span)[0]
@@ -129,7 +130,7 @@ class _Binding:
             variable = scope.get(mention.variable)
             if variable is None:
                 message = f"unknown variable {quote_name(mention.variable)}"
-                self.complain(message, mention.span, suggestion(mention.variable, scope))
+                self.complain(message, mention.span, self.findings.suggest(mention.variable, scope))
                 continue
             known.append(mention)
             place = mention.place if type(mention) is Attribute else None
@@ -169,7 +170,8 @@ class _Binding:
     def _check_together(
         self, known: list[Attribute | Aggregate], span: Span | None, *, in_return: bool
     ) -> None:
-        names = list(dict.fromkeys(mention.variable for mention in known))
+        mentioned = dict.fromkeys(mention.variable for mention in known)
+        names = [name for name in mentioned if self.scope[name].branches or self.scope[name].negations]
         what = "one RETURN column" if in_return else "one predicate"
         for place, name in enumerate(names):
             one = self.scope[name]

@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Iterator
 
 from weft.expressions import Attribute, Comparison, Predicate
+from weft.language.findings import Findings
 from weft.language.printer import expression_to_text
-from weft.language.scope import Complain, Scope
+from weft.language.scope import Scope
 from weft.pattern.nodes import Conjunction, Event, Kleene, Pattern, Sequence
 
 # An edge (a, b, strict) says that a's time is less than b's (strict) or at most b's.
@@ -20,7 +21,7 @@ def check_order(
     time: str,
     *,
     tie_break: bool,
-    complain: Complain,
+    findings: Findings,
 ) -> None:
     """Report each condition on event times that can never hold, given the pattern and those before it.
 
@@ -28,15 +29,13 @@ def check_order(
     what is reported truly never matches. With a tie-break, events in sequence may have equal times.
 
     >>> from weft.language.scope import variables_in
-    >>> found = []
+    >>> findings = Findings()
     >>> pattern = Sequence((Event("A", "a"), Event("B", "b")))
     >>> scope = {v.event.variable: v for v in variables_in(pattern)}
     >>> where = (Comparison("<", Attribute("b", "ts"), Attribute("a", "ts")),)
-    >>> check_order(
-    ...     pattern, where, scope, "ts", tie_break=False, complain=lambda *parts: found.append(parts[0])
-    ... )
-    >>> found
-    ['b.ts < a.ts can never hold: the pattern puts a before b']
+    >>> check_order(pattern, where, scope, "ts", tie_break=False, findings=findings)
+    >>> findings.problems[0].message
+    'b.ts < a.ts can never hold: the pattern puts a before b'
     """
     conditions = [
         (predicate, edges)
@@ -58,7 +57,9 @@ def check_order(
                     reason = f"the pattern puts {before} before {after}"
             if start == end:
                 reason = "an event is not before itself"
-            complain(f"{expression_to_text(predicate)} can never hold: {reason}", predicate.span, None)
+            findings.complain(
+                f"{expression_to_text(predicate)} can never hold: {reason}", predicate.span, None
+            )
             continue
         for before, after, strict in edges:
             successors.setdefault(before, []).append((after, strict))

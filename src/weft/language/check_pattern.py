@@ -1,95 +1,82 @@
 """Check that a pattern makes sense by itself: its events, quantifiers and negations."""
 
-from collections.abc import Iterable
-
-from weft.errors import near_name
+from weft.language.findings import Findings
 from weft.language.lexer import quote_name
-from weft.language.scope import Complain, Scope, variables_in
+from weft.language.scope import Scope, variables_in
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
 
 _WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR"}
 
 
-def check_pattern(pattern: Pattern, types: frozenset[str] | None, complain: Complain) -> Scope:
+def check_pattern(pattern: Pattern, types: frozenset[str] | None, findings: Findings) -> Scope:
     """Report what is wrong with a pattern and return its variables by name.
 
-    >>> problems = []
-    >>> scope = check_pattern(Event("Gat", "g"), frozenset({"Gate"}), lambda *found: problems.append(found))
-    >>> problems
-    [('unknown event type Gat', None, 'did you mean Gate?')]
+    >>> findings = Findings()
+    >>> scope = check_pattern(Event("Gat", "g"), frozenset({"Gate"}), findings)
+    >>> findings.problems[0].message, findings.problems[0].hint
+    ('unknown event type Gat', 'did you mean Gate?')
     """
     scope: Scope = {}
     for variable in variables_in(pattern):
         event = variable.event
         if event.variable in scope:
             message = f"the variable {quote_name(event.variable)} is declared twice"
-            complain(message, event.span, "give each event a variable of its own")
+            findings.complain(message, event.span, "give each event a variable of its own")
         scope.setdefault(event.variable, variable)
         if types is not None and event.type not in types:
-            complain(
-                f"unknown event type {quote_name(event.type)}", event.span, suggestion(event.type, types)
+            findings.complain(
+                f"unknown event type {quote_name(event.type)}",
+                event.span,
+                findings.suggest(event.type, types),
             )
-    _check_node(pattern, complain)
-    _check_positive(pattern, complain)
+    _check_node(pattern, findings)
+    _check_positive(pattern, findings)
     return scope
 
 
-def suggestion(name: str, known: Iterable[str], *, most: int = 12) -> str | None:
-    """Return a hint that names the nearest known name, or all of them when they are few.
-
-    >>> suggestion("prise", ["price", "volume"]), suggestion("x", ["price", "volume"])
-    ('did you mean price?', 'there are price, volume')
-    """
-    names = sorted(known)
-    close = near_name(name, names)
-    if close is not None:
-        return f"did you mean {quote_name(close)}?"
-    if not names or len(names) > most:
-        return None
-    return ("there are " if len(names) > 1 else "there is only ") + ", ".join(map(quote_name, names))
-
-
-def _check_node(pattern: Pattern, complain: Complain) -> None:
+def _check_node(pattern: Pattern, findings: Findings) -> None:
     match pattern:
         case Kleene(operand=operand):
-            _check_kleene(pattern, complain)
-            _check_node(operand, complain)
+            _check_kleene(pattern, findings)
+            _check_node(operand, findings)
         case Negation(operand=operand):
             if isinstance(operand, Negation):
-                hint = "two NOTs cancel out; leave both away to require the event"
-                complain("NOT directly inside NOT", pattern.span, hint)
-            _check_node(operand, complain)
+                hint = "two NOTs cancel out; drop both to require the event"
+                findings.complain("NOT directly inside NOT", pattern.span, hint)
+            _check_node(operand, findings)
         case Sequence() | Conjunction() | Disjunction():
             if not pattern.operands:
-                complain(f"{_WORDS[type(pattern)]} needs at least one operand", pattern.span, None)
+                findings.complain(f"{_WORDS[type(pattern)]} needs at least one operand", pattern.span)
             for operand in pattern.operands:
-                _check_node(operand, complain)
+                _check_node(operand, findings)
 
 
-def _check_kleene(kleene: Kleene, complain: Complain) -> None:
+def _check_kleene(kleene: Kleene, findings: Findings) -> None:
     if not isinstance(kleene.operand, Event):
         hint = "repeat a single event instead, as in SEQ(A+ a, B b)"
-        complain("a quantifier on a group is not supported yet", kleene.span, hint)
+        findings.complain("a quantifier on a group is not supported yet", kleene.span, hint)
     shown = f"{{{kleene.least},{'' if kleene.most is None else kleene.most}}}"
     if kleene.least < 0:
-        complain(f"the quantifier {shown} starts below 0", kleene.span, None)
+        findings.complain(f"the quantifier {shown} starts below 0", kleene.span)
     elif kleene.most is not None and kleene.most <= 0:
-        complain(f"the quantifier {shown} allows no event at all", kleene.span, "leave the event out")
+        findings.complain(
+            f"the quantifier {shown} allows no event at all", kleene.span, "leave the event out"
+        )
     elif kleene.most is not None and kleene.most < kleene.least:
         hint = f"write {{{kleene.most},{kleene.least}}}"
-        complain(f"the quantifier {shown} allows no number of events", kleene.span, hint)
+        findings.complain(f"the quantifier {shown} allows no number of events", kleene.span, hint)
 
 
-def _check_positive(pattern: Pattern, complain: Complain) -> None:
+def _check_positive(pattern: Pattern, findings: Findings) -> None:
     """Report a pattern, or an operand of OR, or the inside of a NOT, that has no event to match."""
     empty = _without_positive_event(pattern)
     if empty is not None and not (isinstance(empty, Negation) and isinstance(empty.operand, Negation)):
         what = "the pattern" if empty is pattern else "this branch of OR"
         hint = "a match binds at least one event; add one that is not under NOT"
-        complain(f"{what} has no positive event", empty.span, hint)
+        findings.complain(f"{what} has no positive event", empty.span, hint)
     for negation in _outer_negations(pattern):
         if not isinstance(negation.operand, Negation):
-            _check_positive(negation.operand, complain)
+            _check_positive(negation.operand, findings)
 
 
 def _without_positive_event(pattern: Pattern) -> Pattern | None:

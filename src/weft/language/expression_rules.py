@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, cast
 
 from lark import Token
 
-from weft.errors import Span, near_name
+from weft.errors import Span
 from weft.expressions import (
     Absolute,
     Aggregate,
@@ -258,9 +258,11 @@ class Rules(PatternRules):
         return _of_attribute(function, argument.name, parts[-1].value, span)
 
     def _misused(self, word: str, span: Span) -> Expression:
+        while self.without_variable and _starts_in(self.without_variable[-1], span):
+            self.without_variable.pop()  # one complaint is enough
         function = word.upper()
         if function not in FUNCTIONS:
-            close = near_name(word, FUNCTIONS)
+            close = self.near(word, FUNCTIONS)
             hint = f"did you mean {close}?" if close else "the functions are " + ", ".join(FUNCTIONS)
             self.complain(f"unknown function {word}", Span(span.start, span.start + len(word)), hint)
         elif function == "ABS":
@@ -270,6 +272,10 @@ class Rules(PatternRules):
             form = forms.get(function, f"{function}(v.x)")
             self.complain(f"{function} takes one attribute of a variable", span, f"write {form}")
         return Literal(None, STRING, span)
+
+
+def _starts_in(found: Attribute | Aggregate, span: Span) -> bool:
+    return found.span is not None and found.span.start >= span.start
 
 
 def _has_sign(literal: Literal) -> bool:

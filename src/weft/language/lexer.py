@@ -55,7 +55,7 @@ _SYMBOLS = {
 
 _KIND_OF_NAME = {"word": "NAME", "call": "CALL"}
 
-_QUERY_LINE = re.compile(r"\n\s*QUERY\s", re.IGNORECASE)
+_QUERY_LINE = re.compile(r"\n[^\S\n]*QUERY\s", re.IGNORECASE)
 
 
 def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:

@@ -1,12 +1,14 @@
 """What the rules of the grammar note down beside the tree they build: problems and open questions."""
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from lark import Token
 
-from weft.errors import Problem, Span
+from weft.errors import Problem, Span, near_name
 from weft.expressions import Aggregate, Attribute, Equivalence, Literal
+from weft.language.findings import MAX_SUGGESTIONS
 from weft.pattern.nodes import Event
 
 
@@ -28,6 +30,10 @@ class Notes(threading.local):
     def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
         """Note a problem."""
         self.problems.append(Problem(message, span, hint))
+
+    def near(self, word: str, known: Iterable[str]) -> str | None:
+        """Return the known word nearest to one that is not known."""
+        return near_name(word, known) if len(self.problems) < MAX_SUGGESTIONS else None
 
 
 def span_of(first: Any, last: Any) -> Span:

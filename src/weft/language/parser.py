@@ -10,9 +10,10 @@ from typing import Any, cast
 from lark import Lark, Token, UnexpectedToken
 from lark.lexer import Lexer, LexerState
 
-from weft.errors import Problem, QueryError
+from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
 from weft.language.expression_rules import TRENDS_REFUSED, Rules
+from weft.language.findings import MAX_PROBLEMS, raise_together
 from weft.language.lexer import tokenize
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.notes import span_of
@@ -61,9 +62,7 @@ def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
         doubted = list(tokenize(text, doubt_long_texts=True))
         if any(token.type == "BAD" for token in doubted):
             queries, problems = _parse_tokens(doubted)
-    if problems:
-        problems.sort(key=lambda problem: problem.span.start if problem.span else 0)
-        raise QueryError(problems, text, origin)
+    raise_together(problems, text, origin)
     return tuple(queries)
 
 
@@ -76,6 +75,8 @@ def _parse_tokens(tokens: Iterable[Token]) -> tuple[list[Query], list[Problem]]:
         is_first = False
         if query is not None:
             queries.append(query)
+        if len(problems) > MAX_PROBLEMS:
+            break
     if is_first:
         problems.append(Problem("the text holds no query", None, "write QUERY name PATTERN SEQ(A a, B b)"))
     return queries, problems

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
-from weft.errors import Span, near_name
+from weft.errors import Span
 from weft.language.lexer import CLAUSES, quote_name
 from weft.language.literals import INT64_MAX, UNITS, duration_of
 from weft.language.notes import Notes, span_of
@@ -123,7 +123,7 @@ class PatternRules(Notes):
         span = span_of(operator, parts[-1])
         operands = tuple(parts[2:-1:2])
         if operator.type == "CALL":
-            close = near_name(operator.value, ["SEQ", "AND", "OR", "NOT"])
+            close = self.near(operator.value, ["SEQ", "AND", "OR", "NOT"])
             hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR and NOT"
             self.complain(f"unknown operator {operator.value}", span_of(operator, operator), hint)
             return Sequence(operands, span)
@@ -166,7 +166,7 @@ class PatternRules(Notes):
 
     def _complain_of_unit(self, unit: Token, *, with_events: bool) -> None:
         word = unit.value
-        close = near_name(word, [*UNITS, *CLAUSES, "EVENTS"])
+        close = self.near(word, [*UNITS, *CLAUSES, "EVENTS"])
         if word.lower() in _CALENDAR_UNITS:
             hint: str = "months and years differ in length; write weeks or days"
         elif close:

@@ -1,5 +1,6 @@
 """Write queries, patterns and expressions as canonical text."""
 
+from collections import Counter
 from decimal import Decimal
 
 from weft.expressions import (
@@ -91,8 +92,8 @@ def pattern_to_text(pattern: Pattern) -> str:
     >>> pattern_to_text(Sequence((Event("A", "A"), Kleene(Event("B", "b"), 1, None))))
     'SEQ(A, B+ b[])'
     """
-    types = [event.type for event in find(pattern, Event)]
-    once = frozenset(name for name in types if types.count(name) == 1)
+    counts = Counter(event.type for event in find(pattern, Event))
+    once = frozenset(name for name, count in counts.items() if count == 1)
     return _pattern(pattern, once)
 
 

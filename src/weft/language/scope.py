@@ -1,9 +1,8 @@
 """The variables of a pattern: what each may be, and which can be bound together."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from weft.errors import Span
 from weft.expressions import (
     Aggregate,
     And,
@@ -16,8 +15,6 @@ from weft.expressions import (
     Predicate,
 )
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
-
-Complain = Callable[[str, Span | None, str | None], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,8 @@ def unexpected_token(clause: str, tokens: Sequence[Token], place: int, expected:
     span = Span(token.start_pos or 0, token.end_pos or 0)
     if token.type == "BAD":
         return bad_token(token)
+    if expected == {"$END"} and clause == "WHERE":
+        expected = {"AND", "OR", "$END"}  # the parser had already closed the predicate
     if place and tokens[place - 1].type == "RPAR" and clause == "PATTERN":
         expected = set(expected) - {"PLUS", "STAR", "QUESTION", "LBRACE"}  # legal, but refused on groups
     message = f"found {describe_found(token)} in {clause}, expected {describe_expected(expected)}"

@@ -23,10 +23,9 @@ from weft.expressions import (
     arithmetic_type,
     type_of,
 )
-from weft.language.check_pattern import suggestion
+from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.printer import expression_to_text
-from weft.language.scope import Complain
 from weft.language.typing_rules import (
     TypeMismatchError,
     agree,
@@ -52,9 +51,10 @@ _ARGUMENTS = {
 class Typing:
     """Types the expressions of one query against a schema."""
 
-    def __init__(self, schema: Schema, complain: Complain) -> None:
+    def __init__(self, schema: Schema, findings: Findings) -> None:
         self.schema = schema
-        self.complain = complain
+        self.findings = findings
+        self.complain = findings.complain
         self._rules: dict[type, Callable[[Any], Typed]] = {
             Literal: self._literal,
             Attribute: self._attribute,
@@ -100,7 +100,7 @@ class Typing:
             return self.schema.time, TIMESTAMP
         else:
             known = [*self.schema.attributes, *self.schema.unusable]
-            self.complain(f"unknown attribute {shown}", span, suggestion(name, known))
+            self.complain(f"unknown attribute {shown}", span, self.findings.suggest(name, known))
         return name, None
 
     def _typed(self, node: Expression) -> Typed:

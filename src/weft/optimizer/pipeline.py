@@ -25,13 +25,17 @@ def optimize(queries: Sequence[Query], schema: Schema | None) -> Plan:
     True
     """
     context = Context(
-        attribute_type=(lambda name: None) if schema is None else schema.type_of,
-        types_overlap=schema is not None and schema.types is not None,
+        attribute_type=_unknown if schema is None else schema.type_of,
+        types_overlap=schema is not None and schema.types_overlap,
         order_of=pattern_order,
     )
     plan = Plan(tuple(_output(query, context, typed=schema is not None) for query in queries))
     check_plan(plan, "assemble")
     return plan
+
+
+def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's look-up
+    return None
 
 
 def _output(query: Query, context: Context, *, typed: bool) -> Output:

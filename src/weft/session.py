@@ -1,0 +1,228 @@
+"""The facade: queries and a DataFrame of events in, a DataFrame of matches out."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+
+from weft.errors import DataError, WeftError, near_name
+from weft.explain import explain
+from weft.expressions import type_of
+from weft.language.binder import bind
+from weft.language.parser import parse
+from weft.pattern.nodes import Query
+from weft.runtime.budget import Budget
+from weft.schema import TIMESTAMP
+from weft.spark.batch import (
+    Input,
+    Returned,
+    TimeRange,
+    detect_share,
+    matches_schema,
+    measure,
+    merge_returned,
+    rejected_rows,
+)
+from weft.spark.partitioning import ByTime, divide
+from weft.spark.schemas import event_schema, require_column, value_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Detection", "detect", "explain", "prepare"]
+
+Queries = str | Query | Sequence[str | Query]
+
+
+def detect(
+    events: "DataFrame",
+    queries: Queries,
+    *,
+    time: str,
+    type: str | None = None,  # noqa: A002 - the word users know
+    id: str | None = None,  # noqa: A002
+    order_by: str | None = None,
+    types: Mapping[str, str] | None = None,
+    partitions: int | None = None,
+    budget: Budget | None = None,
+) -> "DataFrame":
+    """Return the matches of all queries, one row per match.
+
+    Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
+    time order) and the RETURN columns of the queries, NULL in the rows of other queries.
+
+    Parameters
+    ----------
+    events
+        Any DataFrame; the columns that no query mentions are not read.
+    queries
+        Query text, Query objects, or a sequence of these.
+    time, type, id, order_by
+        The columns that hold an event's time, its type, its identity (without one, the content of the
+        row is its identity) and the order among events of equal time.
+    types
+        Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
+    partitions
+        The number of shards; chosen from the size of the data by default.
+    budget
+        How much a query may cost before it is stopped with an error.
+    """
+    return prepare(
+        events,
+        queries,
+        time=time,
+        type=type,
+        id=id,
+        order_by=order_by,
+        types=types,
+        partitions=partitions,
+        budget=budget,
+    ).matches
+
+
+def prepare(
+    events: "DataFrame",
+    queries: Queries,
+    *,
+    time: str,
+    type: str | None = None,  # noqa: A002
+    id: str | None = None,  # noqa: A002
+    order_by: str | None = None,
+    types: Mapping[str, str] | None = None,
+    partitions: int | None = None,
+    budget: Budget | None = None,
+    origin: str = "<query>",
+) -> "Detection":
+    """Check queries against events and return the detection, which also explains and counts.
+
+    Takes the arguments of `detect`; `origin` names the queries' source in error messages.
+    """
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    bound = _bound(queries, source, origin)
+    if partitions is not None and partitions < 1:
+        raise WeftError(f"partitions is {partitions}; it must be at least 1")
+    return Detection(source, bound, partitions, budget or Budget())
+
+
+class Detection:
+    """A workload bound to a DataFrame of events."""
+
+    def __init__(
+        self, source: Input, queries: tuple[Query, ...], partitions: int | None, budget: Budget
+    ) -> None:
+        self.queries = queries
+        self._source = source
+        self._partitions = partitions
+        self._budget = budget
+
+    @cached_property
+    def matches(self) -> "DataFrame":
+        """One row per match of any query."""
+        frames = [
+            detect_share(
+                share,
+                self._source,
+                self._returned,
+                self._budget,
+                self._time_range if isinstance(share.division, ByTime) else None,
+                self._partitions,
+            )
+            for share in divide(self.queries)
+        ]
+        if not frames:
+            schema = matches_schema(self._source, self._returned)
+            return self._source.events.sparkSession.createDataFrame([], schema)
+        return reduce(lambda a, b: a.unionByName(b), frames)
+
+    def matches_of(self, name: str) -> "DataFrame":
+        """Return the matches of one query with its RETURN columns, under their own names and types."""
+        columns = self.return_columns.get(name)
+        if columns is None:
+            near = near_name(name, self.return_columns)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise WeftError(f"no query named {name!r}{hint}")
+        own = [F.col(f"`{column}`").alias(shown) for shown, column in columns.items()]
+        common = ["query", "match_id", "start", "end", "events"]
+        return self.matches.where(F.col("query") == name).select(*common, *own)
+
+    @cached_property
+    def return_columns(self) -> Mapping[str, Mapping[str, str]]:
+        """For each query, the columns of `matches` that hold its RETURN values, by their names."""
+        return {
+            query.name: dict(
+                zip((column.name for column in query.returns), self._returned.names[query.name], strict=True)
+            )
+            for query in self.queries
+        }
+
+    @property
+    def rejected(self) -> "DataFrame":
+        """The rows that are no events, with a column `reason`."""
+        return rejected_rows(self._source)
+
+    def input_counts(self) -> tuple[int, int]:
+        """Return the number of events and of rejected rows."""
+        return self._time_range.n_events, self._time_range.n_rejected
+
+    def explain(self) -> str:
+        """Return the normal forms and the shared plan as text."""
+        return explain(self.queries, self._source.schema)
+
+    @cached_property
+    def _time_range(self) -> TimeRange:
+        return measure(self._source)
+
+    @cached_property
+    def _returned(self) -> Returned:
+        types = {
+            query.name: {column.name: type_of(column.expression) for column in query.returns}
+            for query in self.queries
+        }
+        return merge_returned(self.queries, types)
+
+
+def _input(
+    events: "DataFrame",
+    *,
+    time: str,
+    type: str | None,  # noqa: A002
+    id: str | None,  # noqa: A002
+    order_by: str | None,
+    types: Mapping[str, str] | None,
+) -> Input:
+    frame = events.schema
+    time_type = require_column(frame, time, "the event time")
+    if value_type(time_type) != TIMESTAMP:
+        raise DataError(
+            f"the time column {time!r} is {time_type.simpleString()}, expected timestamp; "
+            f"convert it, for example with to_timestamp or timestamp_millis"
+        )
+    if type is None and types is None:
+        raise DataError("neither a type column (type=) nor derived types (types=) are given")
+    for name, role in ((type, "the event type"), (id, "the event id"), (order_by, "the order")):
+        if name is not None:
+            require_column(frame, name, role)
+    schema = event_schema(frame, time=time, has_type_column=type is not None, types=types)
+    if order_by is not None and order_by not in schema.attributes:
+        raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
+    return Input(events, schema, time, type, id, order_by, dict(types or {}))
+
+
+def _bound(queries: Queries, source: Input, origin: str) -> tuple[Query, ...]:
+    """Parse and check everything, reporting all problems together."""
+    given = [queries] if isinstance(queries, str | Query) else list(queries)
+    text = "\n\n".join(one for one in given if isinstance(one, str))
+    parsed = (
+        *(parse(text, origin) if text.strip() else ()),
+        *(one for one in given if isinstance(one, Query)),
+    )
+    if not parsed:
+        raise WeftError("no query was given")
+    return bind(
+        parsed,
+        source.schema,
+        source=text if all(isinstance(one, str) for one in given) else "",
+        origin=origin,
+        tie_break=source.order_by is not None,
+    )

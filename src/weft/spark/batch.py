@@ -1,0 +1,318 @@
+"""Build the DataFrame of matches: prune, filter, divide, hand to Python, collect."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T  # noqa: N812
+
+from weft.expressions import Aggregate, Attribute
+from weft.optimizer.pipeline import optimize
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Extent, Plan, Scan
+from weft.plan.serialize import to_json
+from weft.runtime.budget import Budget
+from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout
+from weft.schema import TIMESTAMP, Schema, Type
+from weft.spark.partitioning import ByKey, ByTime, Division, Share, Slices, slice_times
+from weft.spark.pushdown import quoted, wanted_rows
+from weft.spark.schemas import spark_type, value_type
+from weft.spark.worker import ShardTask
+from weft.tree import find
+
+TIME, TYPE, ID, CONTENT, TIE, FLAGS, SLICE = (
+    "weft_time",
+    "weft_type",
+    "weft_id",
+    "weft_content",
+    "weft_tie",
+    "weft_flags",
+    "weft_slice",
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A frame of events and what its columns mean."""
+
+    events: DataFrame
+    schema: Schema
+    time: str
+    type: str | None
+    id: str | None
+    order_by: str | None
+    types: Mapping[str, str]
+
+    @property
+    def good(self) -> DataFrame:
+        """The events that have a time and, where there is a type column, a type."""
+        condition = self.time_column.isNotNull()
+        if self.type is not None:
+            condition &= F.col(quoted(self.type)).isNotNull()
+        return self.events.where(condition)
+
+    @property
+    def time_column(self) -> Column:
+        return F.col(quoted(self.time)).cast("timestamp")
+
+    def is_of_type(self, name: str) -> Column:
+        """Say whether a row is an event of a type."""
+        if name in self.types:
+            return F.coalesce(F.expr(self.types[name]).cast("boolean"), F.lit(False))
+        if self.type is None:
+            return F.lit(False)
+        return F.col(quoted(self.type)) == F.lit(name)
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The RETURN columns of a workload: their types, and where each query's values are."""
+
+    types: Mapping[str, Type]
+    names: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class TimeRange:
+    """First and last time of the good events, their number, and the number of rejected rows."""
+
+    first: int
+    last: int
+    n_events: int
+    n_rejected: int
+
+
+def detect_share(
+    share: Share,
+    source: Input,
+    returned: Returned,
+    budget: Budget,
+    time_range: TimeRange | None,
+    partitions: int | None,
+) -> DataFrame:
+    """Return the matches of the queries of one share."""
+    plan = optimize(share.queries, source.schema)
+    columns, layout = _wire(plan, source)
+    rows = source.good
+    if not _counts_positions(plan):
+        wanted = wanted_rows(plan, source.is_of_type)
+        rows = rows if wanted is None else rows.where(wanted)
+    keys = [F.col(quoted(name)) for name in _key_names(share.division)]
+    if keys:
+        rows = rows.where(reduce(lambda a, b: a & b, [key.isNotNull() for key in keys]))
+    slices = _slices(share.division, time_range, partitions, source)
+    if slices is not None and isinstance(share.division, ByTime):
+        columns[SLICE] = _slice_numbers(source, slices, share.division)
+    divided = _divided(
+        rows.select(*(value.alias(name) for name, value in columns.items())), share, slices, partitions
+    )
+    task = ShardTask(
+        plan=to_json(plan),
+        layout=layout,
+        budget=budget,
+        id_is_text=not isinstance(_id_type(source), T.LongType),
+        returned=returned.types,
+        return_names=returned.names,
+        slices=slices,
+        slice_column=None if slices is None else SLICE,
+    )
+    return divided.mapInArrow(task, matches_schema(source, returned))
+
+
+def _divided(rows: DataFrame, share: Share, slices: Slices | None, partitions: int | None) -> DataFrame:
+    if slices is not None:
+        return rows.repartitionById(slices.n_slices, F.col(SLICE))
+    if isinstance(share.division, ByKey):
+        keys = [F.col(_attribute_column(name)) for name in share.division.attributes]
+        return rows.repartition(*keys) if partitions is None else rows.repartition(partitions, *keys)
+    return rows.coalesce(1)
+
+
+def _key_names(division: Division) -> tuple[str, ...]:
+    return division.attributes if isinstance(division, ByKey) else ()
+
+
+def _slices(
+    division: Division, time_range: TimeRange | None, partitions: int | None, source: Input
+) -> Slices | None:
+    if not isinstance(division, ByTime) or time_range is None:
+        return None
+    if partitions is not None:
+        width = -(-(time_range.last - time_range.first + 1) // partitions)
+        return Slices(time_range.first, max(1, width), partitions)
+    most = int(source.events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    return slice_times(time_range.first, time_range.last, time_range.n_events, division, most=most)
+
+
+def _slice_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
+    """Return the slices a row belongs to: its own, and those whose matches may reach or look to it."""
+    if slices.n_slices == 1:
+        return F.lit(0)
+    time = F.unix_micros(source.time_column)
+
+    def number(shift: int) -> Column:
+        place = F.floor((time - F.lit(slices.start - shift)) / F.lit(slices.width)).cast("int")
+        return F.greatest(F.lit(0), F.least(F.lit(slices.n_slices - 1), place))
+
+    return F.explode(F.sequence(number(-division.reach), number(division.lead)))
+
+
+def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
+    """Return the columns that travel to Python, and their meaning there."""
+    type_names = sorted({scan.type for output in plan.outputs for scan in find(output, Scan)})
+    derived = tuple(name for name in type_names if name in source.types)
+    columns: dict[str, Column] = {TIME: F.unix_micros(source.time_column)}
+    if source.type is not None:
+        columns[TYPE] = F.col(quoted(source.type)).cast("string")
+    if source.id is not None:
+        columns[ID] = F.col(quoted(source.id)).cast(_id_type(source))
+    else:
+        columns[CONTENT] = F.xxhash64(*_hashable(source.events))
+    if source.order_by is not None:
+        columns[TIE] = _wire_column(source.order_by, source.schema.attributes[source.order_by])
+    flags = _flag_columns(derived, source)
+    columns |= flags
+    attributes: dict[str, tuple[str, Type]] = {}
+    for name in sorted(_mentioned(plan)):
+        kind = source.schema.type_of(name)
+        if kind is None:
+            raise ValueError(f"the plan mentions the unknown attribute {name}")
+        if name == source.time or (name == "time" and name not in source.schema.attributes):
+            attributes[name] = (TIME, TIMESTAMP)
+        else:
+            columns[_attribute_column(name)] = _wire_column(name, kind)
+            attributes[name] = (_attribute_column(name), kind)
+    layout = Layout(
+        time=TIME,
+        type=TYPE if source.type is not None else None,
+        id=ID if source.id is not None else None,
+        content=None if source.id is not None else CONTENT,
+        tie=TIE if source.order_by is not None else None,
+        attributes=attributes,
+        type_names=tuple(name for name in type_names if name not in derived),
+        derived_types=derived,
+        flags=tuple(flags),
+        tie_type=None if source.order_by is None else source.schema.attributes[source.order_by],
+    )
+    return columns, layout
+
+
+def _flag_columns(derived: Sequence[str], source: Input) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
+    for start in range(0, len(derived), FLAGS_PER_COLUMN):
+        bits = [
+            F.when(source.is_of_type(name), F.lit(1 << place)).otherwise(F.lit(0)).cast("long")
+            for place, name in enumerate(derived[start : start + FLAGS_PER_COLUMN])
+        ]
+        columns[f"{FLAGS}{start}"] = reduce(lambda a, b: a.bitwiseOR(b), bits)
+    return columns
+
+
+def _mentioned(plan: Plan) -> set[str]:
+    """Return the attributes that the worker needs: all those in expressions and in partitions."""
+    names = {attribute.name for attribute in find(plan, Attribute)}
+    names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
+    return names | {name for extent in find(plan, Extent) for name in extent.partition_by}
+
+
+def _attribute_column(name: str) -> str:
+    return f"@{name}"
+
+
+def _wire_column(name: str, kind: Type) -> Column:
+    column = F.col(quoted(name))
+    match kind.kind:
+        case "timestamp":
+            return F.unix_micros(column.cast("timestamp"))
+        case "long" | "double" | "string":
+            return column.cast(kind.kind)
+    return column
+
+
+def _hashable(events: DataFrame) -> list[Column]:
+    """Return the columns whose content identifies a row; Spark hashes no maps and variants."""
+    unhashable = ("map", "variant")
+    return [
+        F.col(quoted(field.name))
+        for field in events.schema.fields
+        if not any(kind in field.dataType.simpleString() for kind in unhashable)
+    ]
+
+
+def _id_type(source: Input) -> T.DataType:
+    if source.id is None:
+        return T.StringType()
+    kind = value_type(source.events.schema[source.id].dataType)
+    return T.LongType() if kind is not None and kind.kind == "long" else T.StringType()
+
+
+def _counts_positions(plan: Plan) -> bool:
+    return any(extent.clock == "position" for extent in find(plan, Extent))
+
+
+def matches_schema(source: Input, returned: Returned) -> T.StructType:
+    """Return the schema of the matches."""
+    event = T.StructType(
+        [
+            T.StructField("variable", T.StringType()),
+            T.StructField("type", T.StringType()),
+            T.StructField("ts", T.TimestampType()),
+            T.StructField("id", _id_type(source)),
+        ]
+    )
+    fields = [
+        T.StructField("query", T.StringType()),
+        T.StructField("match_id", T.StringType()),
+        T.StructField("start", T.TimestampType()),
+        T.StructField("end", T.TimestampType()),
+        T.StructField("events", T.ArrayType(event)),
+    ]
+    fields += [T.StructField(name, spark_type(kind)) for name, kind in returned.types.items()]
+    return T.StructType(fields)
+
+
+def measure(source: Input) -> TimeRange:
+    """Count the events and find their first and last time, in one job over two columns."""
+    time = F.unix_micros(source.time_column)
+    is_good = source.time_column.isNotNull()
+    if source.type is not None:
+        is_good &= F.col(quoted(source.type)).isNotNull()
+    found = source.events.agg(
+        F.min(F.when(is_good, time)).alias("first"),
+        F.max(F.when(is_good, time)).alias("last"),
+        F.count(F.when(is_good, F.lit(1))).alias("good"),
+        F.count(F.lit(1)).alias("all"),
+    ).collect()[0]
+    return TimeRange(found["first"] or 0, found["last"] or 0, found["good"], found["all"] - found["good"])
+
+
+def rejected_rows(source: Input) -> DataFrame:
+    """Return the rows without a time or without a type, with the reason."""
+    no_time = source.time_column.isNull()
+    reason = F.when(no_time, F.lit(f"{source.time} is not a time"))
+    condition = no_time
+    if source.type is not None:
+        no_type = F.col(quoted(source.type)).isNull()
+        reason = reason.when(no_type, F.lit(f"{source.type} is NULL"))
+        condition |= no_type
+    return source.events.where(condition).withColumn("reason", reason)
+
+
+def merge_returned(queries: Sequence[Query], types_of: Mapping[str, Mapping[str, Type]]) -> Returned:
+    """Give every RETURN value a column: one per name, or one per query where types differ."""
+    kinds: dict[str, set[Type]] = {}
+    for query in queries:
+        for name, kind in types_of[query.name].items():
+            kinds.setdefault(name, set()).add(kind)
+    types: dict[str, Type] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for query in queries:
+        own: list[str] = []
+        for name, kind in types_of[query.name].items():
+            column = name if len(kinds[name]) == 1 else f"{query.name}_{name}"
+            types[column] = kind
+            own.append(column)
+        names[query.name] = tuple(own)
+    return Returned(types, names)
