@@ -1,6 +1,8 @@
 """The command line: check, explain and run queries, and a demonstration."""
 
 import json
+import logging
+import signal
 import time as clock
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -195,7 +197,10 @@ def _bind(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
 
 def _start_spark(master: str) -> SparkSession:
     with progress_shown("Starting Spark", no_progress):
-        return local_session(master)
+        session = local_session(master)
+    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return session
 
 
 def _prepare(spark: SparkSession, text: QueryText, events: str, columns: Columns) -> Detection:
@@ -257,4 +262,6 @@ def _errors_told() -> Iterator[None]:
 
 def main() -> None:
     """Run the command line."""
+    # The bridge to Java logs stack traces when it is interrupted; what matters is told by us.
+    logging.getLogger().addHandler(logging.NullHandler())
     app()

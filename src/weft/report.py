@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.pattern.nodes import Query
+from weft.spark.failures import SPARK_FAILURES
 from weft.spark.progress import ProgressSource
 
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
@@ -117,9 +118,10 @@ def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
         task = progress.add_task(text, total=None)
 
         def follow() -> None:
-            while not finished.wait(0.2):
-                now = source()
-                progress.update(task, total=now.total or None, completed=now.done)
+            with suppress(*SPARK_FAILURES, OSError):  # Spark may be gone before its watcher
+                while not finished.wait(0.2):
+                    now = source()
+                    progress.update(task, total=now.total or None, completed=now.done)
 
         follower = threading.Thread(target=follow, daemon=True)
         follower.start()

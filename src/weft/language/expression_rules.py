@@ -113,6 +113,9 @@ class Rules(PatternRules):
     def between(self, parts: list[Any]) -> Expression:
         operand, low, high = parts[0], parts[-3], parts[-1]
         span = span_of(operand, high)
+        if _holds_predicate(operand):  # which has no order, and nested would double at every level
+            self.complain("BETWEEN takes a number, a text or a time, found a predicate", operand.span)
+            return Literal(None, BOOLEAN, span)
         return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
 
     def not_between(self, parts: list[Any]) -> Expression:
@@ -272,6 +275,19 @@ class Rules(PatternRules):
             form = forms.get(function, f"{function}(v.x)")
             self.complain(f"{function} takes one attribute of a variable", span, f"write {form}")
         return Literal(None, STRING, span)
+
+
+def _holds_predicate(expression: Any) -> bool:
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Arithmetic):
+            waiting += (node.left, node.right)
+        elif isinstance(node, Negate | Absolute):
+            waiting.append(node.operand)
+        elif not isinstance(node, Literal | Attribute | Aggregate):
+            return True
+    return False
 
 
 def _starts_in(found: Attribute | Aggregate, span: Span) -> bool:

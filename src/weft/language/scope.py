@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from weft.expressions import (
     Aggregate,
@@ -41,28 +42,31 @@ def variables_in(pattern: Pattern) -> Iterator[Variable]:
     >>> [v.is_list for v in variables_in(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))))]
     [False, True]
     """
-    numbers = iter(range(1_000_000_000))
+    return _visit(pattern, (), (), None, count())
 
-    def visit(
-        node: Pattern, negations: tuple[int, ...], branches: tuple[tuple[int, int], ...], least: int | None
-    ) -> Iterator[Variable]:
-        match node:
-            case Event():
-                always = not negations and not branches and least != 0
-                yield Variable(node, least is not None, negations, branches, always)
-            case Kleene(operand=operand):
-                yield from visit(operand, negations, branches, node.least)
-            case Negation(operand=operand):
-                yield from visit(operand, (*negations, next(numbers)), branches, least)
-            case Disjunction(operands=operands):
-                number = next(numbers)
-                for branch, operand in enumerate(operands):
-                    yield from visit(operand, negations, (*branches, (number, branch)), least)
-            case Sequence(operands=operands) | Conjunction(operands=operands):
-                for operand in operands:
-                    yield from visit(operand, negations, branches, least)
 
-    return visit(pattern, (), (), None)
+def _visit(
+    node: Pattern,
+    negations: tuple[int, ...],
+    branches: tuple[tuple[int, int], ...],
+    least: int | None,
+    numbers: Iterator[int],
+) -> Iterator[Variable]:
+    match node:
+        case Event():
+            always = not negations and not branches and least != 0
+            yield Variable(node, least is not None, negations, branches, always)
+        case Kleene(operand=operand):
+            yield from _visit(operand, negations, branches, node.least, numbers)
+        case Negation(operand=operand):
+            yield from _visit(operand, (*negations, next(numbers)), branches, least, numbers)
+        case Disjunction(operands=operands):
+            number = next(numbers)
+            for branch, operand in enumerate(operands):
+                yield from _visit(operand, negations, (*branches, (number, branch)), least, numbers)
+        case Sequence(operands=operands) | Conjunction(operands=operands):
+            for operand in operands:
+                yield from _visit(operand, negations, branches, least, numbers)
 
 
 def never_together(one: Variable, other: Variable) -> bool:

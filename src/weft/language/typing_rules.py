@@ -127,6 +127,8 @@ def _mismatch_hint(left: Operand, right: Operand) -> str | None:
             return "write numbers without quotes"
         if own == STRING and other.is_numeric:
             return f"put the constant in single quotes, or cast the column to {other.kind}"
+        if own == STRING and other.kind in _PARSERS:
+            return f"cast the column to {other}"
         if own == TIMESTAMP and other.is_numeric:
             return "compare it with a time, as in TIMESTAMP '2024-01-31T12:00:00Z'"
         if own == DURATION and other.is_numeric:

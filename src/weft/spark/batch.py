@@ -125,7 +125,7 @@ def _divided(rows: DataFrame, share: Share, slices: Slices | None, partitions: i
     if slices is not None:
         return rows.repartitionById(slices.n_slices, F.col(SLICE))
     if isinstance(share.division, ByKey):
-        keys = [F.col(_attribute_column(name)) for name in share.division.attributes]
+        keys = [F.col(quoted(_attribute_column(name))) for name in share.division.attributes]
         return rows.repartition(*keys) if partitions is None else rows.repartition(partitions, *keys)
     return rows.coalesce(1)
 

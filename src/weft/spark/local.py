@@ -32,10 +32,10 @@ def local_session(master: str = "local[*]", *, name: str = "weft") -> SparkSessi
         When there is no Java that can run Spark; the message says how to get one.
     """
     _prepare_environment()
-    logging = files("weft.spark") / "log4j2.properties"
+    log_settings = files("weft.spark") / "log4j2.properties"
     settings = {
         "spark.driver.memory": f"{driver_gigabytes(_physical_memory())}g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
+        "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={log_settings}"',
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",

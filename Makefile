@@ -1,0 +1,55 @@
+# Every target sets up what it needs; `make` alone lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-core lint types fmt fuzz bench clean
+
+BIN := .venv/bin
+READY := .venv/.ready
+BENCH_READY := .venv/.ready-bench
+INPUTS := pyproject.toml constraints.txt scripts/setup.sh
+ARGS ?=
+
+help:  ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(READY)  ## Make .venv with Weft and its tools; find or install Java
+
+$(READY): $(INPUTS)
+	@scripts/setup.sh
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	@scripts/setup.sh bench
+	@touch $@
+
+demo: $(READY)  ## Find fraud in a million events of a bank, with twenty queries
+	@$(BIN)/weft demo $(ARGS)
+
+test: lint types  ## Check style, types and imports, then run every test
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+test-core: $(READY)  ## Run the tests that need no Java
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not spark" $(ARGS)
+
+lint: $(READY)  ## Check style, spelling and the import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/codespell
+	@$(BIN)/lint-imports --no-logo
+
+types: $(READY)  ## Check the types of src/
+	@$(BIN)/mypy
+
+fmt: $(READY)  ## Format the code
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+fuzz: $(READY)  ## Compare random queries with the reference until stopped
+	@$(BIN)/python tests/fuzz.py $(ARGS)
+
+bench: $(BENCH_READY)  ## Measure the speed as ratios in one run
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean:  ## Remove caches and build products; keep .venv
+	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,31 @@
+"""What every test shares: one Spark session, and fixed seeds."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+from pyspark.sql import SparkSession
+
+from weft.spark.local import local_session
+
+settings.register_profile("weft", deadline=None, derandomize=True)
+settings.load_profile("weft")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that use Spark, and keep them on one worker: it starts the only session."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Two cores, two shuffle partitions, no UI, UTC."""
+    session = local_session("local[2]", name="weft tests")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()

@@ -1,0 +1,152 @@
+"""Queries built in Python equal those parsed from text."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from weft.errors import QueryError
+from weft.expressions import Literal
+from weft.language.binder import bind
+from weft.language.builder import Term, and_, constant, event, not_, or_, query, same, seq
+from weft.language.parser import parse
+from weft.pattern.nodes import Pattern
+from weft.schema import LONG, TIMESTAMP, Schema, decimal
+
+a, b = event("A", "a"), event("B", "b").plus()
+
+
+def test_the_whole_language() -> None:
+    g, l, v = event("Gate", "g"), event("Lobby", "l").plus(), event("Vault", "v")  # noqa: E741
+    built = (
+        query("tailgate")
+        .pattern(seq(g, l, not_(event("Guard", "x")), v))
+        .where(same("person"), v.level > 3, l.at_i.time > l.at_previous.time)
+        .within("10 minutes")
+        .partition_by("site")
+        .returns(g.person, v.ts - g.ts, who=g.person, steps=l.count())
+        .build()
+    )
+    text = """
+    QUERY tailgate
+    PATTERN SEQ(Gate g, Lobby+ l[], NOT Guard x, Vault v)
+    WHERE [person] AND v.level > 3 AND l[i].time > l[i-1].time
+    WITHIN 10 minutes
+    PARTITION BY site
+    RETURN g.person, v.ts - g.ts, g.person AS who, COUNT(l) AS steps
+    """
+    assert parse(text) == (built,)
+
+
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        (a.x == 1, "a.x = 1"),
+        (a.x != "x", "a.x != 'x'"),
+        (a.x <= -1.5, "a.x <= -1.5"),
+        (a.x >= b.first.x, "a.x >= FIRST(b).x"),
+        (a.x > 3, "a.x > 3"),
+        (a["odd name"] < b.last["x y"], 'a."odd name" < LAST(b)."x y"'),
+        (a.x + 1 - 2 * a.y, "a.x + 1 - 2 * a.y"),
+        (1 - (2 - a.x), "1 - (2 - a.x)"),
+        (a.x / 2 % 3, "a.x / 2 % 3"),
+        (1 / a.x, "1 / a.x"),
+        (7 % a.x, "7 % a.x"),
+        (1 + a.x, "1 + a.x"),
+        (-a.x, "-a.x"),
+        (abs(a.x), "ABS(a.x)"),
+        ((a.x == 1) | (a.x == 2) | (a.x == 3), "a.x = 1 OR a.x = 2 OR a.x = 3"),
+        (~((a.x == 1) & (a.x == 2) & (a.x == 3)), "NOT (a.x = 1 AND a.x = 2 AND a.x = 3)"),
+        (~(a.x.between(1, 2) & a.flag), "NOT (a.x BETWEEN 1 AND 2 AND a.flag)"),
+        (a.x.is_null(), "a.x IS NULL"),
+        (a.x.is_not_null(), "a.x IS NOT NULL"),
+        (a.x.is_in([1, 2]), "a.x IN (1, 2)"),
+        (~a.x.is_in(["x"]), "a.x NOT IN ('x')"),
+        (a.x.like("B%"), "a.x LIKE 'B%'"),
+        (b.x.sum() > b.x.avg(), "SUM(b.x) > AVG(b.x)"),
+        (b.x.min() > b.x.max(), "MIN(b.x) > MAX(b.x)"),
+        (b.x.count() < b.count(), "COUNT(b.x) < COUNT(b)"),
+        (a.ts > datetime.fromisoformat("2024-01-31T12:00:00"), "a.ts > TIMESTAMP '2024-01-31T12:00:00'"),
+        (a.ts > datetime(2024, 1, 31, tzinfo=UTC), "a.ts > TIMESTAMP '2024-01-31T00:00:00Z'"),
+        (a.ts > date(2024, 1, 31), "a.ts > DATE '2024-01-31'"),
+        (a.ts - a.t < timedelta(minutes=5), "a.ts - a.t < 5 minutes"),
+        (a.flag == True, "a.flag = TRUE"),  # noqa: E712
+        (a.flag == None, "a.flag = NULL"),  # noqa: E711
+    ],
+)
+def test_terms(term: Term, text: str) -> None:
+    built = query("query").pattern(seq(event("A", "a"), event("B", "b").plus())).where(term).build()
+    assert parse(f"PATTERN SEQ(A a, B+ b) WHERE {text}") == (built,)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (event("A").node, "A"),
+        (event("BRK.A", "b").star().node, '"BRK.A"* b[]'),
+        (event("A").optional().node, "A?"),
+        (event("A").times(3).node, "A{3}"),
+        (event("A").times(3, 5).node, "A{3,5}"),
+        (event("A").at_least(3).node, "A{3,}"),
+        (or_(and_(a, b), not_(seq(event("C"), event("D")))), "OR(AND(A a, B+ b), NOT SEQ(C, D))"),
+    ],
+)
+def test_patterns(pattern: Pattern, text: str) -> None:
+    assert parse(f"PATTERN {text}") == (query("query").pattern(pattern).build(),)
+
+
+def test_windows() -> None:
+    start = query("query").pattern(event("A"))
+    assert start.within("500 EVENTS").build() == parse("PATTERN A WITHIN 500 EVENTS")[0]
+    assert start.within(timedelta(hours=1)).build() == parse("PATTERN A WITHIN 1 hour")[0]
+    assert start.within("1 hour 30 min").build() == parse("PATTERN A WITHIN 90 minutes")[0]
+
+
+def test_decimals_bind_exactly() -> None:
+    schema = Schema({"price": decimal(2), "ts": TIMESTAMP}, "ts")
+    built = query("query").pattern(a).where(a.price == Decimal("1.10")).build()
+    (bound,) = bind([built], schema)
+    assert bound.where[0].right == Literal(Decimal("1.10"), decimal(2))
+    assert bind(parse("PATTERN A a WHERE a.price = 1.10"), schema) == (bound,)
+
+
+def test_builders_do_not_change() -> None:
+    start = query("query").pattern(a)
+    start.where(a.x > 3).within("5 min")
+    assert start.build() == parse("PATTERN A a")[0]
+
+
+def test_a_conjunction_is_as_many_predicates() -> None:
+    built = query("query").pattern(a).where((a.x > 1) & (a.y > 2)).where(a.z > 3).build()
+    assert len(built.where) == 3
+
+
+def test_a_constant_column() -> None:
+    built = query("query").pattern(a).returns(one=constant(1)).build()
+    assert built.returns[0].expression == Literal(1, LONG)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: query("q").build(),
+        lambda: query("q").pattern("A"),
+        lambda: query("q").pattern(a).where(True),
+        lambda: query("q").within("a while"),
+        lambda: constant(float("nan")),
+        lambda: a.x > 2**63,
+        lambda: a.x > object(),
+        (a.x + 1).sum,
+        b.plus,
+    ],
+)
+def test_mistakes_are_refused(mistake: object) -> None:
+    with pytest.raises(QueryError):
+        mistake()  # type: ignore[operator]
+
+
+def test_terms_have_no_truth_value() -> None:
+    with pytest.raises(TypeError, match="join predicates with"):
+        bool(a.x > 3)
+    with pytest.raises(TypeError, match="expected a predicate"):
+        (a.x > 3) & True  # type: ignore[operator]

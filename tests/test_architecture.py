@@ -1,0 +1,115 @@
+"""The architecture as it is written down: import rules, public names, code in documents."""
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from weft.language.binder import bind
+from weft.language.parser import parse
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+MODULES = [
+    module.name for module in pkgutil.walk_packages(weft.__path__, "weft.") if "__main__" not in module.name
+]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """The fenced code blocks of one language in a document."""
+    return [code for name, code in FENCE.findall(document.read_text(encoding="utf-8")) if name == language]
+
+
+def queries_in(document: Path) -> list[str]:
+    """Whole queries in a document, on their own or in Python text."""
+    text = document.read_text(encoding="utf-8")
+    fenced = [code for name, code in FENCE.findall(text) if name in ("sql", "weft", "text", "")]
+    quoted = [
+        found for code in blocks(document, "python") for found in re.findall(r'"""(.*?)"""', code, re.S)
+    ]
+    return [code for code in fenced + quoted if re.search(r"^\s*QUERY\s+\w+", code, re.M)]
+
+
+def test_import_rules_hold() -> None:
+    checked = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    assert {"detect", "prepare", "explain", "Detection"} <= set(weft.__all__)
+    for name in weft.__all__:
+        assert getattr(weft, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_first_line_of_a_module_is_a_sentence(name: str) -> None:
+    first = (importlib.import_module(name).__doc__ or "").splitlines()[0]
+    assert first.endswith((".", ":")), first
+    assert "this module" not in first.lower()
+
+
+def test_doctests_are_found_in_every_stage() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found: dict[str, int] = {}
+    for name in MODULES:
+        examples = sum(len(test.examples) for test in finder.find(importlib.import_module(name)))
+        stage = name.split(".")[1]
+        found[stage] = found.get(stage, 0) + examples
+    for stage in ("errors", "expressions", "language", "normalize", "optimizer", "plan", "runtime", "spark"):
+        assert found[stage] > 0, stage
+
+
+def test_no_module_is_too_long() -> None:
+    long = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "src").rglob("*.py")
+        if len(path.read_text(encoding="utf-8").splitlines()) > 400
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_queries_in_documents_are_queries(document: Path) -> None:
+    for text in queries_in(document):
+        bind(parse(text, document.name), None, source=text, origin=document.name)
+
+
+def test_the_search_for_queries_finds_them() -> None:
+    assert len(queries_in(ROOT / "README.md")) == 2
+
+
+def test_code_of_the_architecture_runs() -> None:
+    """All blocks run one after the other, as doctests."""
+    code = "\n".join(blocks(ROOT / "ARCHITECTURE.md", "python"))
+    test = doctest.DocTestParser().get_doctest(code, {}, "ARCHITECTURE.md", "ARCHITECTURE.md", 0)
+    assert len(test.examples) > 5
+    report: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.spark
+def test_example_of_the_readme_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 20
+    code = re.sub(r"^spark = .*$", "", code, flags=re.M)  # a session is running already
+    exec(compile(ast.parse(code), "README.md", "exec"), {"spark": spark})
+    shown = capsys.readouterr().out
+    assert "takeover" in shown
+    assert "2500.0" in shown
+    assert "9000.0" not in shown

@@ -1,0 +1,279 @@
+"""The contract of the command line: names, shapes, messages, exit statuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from weft.cli import _errors_told, app
+from weft.demo import demo_queries
+from weft.language.parser import parse
+
+WEFT = Path(sys.executable).with_name("weft")
+
+QUERIES = """
+QUERY theft
+PATTERN SEQ(Login l, NOT Call c, Pay p)
+WHERE   [user] AND p.amount > 100
+WITHIN  10 minutes
+RETURN  p.user AS who, p.amount AS amount, p.ts - l.ts AS took
+
+QUERY nothing
+PATTERN SEQ(Pay p, Login l, Pay q)
+WITHIN  1 second
+"""
+EVENTS = """ts,type,id,user,amount
+2026-01-01T12:00:00Z,Login,1,ann,
+2026-01-01T12:05:00Z,Pay,2,ann,250.5
+2026-01-01T12:06:00Z,Pay,3,ann,50
+2026-01-01T12:06:00Z,Pay,4,bob,500
+not a time,Pay,5,ann,999
+2026-01-01T12:07:00Z,,6,ann,999
+"""
+MISTAKES = """
+QUERY one PATTERN SEQ(Login l, Pay p) WITHN 5 minutes
+QUERY two PATTERN SEQ(Login l, Pay p) WHERE q.amount > 3
+QUERY two PATTERN Login
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "queries.weft").write_text(QUERIES)
+    (tmp_path / "events.csv").write_text(EVENTS)
+    (tmp_path / "wrong.weft").write_text(MISTAKES)
+    return tmp_path
+
+
+def invoke(*arguments: object) -> Result:
+    """Run a command in this process, in the session that is running."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run(files: Path, *arguments: object, queries: str = "queries.weft", events: str = "events.csv") -> Result:
+    """Run `weft run` in the test's session; `local[1]` keeps its two shuffle partitions."""
+    options = ("--time", "ts", "--type", "type", "--id", "id", "--master", "local[1]")
+    return invoke("run", files / queries, files / events, *options, *arguments)
+
+
+def weft(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command as users do, in a process of its own."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
+    command = [str(WEFT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=clean, timeout=300)
+
+
+def test_check_shows_each_query(files: Path) -> None:
+    result = invoke("check", files / "queries.weft")
+    assert result.exit_code == 0
+    assert "SEQ(Login l, NOT Call c, Pay p)" in result.stdout
+    assert "10 minutes" in result.stdout
+    assert "who, amount, took" in result.stdout
+    assert "2 queries are fine." in result.stdout
+
+
+def test_check_reports_all_mistakes_with_their_place(files: Path) -> None:
+    result = invoke("check", files / "wrong.weft")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"{files}/wrong.weft:2:39: " in result.stderr
+    assert "WITHIN" in result.stderr
+    assert "^^^^^" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_check_of_a_directory_places_mistakes_in_their_files(files: Path) -> None:
+    (files / "queries.weft").unlink()
+    (files / "a.weft").write_text("QUERY a PATTERN SEQ(A x, B y)\n")
+    (files / "wrong.weft").write_text("QUERY b PATTERN SEQ(A x, B y)\nWHERE z.n > 3")
+    result = invoke("check", files)
+    assert result.exit_code == 1
+    assert f"{files}/wrong.weft:2:7: query b: " in result.stderr
+    (files / "wrong.weft").write_text("QUERY a PATTERN SEQ(A x, B y)")
+    assert f"{files}/wrong.weft:1:" in invoke("check", files).stderr  # one name, two queries
+    (files / "wrong.weft").write_text("QUERY b PATTERN SEQ(A x, B y)")
+    assert "2 queries are fine." in invoke("check", files).stdout
+
+
+@pytest.mark.parametrize("content", ["", "-- nothing\n", "\ufeffQUERY", "\0\0"])
+def test_check_of_no_query_is_an_error_not_a_crash(files: Path, content: str) -> None:
+    (files / "odd.weft").write_text(content)
+    result = invoke("check", files / "odd.weft")
+    assert result.exit_code == 1
+    assert "odd.weft" in result.stderr
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_files_that_are_missing_or_no_text_are_named(files: Path) -> None:
+    (files / "binary.weft").write_bytes(b"\xff\xfe\x00")
+    (files / "empty").mkdir()
+    for name, message in {
+        "absent.weft": "there is no such file or directory",
+        "binary.weft": "not a text file in UTF-8",
+        "empty": "holds no *.weft files",
+    }.items():
+        result = invoke("check", files / name)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"{files / name}: " in result.stderr
+        assert message in result.stderr
+
+
+def test_explain_shows_the_shared_plan(files: Path) -> None:
+    result = invoke("explain", files / "queries.weft")
+    assert result.exit_code == 0
+    assert "theft" in result.stdout
+    assert "nothing" in result.stdout
+
+
+def test_usage_errors_exit_with_2(files: Path) -> None:
+    for arguments in (
+        ("run", files / "queries.weft"),
+        ("run", files / "queries.weft", files / "events.csv", "--type", "type"),
+        ("run", files / "queries.weft", files / "events.csv", "--time", "ts"),
+        ("run", "q", "e", "--time", "ts", "--type", "type", "--time-unit", "days"),
+        ("run", "q", "e", "--time", "ts", "--type", "type", "--colour"),
+        ("check",),
+        ("stitch",),
+    ):
+        result = invoke(*arguments)
+        assert result.exit_code == 2, arguments
+        assert result.stdout == ""
+
+
+def test_help_has_examples() -> None:
+    for command in ("check", "explain", "run", "demo"):
+        result = invoke(command, "--help")
+        assert result.exit_code == 0
+        assert f"weft {command} " in result.stdout
+
+
+def test_mistakes_show_before_spark_starts(files: Path) -> None:
+    (files / "full").mkdir()
+    (files / "full" / "thesis.tex").touch()
+    for result, message in (
+        (run(files, queries="wrong.weft"), "wrong.weft:2:39: "),
+        (run(files, queries="absent.weft"), "there is no such file"),
+        (run(files, events="absent.csv"), "there is no such file"),
+        (run(files, "--out", files / "full"), "the directory holds other files"),
+        (run(files, "--out", files / "matches.csv"), "FILE.jsonl"),
+    ):
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in result.stderr
+
+
+def test_an_interruption_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as left, _errors_told():
+        raise KeyboardInterrupt
+    assert left.value.exit_code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_run_writes_json_lines(spark: SparkSession, files: Path) -> None:
+    result = run(files, "--json", "--out", files / "matches.jsonl")
+    assert result.exit_code == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert list(summary) == ["events", "rejected", "matches", "seconds"]
+    assert (summary["events"], summary["rejected"]) == (4, 2)
+    assert summary["matches"] == {"theft": 1, "nothing": 0}
+    (match,) = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
+    assert list(match) == ["query", "match_id", "start", "end", "events", "returned"]
+    assert match["query"] == "theft"
+    assert match["start"] == "2026-01-01T12:00:00.000000Z"
+    assert match["end"] == "2026-01-01T12:05:00.000000Z"
+    assert match["events"] == [
+        {"variable": "l", "type": "Login", "ts": "2026-01-01T12:00:00.000000Z", "id": 1},
+        {"variable": "p", "type": "Pay", "ts": "2026-01-01T12:05:00.000000Z", "id": 2},
+    ]
+    assert match["returned"] == {"who": "ann", "amount": 250.5, "took": 300.0}
+
+
+def test_run_shows_a_table_and_writes_parquet(spark: SparkSession, files: Path) -> None:
+    result = run(files, "--out", files / "matches")
+    assert result.exit_code == 0, result.stderr
+    for line in ("theft", "nothing", "events", "rejected", "seconds"):
+        assert line in result.stdout
+    (row,) = spark.read.parquet(str(files / "matches")).collect()
+    assert (row.query, row.who, [event.id for event in row.events]) == ("theft", "ann", [1, 2])
+
+
+def test_run_reads_json_lines_in_seconds_from_a_directory(spark: SparkSession, files: Path) -> None:
+    (files / "log").mkdir()
+    (files / "log" / "1.jsonl").write_text(
+        '{"ts": 0, "type": "Login", "id": "a", "user": 7, "amount": 0.0}\n'
+    )
+    (files / "log" / "2.jsonl").write_text(
+        '{"ts": 600, "type": "Pay", "id": "b", "user": 7, "amount": 101.0}\n'
+    )
+    for unit, expected in (("s", 1), ("ms", 1), ("us", 1)):
+        result = run(files, "--json", "--time-unit", unit, events="log")
+        assert json.loads(result.stdout)["matches"]["theft"] == expected, result.stderr
+    (files / "log" / "2.jsonl").write_text(
+        '{"ts": 601, "type": "Pay", "id": "b", "user": 7, "amount": 101.0}\n'
+    )
+    assert json.loads(run(files, "--json", "--time-unit", "s", events="log").stdout)["matches"]["theft"] == 0
+
+
+def test_bad_data_exits_with_1(spark: SparkSession, files: Path) -> None:
+    (files / "untyped.weft").write_text(
+        "QUERY q PATTERN SEQ(Login l, Pay p) WHERE p.amuont > 3 WITHIN 1 hour"
+    )
+    missing = invoke("run", files / "queries.weft", files / "events.csv", "--time", "TS", "--type", "type")
+    unknown = run(files, queries="untyped.weft")
+    for result, message in ((missing, "did you mean `ts`?"), (unknown, "did you mean amount?")):
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_rows_that_are_all_rejected_are_explained(spark: SparkSession, files: Path) -> None:
+    (files / "events.csv").write_text(EVENTS.replace("2026-01-01T12", "noon"))
+    result = run(files, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["rejected"] == 6
+    assert "every row was rejected" in result.stderr
+
+
+def test_explain_with_events(spark: SparkSession, files: Path) -> None:
+    result = invoke("explain", files / "queries.weft", files / "events.csv", "--master", "local[1]")
+    assert result.exit_code == 0, result.stderr
+    assert "theft" in result.stdout
+
+
+def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:
+    result = invoke("demo", "--events", "20000", "--master", "local[1]")
+    assert result.exit_code == 0, result.stderr
+    for query in parse(demo_queries()):
+        assert query.name in result.stdout
+    assert "serve several queries" in result.stdout
+    assert "PasswordChange" in result.stdout.split("read closely")[1]
+
+
+@pytest.mark.spark
+def test_standard_output_is_the_json_object_alone(files: Path) -> None:
+    result = weft(
+        "run", files / "queries.weft", files / "events.csv", "--time", "ts", "--type", "type", "--json"
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["matches"] == {"theft": 1, "nothing": 0}
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == ""
+
+
+@pytest.mark.spark
+def test_an_exploding_query_ends_with_its_message_alone(files: Path) -> None:
+    (files / "boom.weft").write_text("QUERY boom PATTERN SEQ(Pay+ p[], Login l) WITHIN 1 hour")
+    lines = "".join(f"{1000 + n},Pay,{n},ann,1\n" for n in range(200))
+    (files / "events.csv").write_text(f"ts,type,id,user,amount\n{lines}2000,Login,999,ann,\n")
+    result = weft(
+        "run", files / "boom.weft", files / "events.csv", "--time", "ts", "--type", "type", "--json"
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("query boom: ")
+    assert "WITHIN" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "org.apache" not in result.stderr
