@@ -62,9 +62,11 @@ install_weft() {
 find_java() { .venv/bin/python -I src/weft/spark/java.py; }
 
 ensure_java() {
-  local home
+  local home package
   if home=$(find_java); then say "setup: Java found in $home"; return; fi
-  if install_package openjdk-17-jre-headless && home=$(find_java); then say "setup: Java installed in $home"; return; fi
+  for package in openjdk-17-jre-headless openjdk-21-jre-headless default-jre-headless; do
+    if install_package "$package" && home=$(find_java); then say "setup: Java installed in $home"; return; fi
+  done
   fail "Spark needs Java 17 or newer, none was found, and it could not be installed here." \
     "Debian, Ubuntu:  sudo apt-get install openjdk-17-jre-headless" \
     "Fedora:          sudo dnf install java-17-openjdk-headless" \

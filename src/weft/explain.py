@@ -12,6 +12,7 @@ from weft.pattern.nodes import Query
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import (
+    Absence,
     DistinctUnion,
     Extent,
     Filter,
@@ -150,12 +151,17 @@ def _node_text(node: Node) -> str:
         case KleeneExpand(least=least, most=most, order=order):
             lengths = f" {{{least},{'' if most is None else most}}}"
             return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
-        case NegationCheck(after=after, before=before):
-            opens = f" after {_columns(after)}" if after else ""
-            closes = f" before {_columns(before)}" if before else ""
-            return "no match" + opens + closes + _conditions(node.predicates, node.extent)
+        case NegationCheck(absence=absence):
+            return _absence_text(absence)
         case DistinctUnion():
             return "union"
+
+
+def _absence_text(absence: Absence) -> str:
+    opens = f" after {_columns(absence.after)}" if absence.after else ""
+    closes = f" before {_columns(absence.before)}" if absence.before else ""
+    unless = "".join(f" unless {_absence_text(inner)}" for inner in absence.unless)
+    return "no match" + opens + closes + _conditions(absence.predicates, absence.extent) + unless
 
 
 def _pairs(order: Iterable[tuple[int, int]]) -> str:

@@ -40,8 +40,8 @@ def detect(
     queries: Queries,
     *,
     time: str,
-    type: str | None = None,  # noqa: A002 - the word users know
-    id: str | None = None,  # noqa: A002
+    type: str | None = None,
+    id: str | None = None,
     order_by: str | None = None,
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
@@ -86,8 +86,8 @@ def prepare(
     queries: Queries,
     *,
     time: str,
-    type: str | None = None,  # noqa: A002
-    id: str | None = None,  # noqa: A002
+    type: str | None = None,
+    id: str | None = None,
     order_by: str | None = None,
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
@@ -186,8 +186,8 @@ def _input(
     events: "DataFrame",
     *,
     time: str,
-    type: str | None,  # noqa: A002
-    id: str | None,  # noqa: A002
+    type: str | None,
+    id: str | None,
     order_by: str | None,
     types: Mapping[str, str] | None,
 ) -> Input:

@@ -51,7 +51,7 @@ def mixed(state: Word) -> Word:
 
 @njit(cache=True, nogil=True)
 def ordered_bits(values: Array) -> Array:
-    """Map doubles to int64 so that integer order is SQL's: NaN equal to itself and largest, -0.0 equal 0.0."""
+    """Map doubles to int64 that compare as SQL does: NaN largest and equal to itself, -0.0 equal to 0.0."""
     bits = np.empty(values.size, np.int64)
     for row in range(values.size):
         value = values[row]

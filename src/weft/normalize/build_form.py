@@ -75,7 +75,7 @@ def _form(
         partition_by=query.partition_by,
     )
     negations = tuple(
-        _negated_form(scoped, bound, empty, outside, conditions, keys, query) for scoped in _scopes(pattern)
+        _negated_form(scoped, bound | outside, empty, conditions, keys, query) for scoped in _scopes(pattern)
     )
     return NormalForm(
         form.items, form.order, form.predicates, form.keys, negations, form.window, form.partition_by
@@ -86,7 +86,6 @@ def _negated_form(
     scoped: _Scoped,
     bound: frozenset[str],
     empty: frozenset[str],
-    outside: frozenset[str],
     conditions: list[Expression],
     keys: tuple[str, ...],
     query: Query,
@@ -99,28 +98,12 @@ def _negated_form(
     mine = [part for part in conditions if variables_of(part) & family]
     form = _form(operand, empty, mine, bound, keys, query)
     inner = frozenset(form.variables)
-    crossing: list[Expression] = []
-    for part in mine:
-        mentioned = variables_of(part)
-        if mentioned & (family - positive_variables(origin)):
-            if mentioned & (bound | outside) - family:
-                raise QueryError([_reaches_outside(query, part)])
-            continue  # belongs to a NOT inside this one
-        resolved = resolve_absent(part, bound | inner, empty)
-        if resolved is not None and not variables_of(resolved) <= inner:
-            if variables_of(resolved) & outside:
-                raise QueryError([_reaches_outside(query, part)])
-            crossing.append(resolved)
+    nested = family - positive_variables(origin)  # a condition on these belongs to a NOT inside
+    resolved = [
+        resolve_absent(part, bound | inner, empty) for part in mine if not variables_of(part) & nested
+    ]
+    crossing = [part for part in resolved if part is not None and not variables_of(part) <= inner]
     return NegatedForm(form, scoped.after, scoped.before, simplify_predicates(crossing))
-
-
-def _reaches_outside(query: Query, part: Expression) -> Problem:
-    return Problem(
-        "a condition on a NOT inside a NOT mentions a variable outside the outer NOT",
-        span=getattr(part, "span", None),
-        query=query.name,
-        hint="state the condition on the variables of the outer NOT only",
-    )
 
 
 def _origin(pattern: Pattern, operand: Pattern) -> Pattern:

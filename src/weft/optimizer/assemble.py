@@ -8,6 +8,7 @@ from weft.normalize.simplify_predicates import canonical
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
+    Absence,
     Extent,
     Filter,
     Join,
@@ -106,28 +107,43 @@ def _extended(
 
 
 def _checked(built: Assembled, negation: NegatedForm, form: NormalForm, context: Context) -> Assembled:
-    alone = len(negation.form.items) == 1 and not negation.form.items[0].is_list
-    inner = assemble(replace(negation.form, keys=()) if alone else negation.form, context)
-    columns = (*built.variables, *inner.variables)
-    first = inner.variables[0]
-    conditions = [*negation.predicates, *_key_equalities(built.variables[0], first, form, context)]
-    types = {item.variable: item.type for item in (*form.items, *negation.form.items)}
-    distinct = tuple(
-        (columns.index(variable), columns.index(negated))
-        for variable in _competitors(negation, form, context)
-        for negated in inner.variables
-        if types[variable] == types[negated] or context.types_overlap
+    absence = _absence(negation, built.variables, built.variables[0], form, context)
+    return Assembled(NegationCheck(built.node, absence), built.variables)
+
+
+def _absence(
+    negation: NegatedForm, outer: tuple[str, ...], anchor: str, form: NormalForm, context: Context
+) -> Absence:
+    """Return what a negation forbids to a row with columns `outer`; `anchor` is an item of its form."""
+    own = negation.form
+    own_variables = set(own.variables)
+    outward = tuple(inner for inner in own.negations if not inner.outer_variables <= own_variables)
+    alone = len(own.items) == 1 and not own.items[0].is_list
+    inner = assemble(
+        replace(
+            own,
+            keys=() if alone else own.keys,
+            negations=tuple(inner for inner in own.negations if inner not in outward),
+        ),
+        context,
     )
-    node = NegationCheck(
-        built.node,
+    columns = (*outer, *inner.variables)
+    conditions = [*negation.predicates, *_key_equalities(anchor, inner.variables[0], form, context)]
+    types = {item.variable: item.type for item in (*form.items, *own.items)}
+    return Absence(
         inner.node,
-        after=tuple(sorted(built.variables.index(variable) for variable in negation.after)),
-        before=tuple(sorted(built.variables.index(variable) for variable in negation.before)),
-        distinct=distinct,
+        after=tuple(sorted(columns.index(variable) for variable in negation.after)),
+        before=tuple(sorted(columns.index(variable) for variable in negation.before)),
+        distinct=tuple(
+            (columns.index(variable), columns.index(negated))
+            for variable in _competitors(negation, form, context)
+            for negated in inner.variables
+            if types[variable] == types[negated] or context.types_overlap
+        ),
         predicates=rename(conditions, columns),
         extent=extent_of(form),
+        unless=tuple(_absence(one, columns, inner.variables[0], own, context) for one in outward),
     )
-    return Assembled(node, built.variables)
 
 
 def _is_ready(negation: NegatedForm, form: NormalForm, bound: set[str], context: Context) -> bool:

@@ -8,8 +8,11 @@ class InvariantError(AssertionError):
     """A rule broke an invariant; the message names the rule and the invariant."""
 
 
-def check_form(form: NormalForm, step: str) -> None:
-    """Raise InvariantError, naming `step`, unless the form is a valid normal form."""
+def check_form(form: NormalForm, step: str, outside: frozenset[str] = frozenset()) -> None:
+    """Raise InvariantError, naming `step`, unless the form is a valid normal form.
+
+    `outside` are the variables around a negated form, which a negation inside it may mention.
+    """
     variables = set(form.variables)
 
     def require(condition: bool, what: str) -> None:
@@ -28,5 +31,6 @@ def check_form(form: NormalForm, step: str) -> None:
     require(all(item.least >= 1 for item in form.items), "no item is optional")
     for negation in form.negations:
         require({*negation.after, *negation.before} <= variables, "a scope is bounded by items")
-        require(negation.outer_variables <= variables, "a negation mentions its own and outer items only")
-        check_form(negation.form, step)
+        known = outside | variables
+        require(negation.outer_variables <= known, "a negation mentions its own and outer items only")
+        check_form(negation.form, step, known)

@@ -38,10 +38,13 @@ class NegatedForm:
 
     @property
     def outer_variables(self) -> frozenset[str]:
-        """The variables of the surrounding match that the negation looks at."""
+        """The variables of the surrounding match that the negation, or one inside it, looks at."""
         inner = {item.variable for item in self.form.items}
-        mentioned = frozenset[str]().union(*map(variables_of, self.predicates)) - inner
-        return mentioned | frozenset(self.after) | frozenset(self.before)
+        mentioned = frozenset[str]().union(
+            *map(variables_of, self.predicates),
+            *(negation.outer_variables for negation in self.form.negations),
+        )
+        return (mentioned - inner) | frozenset(self.after) | frozenset(self.before)
 
     @property
     def needs_whole_match(self) -> bool:

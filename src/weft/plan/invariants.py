@@ -4,6 +4,7 @@ from weft.expressions import variables_of
 from weft.pattern.invariants import InvariantError
 from weft.plan.dag import topological_order
 from weft.plan.nodes import (
+    Absence,
     DistinctUnion,
     Filter,
     Join,
@@ -34,7 +35,9 @@ def check_plan(plan: Plan, step: str) -> None:
 
 def _problem(node: Node) -> str | None:
     width = sum(len(list_columns(source)) for source in inputs_of(node))
-    if isinstance(node, Filter | Join | KleeneExpand | NegationCheck):
+    if isinstance(node, NegationCheck):
+        return _absence_problem(node.absence, len(list_columns(node.input)))
+    if isinstance(node, Filter | Join | KleeneExpand):
         allowed = {column_variable(column) for column in range(width)}
         if not all(variables_of(predicate) <= allowed for predicate in node.predicates):
             return "predicates mention columns of the inputs only"
@@ -49,16 +52,25 @@ def _problem(node: Node) -> str | None:
             return "elements are single events"
         if node.least < 1 or (node.most is not None and node.most < node.least):
             return "1 <= least <= most"
-    if isinstance(node, NegationCheck):
-        n_columns = len(list_columns(node.input))
-        if not all(0 <= column < n_columns for column in (*node.after, *node.before)):
-            return "the scope is bounded by columns of the input"
     if isinstance(node, DistinctUnion) and len({list_columns(source) for source in node.inputs}) != 1:
         return "inputs have the same columns"
     extents = [source.extent for source in inputs_of(node) if isinstance(source, Join | KleeneExpand)]
-    own = node.extent if isinstance(node, Join | KleeneExpand | NegationCheck) else None
+    own = node.extent if isinstance(node, Join | KleeneExpand) else None
     if own is not None and any(
         extent is not None and extent.clock == own.clock and extent.length < own.length for extent in extents
     ):
         return "an input reaches at least as far as its reader"
     return None
+
+
+def _absence_problem(absence: Absence, n_columns: int) -> str | None:
+    width = n_columns + len(list_columns(absence.negated))
+    allowed = {column_variable(column) for column in range(width)}
+    if not all(variables_of(predicate) <= allowed for predicate in absence.predicates):
+        return "predicates mention columns of the inputs only"
+    if not all(0 <= column < width for pair in absence.distinct for column in pair):
+        return "distinct relates existing columns"
+    if not all(0 <= column < n_columns for column in (*absence.after, *absence.before)):
+        return "the scope is bounded by columns of the input"
+    problems = [_absence_problem(inner, width) for inner in absence.unless]
+    return next((problem for problem in problems if problem), None)

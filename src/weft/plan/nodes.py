@@ -73,21 +73,34 @@ class KleeneExpand:
 
 
 @dataclass(frozen=True, slots=True)
-class NegationCheck:
-    """The input rows in whose scope no row of `negated` lies.
+class Absence:
+    """No row of `negated` lies in the scope of a row.
 
     The scope is bounded by the last event of the columns `after` and the first event of the columns
     `before`, or by the extent where these are empty. In `predicates` and `distinct` the columns of
-    `negated` follow those of the input.
+    `negated` follow those of the row. A negated row for which one of `unless` does not hold does not
+    count: these are NOTs inside the NOT that look at the row too.
     """
 
-    input: "Node"
     negated: "Node"
     after: tuple[int, ...]
     before: tuple[int, ...]
     distinct: tuple[tuple[int, int], ...]
     predicates: tuple[Expression, ...]
     extent: Extent | None
+    unless: tuple["Absence", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NegationCheck:
+    """The input rows that satisfy an absence."""
+
+    input: "Node"
+    absence: Absence
+
+    @property
+    def extent(self) -> Extent | None:
+        return self.absence.extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +157,15 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return (left, right)
         case KleeneExpand(input=source, elements=elements):
             return (elements,) if source is None else (source, elements)
-        case NegationCheck(input=source, negated=negated):
-            return (source, negated)
+        case NegationCheck(input=source, absence=absence):
+            return (source, *negated_nodes(absence))
         case DistinctUnion(inputs=inputs):
             return inputs
+
+
+def negated_nodes(absence: Absence) -> tuple[Node, ...]:
+    """Return the nodes whose rows an absence looks for, nested ones included."""
+    return (absence.negated, *(node for inner in absence.unless for node in negated_nodes(inner)))
 
 
 def list_columns(node: Node) -> tuple[bool, ...]:

@@ -36,6 +36,7 @@ _CLASSES: dict[str, type[Any]] = {
         nodes.Filter,
         nodes.Join,
         nodes.KleeneExpand,
+        nodes.Absence,
         nodes.NegationCheck,
         nodes.DistinctUnion,
         nodes.Branch,

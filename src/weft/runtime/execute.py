@@ -19,13 +19,14 @@ from weft.plan.nodes import (
     Scan,
     inputs_of,
     list_columns,
+    negated_nodes,
 )
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns import Array, Events, merge_events
 from weft.runtime.evaluate import holds_everywhere
 from weft.runtime.join import BoundJoin
 from weft.runtime.kleene import BoundKleene
-from weft.runtime.negation import BoundNegation
+from weft.runtime.negation import BoundAbsence, bind_negation, lag_of
 from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step, is_alive
 from weft.runtime.table import Lists, Table, concatenated, empty_table, events_table
 
@@ -154,14 +155,12 @@ class Executor:
         if isinstance(bound, BoundKleene):
             source_delta = None if bound.node.input is None else deltas[bound.node.input]
             return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
-        if isinstance(bound, BoundNegation):
+        if isinstance(bound, BoundAbsence):
             waiting = concatenated([state.pending, deltas[bound.node.input].new])
-            ready = bound.decidable(waiting, step)
+            ready = bound.is_decidable(waiting, step)
             decided = waiting.take(np.flatnonzero(ready))
-            return (
-                bound.allowed(decided, deltas[bound.node.negated].all, step),
-                waiting.take(np.flatnonzero(~ready)),
-            )
+            violated = bound.is_violated(decided, lambda negated: deltas[negated].all, step)
+            return decided.take(np.flatnonzero(~violated)), waiting.take(np.flatnonzero(~ready))
         raise TypeError(f"cannot run {type(node).__name__}")
 
     def _commit(self, events: Events, states: States, deltas: Mapping[Node, Delta], step: Step) -> None:
@@ -194,14 +193,14 @@ class Executor:
         return int(np.searchsorted(events.times, frontier - self._forget_after, side="left"))
 
 
-def _bind(node: Node) -> BoundJoin | BoundKleene | BoundNegation | None:
+def _bind(node: Node) -> BoundJoin | BoundKleene | BoundAbsence | None:
     match node:
         case Join():
             return BoundJoin(node)
         case KleeneExpand():
             return BoundKleene(node)
         case NegationCheck():
-            return BoundNegation(node)
+            return bind_negation(node)
     return None
 
 
@@ -212,13 +211,14 @@ def _retention(nodes: tuple[Node, ...]) -> dict[Node, set[tuple[Extent | None, i
         match node:
             case Join(extent=extent) | KleeneExpand(extent=extent):
                 for source in inputs_of(node):
-                    found.setdefault(source, set()).add((extent, 1))
-            case NegationCheck(negated=negated, extent=extent):
-                found.setdefault(negated, set()).add((extent, 2))
+                    found.setdefault(source, set()).add((extent, 1 + lag_of(node)))
+            case NegationCheck(absence=absence, extent=extent):
+                for negated in negated_nodes(absence):
+                    found.setdefault(negated, set()).add((extent, 2 + lag_of(node)))
             case DistinctUnion(inputs=inputs):
                 for source in inputs:
                     if isinstance(source, Join | KleeneExpand | NegationCheck):
-                        found.setdefault(node, set()).add((source.extent, 2))
+                        found.setdefault(node, set()).add((source.extent, 2 + lag_of(node)))
     return found
 
 
@@ -230,7 +230,8 @@ def _forget_after(nodes: tuple[Node, ...]) -> int | None:
     """Return how long before the frontier an event can matter; None when no time bounds it."""
     extents = [_extent_of(node) for node in nodes if isinstance(node, Join | KleeneExpand | NegationCheck)]
     lengths = [extent.length for extent in extents if extent is not None and extent.clock == "time"]
-    return None if len(lengths) < len(extents) else 2 * max(lengths, default=0)
+    lag = max(map(lag_of, nodes), default=0)
+    return None if len(lengths) < len(extents) else (2 + lag) * max(lengths, default=0)
 
 
 def _unseen(candidates: Table, seen: Table) -> Table:

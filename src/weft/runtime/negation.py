@@ -1,5 +1,6 @@
 """Run a NegationCheck: keep the rows in whose scope nothing negated lies, once the scope is complete."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +9,7 @@ import numpy as np
 from weft.expressions import Expression
 from weft.kernels.join import EXHAUSTED, OVERFLOW
 from weft.kernels.negation import Negated, Scopes, find_in_scope
-from weft.plan.nodes import NegationCheck, list_columns
+from weft.plan.nodes import Absence, NegationCheck, Node, inputs_of, list_columns
 from weft.runtime.columns import Array
 from weft.runtime.compare import Test, Value, hash_runs, masks_of, operands, same_event_pairs, split_tests
 from weft.runtime.evaluate import holds_everywhere
@@ -16,49 +17,77 @@ from weft.runtime.join import paired
 from weft.runtime.state import END_OF_TIME, HIGHEST, LOWEST, Step
 from weft.runtime.table import Table, first_rows, last_rows
 
+RowsOf = Callable[[Node], Table]
+
 
 @dataclass(frozen=True)
-class BoundNegation:
-    """A NegationCheck with its predicates divided between the kernel and the evaluation of pairs."""
+class BoundAbsence:
+    """An Absence with its predicates divided between the kernel and the evaluation of pairs.
+
+    `row_is_list` says which columns of the rows hold lists.
+    """
 
     node: NegationCheck
-
-    @cached_property
-    def n_columns(self) -> int:
-        return len(list_columns(self.node.input))
+    absence: Absence
+    row_is_list: tuple[bool, ...]
 
     @cached_property
     def is_list(self) -> tuple[bool, ...]:
-        return list_columns(self.node.input) + list_columns(self.node.negated)
+        return self.row_is_list + list_columns(self.absence.negated)
+
+    @cached_property
+    def _unless(self) -> tuple["BoundAbsence", ...]:
+        return tuple(BoundAbsence(self.node, inner, self.is_list) for inner in self.absence.unless)
 
     @cached_property
     def _divided(self) -> tuple[list[Test], list[Expression]]:
-        tests, residual = split_tests(self.node.predicates, self.n_columns, self.is_list)
-        for a, b in self.node.distinct:
+        n_columns = len(self.row_is_list)
+        tests, residual = split_tests(self.absence.predicates, n_columns, self.is_list)
+        for a, b in self.absence.distinct:
             if not (self.is_list[a] or self.is_list[b]):
-                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.n_columns)))
+                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - n_columns)))
         return tests, residual
 
-    def decidable(self, table: Table, step: Step) -> Array:
-        """Return which rows have a scope that no event to come can enter."""
+    @cached_property
+    def _is_decided_by_kernel(self) -> bool:
+        distinct_lists = any(self.is_list[a] or self.is_list[b] for a, b in self.absence.distinct)
+        return not (self._divided[1] or distinct_lists or self.absence.unless)
+
+    @cached_property
+    def _lag(self) -> int:
+        """How many extents after its own events a negated row may become known."""
+        inner = [BoundAbsence(self.node, one, self.is_list).settled_after for one in self.absence.unless]
+        return max([lag_of(self.absence.negated), *inner])
+
+    @cached_property
+    def settled_after(self) -> int:
+        """How many extents after the row's events its scope is settled."""
+        return self._lag + (0 if self.absence.before else 1)
+
+    def is_decidable(self, table: Table, step: Step) -> Array:
+        """Return which rows have a scope that nothing to come can enter."""
+        extent = self.absence.extent
         if step.frontier == END_OF_TIME:
             return np.ones(table.n_rows, np.bool_)
-        if self.node.before:
+        if self.absence.before and self._lag == 0:
             return np.asarray(step.events.times[self._closing_rows(table)] < step.frontier)
-        if self.node.extent is None:
+        if extent is None:
             return np.zeros(table.n_rows, np.bool_)
-        clock = step.clock(self.node.extent)
-        now = clock.now[table.first] if isinstance(clock.now, np.ndarray) else clock.now
-        return np.asarray(clock.values[table.first] + self.node.extent.length < now)
+        clock = step.clock(extent)
+        begins = self._closing_rows(table) if self.absence.before else table.first
+        now = clock.now[begins] if isinstance(clock.now, np.ndarray) else clock.now
+        return np.asarray(clock.values[begins] + self.settled_after * extent.length < now)
 
     def _closing_rows(self, table: Table) -> Array:
-        closing = [first_rows(table.columns[column]) for column in self.node.before]
+        closing = [first_rows(table.columns[column]) for column in self.absence.before]
         return np.asarray(np.minimum.reduce(closing))
 
-    def allowed(self, table: Table, negated: Table, step: Step) -> Table:
-        """Return the rows without a negated row in their scope."""
+    def is_violated(self, table: Table, rows_of: RowsOf, step: Step) -> Array:
+        """Return which rows have a negated row in their scope."""
+        violated = np.zeros(table.n_rows, np.bool_)
+        negated = rows_of(self.absence.negated)
         if not table.n_rows or not negated.n_rows:
-            return table
+            return violated
         tests, residual = self._divided
         row_side = operands([test.left for test in tests], tests, table, step.events)
         negated_side = operands([test.right for test in tests], tests, negated, step.events)
@@ -67,16 +96,16 @@ class BoundNegation:
         order, runs = hash_runs(row_side, negated_side)
         others = others.take(order)
         ranks, clocks = self._scopes(rows, step)
-        ranks_of_negated = np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1)
-        must_look_closer = bool(residual) or any(
-            self.is_list[a] or self.is_list[b] for a, b in self.node.distinct
-        )
         hit, hit_by, status, n_examined = find_in_scope(
             Scopes(runs, ranks, clocks, row_side.values),
-            Negated(ranks_of_negated, step.clocks_of(others, self.node.extent), negated_side.values[order]),
+            Negated(
+                np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1),
+                step.clocks_of(others, self.absence.extent),
+                negated_side.values[order],
+            ),
             masks_of(tests),
-            step.clock(self.node.extent).monotone,
-            not must_look_closer,
+            step.clock(self.absence.extent).monotone,
+            self._is_decided_by_kernel,
             step.meter.limit,
             step.meter.remaining(self.node),
         )
@@ -84,40 +113,59 @@ class BoundNegation:
             group = step.group_of(rows, int(hit[-1]))
             meter = step.meter
             raise (meter.overflow if status == OVERFLOW else meter.exhausted)(self.node, group)
-        if must_look_closer:
-            hit = hit[self._confirmed(paired(rows.take(hit), others.take(hit_by)), residual, step)]
-        rejected = np.zeros(table.n_rows, np.bool_)
-        rejected[hit if row_side.kept is None else row_side.kept[hit]] = True
-        result = table.take(np.flatnonzero(~rejected))
-        step.meter.count(self.node, examined=n_examined, built=result.n_rows)
-        return result
+        step.meter.count(self.node, examined=n_examined, built=0)
+        if not self._is_decided_by_kernel:
+            hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), residual, rows_of, step)]
+        violated[hit if row_side.kept is None else row_side.kept[hit]] = True
+        return violated
 
-    def _confirmed(self, pairs: Table, residual: list[Expression], step: Step) -> Array:
-        holds = np.ones(pairs.n_rows, np.bool_)
+    def _confirmed(
+        self, rows: Table, negated: Table, residual: list[Expression], rows_of: RowsOf, step: Step
+    ) -> Array:
+        """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
+        both = paired(rows, negated)
+        holds = np.ones(both.n_rows, np.bool_)
         for predicate in residual:
-            holds &= holds_everywhere(predicate, step.events, pairs)
-        for a, b in self.node.distinct:
+            holds &= holds_everywhere(predicate, step.events, both)
+        for a, b in self.absence.distinct:
             if self.is_list[a] or self.is_list[b]:
-                holds &= ~same_event_pairs(pairs, a, b)
+                holds &= ~same_event_pairs(both, a, b)
+        # The scopes of a NOT inside the NOT are those of the negated row.
+        inner_rows = Table(both.columns, negated.first, negated.last)
+        for inner in self._unless:
+            holds &= ~inner.is_violated(inner_rows, rows_of, step)
         return holds
 
     def _scopes(self, table: Table, step: Step) -> tuple[Array, Array]:
         """Return the rank bounds (exclusive) and the clock bounds (inclusive) of each row's scope."""
-        event_ranks, clock = step.events.ranks, step.clock(self.node.extent).values
+        absence = self.absence
+        event_ranks, clock = step.events.ranks, step.clock(absence.extent).values
         ranks = np.empty((table.n_rows, 2), np.int64)
         clocks = np.empty((table.n_rows, 2), np.int64)
         ranks[:, 0], ranks[:, 1] = LOWEST, HIGHEST
         clocks[:, 0], clocks[:, 1] = LOWEST, HIGHEST
-        node = self.node
-        if node.after:
-            opening = np.maximum.reduce([last_rows(table.columns[column]) for column in node.after])
+        if absence.after:
+            opening = np.maximum.reduce([last_rows(table.columns[column]) for column in absence.after])
             ranks[:, 0] = event_ranks[opening]
-        elif not node.before:
+        elif not absence.before:
             clocks[:, 0] = clock[table.first]
-        elif node.extent is not None:
-            clocks[:, 0] = clock[table.last] - node.extent.length
-        if node.before:
+        elif absence.extent is not None:
+            clocks[:, 0] = clock[table.last] - absence.extent.length
+        if absence.before:
             ranks[:, 1] = event_ranks[self._closing_rows(table)]
-        elif node.extent is not None:
-            clocks[:, 1] = clock[table.first] + node.extent.length
+        elif absence.extent is not None:
+            clocks[:, 1] = clock[table.first] + absence.extent.length
         return ranks, clocks
+
+
+def bind_negation(node: NegationCheck) -> BoundAbsence:
+    """Return the absence that a NegationCheck asks of its input rows."""
+    return BoundAbsence(node, node.absence, list_columns(node.input))
+
+
+def lag_of(node: Node) -> int:
+    """Return how many extents after the last event of a row the row may come into being."""
+    lags = [lag_of(source) for source in inputs_of(node)]
+    if isinstance(node, NegationCheck):
+        return max(lag_of(node.input), bind_negation(node).settled_after)
+    return max(lags, default=0)

@@ -22,7 +22,7 @@ from weft.spark.schemas import spark_type, value_type
 from weft.spark.worker import ShardTask
 from weft.tree import find
 
-TIME, TYPE, ID, CONTENT, TIE, FLAGS, SLICE = (
+TIME, TYPE, ID, CONTENT, TIE, FLAGS, SLICE, ATTRIBUTE = (  # columns on the way to Python
     "weft_time",
     "weft_type",
     "weft_id",
@@ -30,6 +30,7 @@ TIME, TYPE, ID, CONTENT, TIE, FLAGS, SLICE = (
     "weft_tie",
     "weft_flags",
     "weft_slice",
+    "weft_attribute",
 )
 
 
@@ -99,15 +100,14 @@ def detect_share(
     if not _counts_positions(plan):
         wanted = wanted_rows(plan, source.is_of_type)
         rows = rows if wanted is None else rows.where(wanted)
-    keys = [F.col(quoted(name)) for name in _key_names(share.division)]
-    if keys:
-        rows = rows.where(reduce(lambda a, b: a & b, [key.isNotNull() for key in keys]))
+    keys = share.division.attributes if isinstance(share.division, ByKey) else ()
+    for key in keys:
+        rows = rows.where(F.col(quoted(key)).isNotNull())
     slices = _slices(share.division, time_range, partitions, source)
     if slices is not None and isinstance(share.division, ByTime):
         columns[SLICE] = _slice_numbers(source, slices, share.division)
-    divided = _divided(
-        rows.select(*(value.alias(name) for name, value in columns.items())), share, slices, partitions
-    )
+    sent = rows.select(*(value.alias(name) for name, value in columns.items()))
+    divided = _divided(sent, [layout.attributes[key][0] for key in keys], slices, partitions)
     task = ShardTask(
         plan=to_json(plan),
         layout=layout,
@@ -121,17 +121,14 @@ def detect_share(
     return divided.mapInArrow(task, matches_schema(source, returned))
 
 
-def _divided(rows: DataFrame, share: Share, slices: Slices | None, partitions: int | None) -> DataFrame:
+def _divided(
+    rows: DataFrame, keys: Sequence[str], slices: Slices | None, partitions: int | None
+) -> DataFrame:
     if slices is not None:
         return rows.repartitionById(slices.n_slices, F.col(SLICE))
-    if isinstance(share.division, ByKey):
-        keys = [F.col(quoted(_attribute_column(name))) for name in share.division.attributes]
+    if keys:
         return rows.repartition(*keys) if partitions is None else rows.repartition(partitions, *keys)
-    return rows.coalesce(1)
-
-
-def _key_names(division: Division) -> tuple[str, ...]:
-    return division.attributes if isinstance(division, ByKey) else ()
+    return rows.repartition(1)
 
 
 def _slices(
@@ -175,15 +172,15 @@ def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
     flags = _flag_columns(derived, source)
     columns |= flags
     attributes: dict[str, tuple[str, Type]] = {}
-    for name in sorted(_mentioned(plan)):
+    for number, name in enumerate(sorted(_mentioned(plan))):
         kind = source.schema.type_of(name)
         if kind is None:
             raise ValueError(f"the plan mentions the unknown attribute {name}")
         if name == source.time or (name == "time" and name not in source.schema.attributes):
             attributes[name] = (TIME, TIMESTAMP)
         else:
-            columns[_attribute_column(name)] = _wire_column(name, kind)
-            attributes[name] = (_attribute_column(name), kind)
+            columns[f"{ATTRIBUTE}{number}"] = _wire_column(name, kind)
+            attributes[name] = (f"{ATTRIBUTE}{number}", kind)
     layout = Layout(
         time=TIME,
         type=TYPE if source.type is not None else None,
@@ -215,10 +212,6 @@ def _mentioned(plan: Plan) -> set[str]:
     names = {attribute.name for attribute in find(plan, Attribute)}
     names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
     return names | {name for extent in find(plan, Extent) for name in extent.partition_by}
-
-
-def _attribute_column(name: str) -> str:
-    return f"@{name}"
 
 
 def _wire_column(name: str, kind: Type) -> Column:

@@ -12,6 +12,9 @@ SPARK_FAILURES = (PySparkException, Py4JError)
 _RAISED_IN_WORKER = re.compile(
     r"^\s*(?:\w+\.)*weft\.errors\.(?P<kind>\w+): (?P<message>.*(?:\n(?!\s*$|\s*at |\s*Traceback).*)*)", re.M
 )
+_CLASS = re.compile(r"\A[\w.$]+(?:Exception|Error): ")
+_CALL_AND_CLASS = re.compile(r"\AAn error occurred while calling .*\n: [\w.$]+: ")
+_STACK = re.compile(r"^\s*(?:at [\w.$/]+\(|Traceback \(|JVM stacktrace:|Caused by: )", re.M)
 _KINDS: dict[str, type[WeftError]] = {"BudgetError": BudgetError, "DataError": DataError}
 
 
@@ -39,7 +42,13 @@ def failure_of(error: BaseException) -> WeftError:
 
 
 def _gist(text: str) -> str:
-    """Return the lines before the first stack trace, without blank ones, at most eight."""
-    before = re.split(r"^\s*(?:at [\w.$]+\(|Traceback \(|JVM stacktrace:)", text, maxsplit=1, flags=re.M)[0]
-    lines = [line.rstrip() for line in before.splitlines() if line.strip()]
-    return "\n  ".join(lines[:8]) or "no reason was given"
+    """Return what Spark says before its first stack trace, and the innermost cause if it says more."""
+    message = _without_stack(_CALL_AND_CLASS.sub("", text))
+    causes = re.split(r"^Caused by: ", text, flags=re.M)[1:]
+    cause = _without_stack(_CLASS.sub("", causes[-1])) if causes else ""
+    return f"{message}\n  {cause}" if cause and cause not in message else message or "no reason was given"
+
+
+def _without_stack(text: str) -> str:
+    lines = [line.rstrip() for line in _STACK.split(text, maxsplit=1)[0].splitlines() if line.strip()]
+    return "\n  ".join(lines[:8])

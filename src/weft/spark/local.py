@@ -49,7 +49,17 @@ def local_session(master: str = "local[*]", *, name: str = "weft") -> SparkSessi
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise WeftError(f"Spark does not start: {error}\n{output()}".rstrip()) from None
+            raise WeftError(f"Spark does not start: {start_failure(output()) or error}") from None
+
+
+def start_failure(output: str) -> str:
+    r"""Return what the JVM said when it did not start, without warnings and stack traces.
+
+    >>> start_failure('WARNING: incubator\nException in thread "main" a.b.E: no such master\n\tat a.b.C')
+    'no such master'
+    """
+    lines = (line for line in output.splitlines() if not line.startswith(("\t", "  ", "WARNING: ")))
+    return "\n  ".join(re.sub(r'^Exception in thread "main" [\w.$]+: ', "", line) for line in lines)
 
 
 def driver_gigabytes(physical_bytes: int) -> int:

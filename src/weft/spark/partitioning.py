@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from weft.normalize.pipeline import normalize
-from weft.pattern.nodes import Query, TimeWindow
+from weft.pattern.nodes import CountWindow, Query, TimeWindow
 from weft.pattern.normal_form import NormalForm
 
 ROWS_PER_SHARD = 2_000_000  # at most, where time slices decide
@@ -95,12 +95,17 @@ def divide(queries: Sequence[Query]) -> tuple[Share, ...]:
 
 def _traits(query: Query) -> _Traits:
     forms = normalize(query)
-    keys = frozenset.intersection(*(frozenset(form.keys) for form in forms)) if forms else frozenset()
+    keys = frozenset.intersection(*map(_keys, forms)) if forms else frozenset()
     reaches = [_reach(form) for form in forms]
     known = [reach for reach in reaches if reach is not None]
     reach = max(known, default=0) if len(known) == len(reaches) else None
     leads = any(negation.before and not negation.after for form in forms for negation in form.negations)
     return _Traits(query, keys, reach, (reach or 0) if leads else 0)
+
+
+def _keys(form: NormalForm) -> frozenset[str]:
+    """The attributes whose values divide the events without touching a match or a position."""
+    return frozenset(form.partition_by if isinstance(form.window, CountWindow) else form.keys)
 
 
 def _reach(form: NormalForm) -> int | None:

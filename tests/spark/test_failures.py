@@ -1,0 +1,35 @@
+"""What Spark's failures say to a person."""
+
+from weft.errors import BudgetError, DataError, WeftError
+from weft.spark.failures import failure_of
+
+FROM_WORKER = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure:
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 10, in main
+    process()
+weft.errors.{kind}: query q: more than 5 partial matches
+  hint: shorten WITHIN
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+"""
+
+
+def test_an_error_raised_in_a_worker_is_raised_again() -> None:
+    for kind in (BudgetError, DataError):
+        failure = failure_of(RuntimeError(FROM_WORKER.replace("{kind}", kind.__name__)))
+        assert type(failure) is kind
+        assert str(failure) == "query q: more than 5 partial matches\n  hint: shorten WITHIN"
+
+
+def test_other_failures_keep_spark_s_words_without_the_stack() -> None:
+    said = "[CANNOT_READ] Cannot read file x.csv.\n\n\tat org.apache.spark.Task.run(Task.scala:1)\n\tat more"
+    failure = failure_of(RuntimeError(said))
+    assert type(failure) is WeftError
+    assert str(failure) == "Spark stopped: [CANNOT_READ] Cannot read file x.csv."
+    nested = (
+        "An error occurred while calling o7.csv.\n: org.apache.spark.SparkException: Cannot read x.csv.\n"
+        "\tat a.b.C.d(C.scala:1)\nCaused by: java.io.IOException: not in GZIP format\n\tat e.f.G.h(G.java:2)"
+    )
+    expected = "Spark stopped: Cannot read x.csv.\n  not in GZIP format"
+    assert str(failure_of(RuntimeError(nested))) == expected
+    assert str(failure_of(RuntimeError(""))) == "Spark stopped: no reason was given"
