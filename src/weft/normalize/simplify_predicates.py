@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from weft.expressions import (
     FLIPPED,
     And,
+    Attribute,
     Comparison,
     ComparisonOperator,
     Expression,
@@ -13,7 +14,7 @@ from weft.expressions import (
     Or,
     conjuncts,
 )
-from weft.tree import transform_up
+from weft.tree import find, transform_up
 
 OPPOSITE: dict[ComparisonOperator, ComparisonOperator] = {
     "=": "!=",
@@ -37,10 +38,21 @@ def simplify_predicates(predicates: Iterable[Expression]) -> tuple[Expression, .
     """
     found: dict[Expression, None] = {}
     for predicate in predicates:
-        for part in conjuncts(canonical(predicate)):
+        for part in _separable(canonical(predicate)):
             if not (isinstance(part, Literal) and part.value is True):
                 found.setdefault(part)
     return tuple(found)
+
+
+def _separable(predicate: Expression) -> tuple[Expression, ...]:
+    """Split at the ANDs, unless that would let a part speak of more elements than the whole did.
+
+    With `v[i-1]` the whole speaks of pairs of consecutive elements, of which a short list has none;
+    a part without `v[i-1]` would speak of every element.
+    """
+    parts = conjuncts(predicate)
+    speaks_of_pairs = [any(a.place == "previous" for a in find(part, Attribute)) for part in parts]
+    return parts if all(speaks_of_pairs) or not any(speaks_of_pairs) else (predicate,)
 
 
 def canonical(expression: Expression) -> Expression:
