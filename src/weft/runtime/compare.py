@@ -18,7 +18,7 @@ from weft.expressions import (
 from weft.kernels.arrays import mix_hashes
 from weft.kernels.segments import extreme_segments
 from weft.runtime.columns import Array, Events, comparable
-from weft.runtime.evaluate import Scope, column_number, evaluate
+from weft.runtime.evaluate import Scope, column_number, evaluate, holds_everywhere
 from weft.runtime.table import Lists, Table, first_rows, last_rows
 from weft.tree import find, transform_up
 
@@ -221,6 +221,18 @@ def hash_runs(rows: Operands, elements: Operands) -> tuple[Array, Array]:
         [np.searchsorted(hashes, rows.hashes, "left"), np.searchsorted(hashes, rows.hashes, "right")], axis=1
     )
     return order, runs.astype(np.int64)
+
+
+def holds_all(
+    table: Table, predicates: Sequence[Expression], distinct: Sequence[tuple[int, int]], events: Events
+) -> Array:
+    """Return which rows satisfy all predicates and hold no event twice in a pair of columns."""
+    holds = np.ones(table.n_rows, np.bool_)
+    for predicate in predicates:
+        holds &= holds_everywhere(predicate, events, table)
+    for a, b in distinct:
+        holds &= ~same_event_pairs(table, a, b)
+    return holds
 
 
 def same_event_pairs(table: Table, a: int, b: int) -> Array:

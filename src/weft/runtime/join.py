@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.kernels.join import EXHAUSTED, OVERFLOW, JoinSide, probe_earlier
+from weft.expressions import Expression
+from weft.kernels.join import JoinSide, probe_earlier
 from weft.plan.nodes import Join, list_columns
 from weft.plan.order import closed_order
 from weft.runtime.columns import Array
-from weft.runtime.compare import Test, Value, masks_of, operands, same_event_pairs, split_tests
-from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.compare import Test, Value, holds_all, masks_of, operands, split_tests
 from weft.runtime.state import Delta, Step, length_of
 from weft.runtime.table import Table, concatenated, empty_table
 
@@ -50,14 +50,19 @@ class BoundJoin:
         return self.is_list[self.n_left :] == (False,) and self.right_ends_last
 
     @cached_property
-    def _divided(self) -> tuple[list[Test], list[object]]:
+    def _divided(self) -> tuple[list[Test], list[Expression]]:
         tests, residual = split_tests(self.node.predicates, self.n_left, self.is_list)
         if not self.is_strict:
             tests += [self._order_test(earlier, later) for earlier, later in self.node.order]
         for a, b in self.node.distinct:
             if not (self.is_list[a] or self.is_list[b]):
                 tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.n_left)))
-        return tests, list(residual)
+        return tests, residual
+
+    @cached_property
+    def _distinct_lists(self) -> list[tuple[int, int]]:
+        """The pairs of columns that the kernel cannot keep distinct."""
+        return [(a, b) for a, b in self.node.distinct if self.is_list[a] or self.is_list[b]]
 
     def _order_test(self, earlier: int, later: int) -> Test:
         if earlier < self.n_left:
@@ -102,22 +107,19 @@ class BoundJoin:
             step.meter.limit,
             step.meter.remaining(self.node),
         )
-        if status in (OVERFLOW, EXHAUSTED):
-            table, kept = (right, right_kept) if right_probes else (left, left_kept)
-            row = int(probed[-1])
-            group = step.group_of(table, row if kept is None else int(kept[row]))
-            meter = step.meter
-            raise (meter.overflow if status == OVERFLOW else meter.exhausted)(self.node, group)
         left_rows, right_rows = (built, probed) if right_probes else (probed, built)
-        table = paired(
-            left.take(left_rows if left_kept is None else left_kept[left_rows]),
-            right.take(right_rows if right_kept is None else right_kept[right_rows]),
-        )
-        for predicate in residual:
-            table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))  # type: ignore[arg-type]
-        for a, b in self.node.distinct:
-            if self.is_list[a] or self.is_list[b]:
-                table = table.take(np.flatnonzero(~same_event_pairs(table, a, b)))
+        if left_kept is not None:
+            left_rows = left_kept[left_rows]
+        if right_kept is not None:
+            right_rows = right_kept[right_rows]
+        if right_probes:
+            step.check(status, self.node, right, right_rows)
+        else:
+            step.check(status, self.node, left, left_rows)
+        table = paired(left.take(left_rows), right.take(right_rows))
+        if residual or self._distinct_lists:
+            holds = holds_all(table, residual, self._distinct_lists, step.events)
+            table = table.take(np.flatnonzero(holds))
         step.meter.count(self.node, examined=n_examined, built=table.n_rows)
         return table
 

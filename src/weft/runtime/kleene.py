@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from weft.expressions import FLIPPED, Aggregate, Attribute, Comparison, Expression
-from weft.kernels.join import EXHAUSTED, OVERFLOW
 from weft.kernels.kleene import Edges, Elements, Rows, expand_lists
 from weft.plan.nodes import KleeneExpand, list_columns
 from weft.runtime.columns import Array, comparable
@@ -15,12 +14,12 @@ from weft.runtime.compare import (
     Test,
     Value,
     hash_runs,
+    holds_all,
     masks_of,
     operands,
-    same_event_pairs,
     split_tests,
 )
-from weft.runtime.evaluate import Scope, column_number, evaluate, holds_everywhere
+from weft.runtime.evaluate import Scope, column_number, evaluate
 from weft.runtime.state import HIGHEST, LOWEST, Delta, Step, length_of
 from weft.runtime.table import Lists, Table, concatenated, events_table, first_rows, last_rows
 from weft.tree import find
@@ -150,17 +149,13 @@ class BoundKleene:
             step.meter.limit,
             step.meter.remaining(self.node),
         )
-        if status in (OVERFLOW, EXHAUSTED):
-            group = step.group_of(kept_rows, int(n_rows[-1]))
-            meter = step.meter
-            raise (meter.overflow if status == OVERFLOW else meter.exhausted)(self.node, group)
+        step.check(status, self.node, kept_rows, n_rows)
         lists = Lists(offsets, element_rows[members])
         result = self._with_lists(kept_rows.take(n_rows), lists, seeded=seeded)
-        for predicate in residual:
-            result = result.take(np.flatnonzero(holds_everywhere(predicate, step.events, result)))
-        for a, b in self.node.distinct:
-            if isinstance(result.columns[a], Lists) and a != b:
-                result = result.take(np.flatnonzero(~same_event_pairs(result, a, b)))
+        distinct_lists = [(a, b) for a, b in self.node.distinct if isinstance(result.columns[a], Lists)]
+        if residual or distinct_lists:
+            holds = holds_all(result, residual, distinct_lists, step.events)
+            result = result.take(np.flatnonzero(holds))
         step.meter.count(self.node, examined=n_examined, built=result.n_rows)
         return result.sorted()
 

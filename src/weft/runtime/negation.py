@@ -7,12 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from weft.expressions import Expression
-from weft.kernels.join import EXHAUSTED, OVERFLOW
 from weft.kernels.negation import Negated, Scopes, find_in_scope
 from weft.plan.nodes import Absence, NegationCheck, Node, inputs_of, list_columns
 from weft.runtime.columns import Array
-from weft.runtime.compare import Test, Value, hash_runs, masks_of, operands, same_event_pairs, split_tests
-from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.compare import Test, Value, hash_runs, holds_all, masks_of, operands, split_tests
 from weft.runtime.join import paired
 from weft.runtime.state import END_OF_TIME, HIGHEST, LOWEST, Step
 from weft.runtime.table import Table, first_rows, last_rows
@@ -49,9 +47,13 @@ class BoundAbsence:
         return tests, residual
 
     @cached_property
+    def _distinct_lists(self) -> list[tuple[int, int]]:
+        """The pairs of columns that the kernel cannot keep distinct."""
+        return [(a, b) for a, b in self.absence.distinct if self.is_list[a] or self.is_list[b]]
+
+    @cached_property
     def _is_decided_by_kernel(self) -> bool:
-        distinct_lists = any(self.is_list[a] or self.is_list[b] for a, b in self.absence.distinct)
-        return not (self._divided[1] or distinct_lists or self.absence.unless)
+        return not (self._divided[1] or self._distinct_lists or self.absence.unless)
 
     @cached_property
     def _lag(self) -> int:
@@ -109,10 +111,7 @@ class BoundAbsence:
             step.meter.limit,
             step.meter.remaining(self.node),
         )
-        if status in (OVERFLOW, EXHAUSTED):
-            group = step.group_of(rows, int(hit[-1]))
-            meter = step.meter
-            raise (meter.overflow if status == OVERFLOW else meter.exhausted)(self.node, group)
+        step.check(status, self.node, rows, hit)
         step.meter.count(self.node, examined=n_examined, built=0)
         if not self._is_decided_by_kernel:
             hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), residual, rows_of, step)]
@@ -124,12 +123,7 @@ class BoundAbsence:
     ) -> Array:
         """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
         both = paired(rows, negated)
-        holds = np.ones(both.n_rows, np.bool_)
-        for predicate in residual:
-            holds &= holds_everywhere(predicate, step.events, both)
-        for a, b in self.absence.distinct:
-            if self.is_list[a] or self.is_list[b]:
-                holds &= ~same_event_pairs(both, a, b)
+        holds = holds_all(both, residual, self._distinct_lists, step.events)
         # The scopes of a NOT inside the NOT are those of the negated row.
         inner_rows = Table(both.columns, negated.first, negated.last)
         for inner in self._unless:

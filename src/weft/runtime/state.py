@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from weft.kernels.join import EXHAUSTED, OVERFLOW
 from weft.plan.nodes import Extent, Node
 from weft.runtime.budget import Meter
 from weft.runtime.columns import Array, Clock, Events
@@ -47,8 +48,14 @@ class Step:
         values = self.clock(extent).values
         return np.stack([values[table.first], values[table.last]], axis=1)
 
-    def group_of(self, table: Table, row: int) -> str:
-        """Describe the place of a row of a table, for a message."""
+    def check(self, status: int, node: Node, table: Table, rows: Array) -> None:
+        """Raise unless a kernel finished; the last of `rows` is the table's row it had reached."""
+        if status in (OVERFLOW, EXHAUSTED):
+            meter = self.meter
+            refuse = meter.overflow if status == OVERFLOW else meter.exhausted
+            raise refuse(node, self._group_of(table, int(rows[-1])))
+
+    def _group_of(self, table: Table, row: int) -> str:
         at = np.datetime64(int(self.events.times[table.last[row]]), "us")
         event_id = self.events.ids[int(table.first[row])]
         return f"the group of events up to {at} UTC that begins with event {event_id}"
