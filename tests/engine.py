@@ -17,7 +17,7 @@ from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns import Events
 from weft.runtime.emit import arrow_type, emit, match_schema
-from weft.runtime.execute import Executor, Found
+from weft.runtime.execute import Executor, Found, Program
 from weft.runtime.ingest import Layout, ingest
 from weft.runtime.state import END_OF_TIME
 from weft.schema import Schema
@@ -98,7 +98,7 @@ def run_with_budget(case: Case, budget: Budget) -> Outcome | None:
 def _run(case: Case, budget: Budget, n_batches: int, seed: int) -> Outcome:
     table, layout = arrow_events(case)
     plan = plan_of(case)
-    executor = Executor(plan, budget)
+    executor = Executor(Program(plan), budget)
     events = ingest(table, layout)
     found = executor.run(events) if n_batches == 1 else _in_batches(executor, events, n_batches, seed)
     return outcome_of(plan, found)

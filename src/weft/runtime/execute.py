@@ -43,6 +43,22 @@ class Found:
     events: Events
 
 
+class Program:
+    """A plan made ready to run: what does not depend on the events, worked out once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.order = topological_order(plan)
+        self.readers = readers(plan)
+        self.bound = {node: _bind(node) for node in self.order}
+        self.retention = _retention(self.order)
+        self.forget_after = _forget_after(self.order)
+        self.is_list = {node: list_columns(node) for node in self.order}
+        self.counts_positions = any(
+            extent is not None and extent.clock == "position" for extent in map(_extent_of, self.order)
+        )
+
+
 class Executor:
     """Holds the state of a plan on one shard; the same for one big batch and for many small ones.
 
@@ -50,21 +66,14 @@ class Executor:
     the order in which they came, as long as no event is earlier than a frontier announced before.
     """
 
-    def __init__(self, plan: Plan, budget: Budget | None = None) -> None:
-        self.plan = plan
-        self.order = topological_order(plan)
-        self.meter = Meter(budget or Budget(), readers(plan))
-        self._bound = {node: _bind(node) for node in self.order}
-        self._retention = _retention(self.order)
-        self._forget_after = _forget_after(self.order)
-        self._counts_positions = any(
-            extent is not None and extent.clock == "position" for extent in map(_extent_of, self.order)
-        )
+    def __init__(self, program: Program, budget: Budget | None = None) -> None:
+        self.program = program
+        self.meter = Meter(budget or Budget(), program.readers)
         self._waiting: Events | None = None
         self._events: Events | None = None
         self._states: States = {
-            node: NodeState(empty_table(list_columns(node)), empty_table(list_columns(node)))
-            for node in self.order
+            node: NodeState(empty_table(is_list), empty_table(is_list))
+            for node, is_list in program.is_list.items()
         }
 
     def run(self, events: Events) -> Iterator[Found]:
@@ -98,7 +107,7 @@ class Executor:
         step = Step(events, is_new, frontier, self.meter, {})
         deltas: dict[Node, Delta] = {}
         states: States = {}
-        for node in self.order:
+        for node in self.program.order:
             state = self._states[node]
             if moved is not None:
                 state = NodeState(state.held.moved(moved), state.pending.moved(moved))
@@ -107,7 +116,7 @@ class Executor:
             states[node] = NodeState(state.held, pending)
         found = [
             Found(number, place, deltas[branch.node].new, events)
-            for number, output in enumerate(self.plan.outputs)
+            for number, output in enumerate(self.program.plan.outputs)
             for place, branch in enumerate(output.branches)
             if deltas[branch.node].new.n_rows
         ]
@@ -120,7 +129,7 @@ class Executor:
 
         A position is known only when all earlier events are: count windows wait for the frontier.
         """
-        if not self._counts_positions:
+        if not self.program.counts_positions:
             return batch, None
         known = batch if self._waiting is None else merge_events(self._waiting, batch)[0]
         if frontier == END_OF_TIME:
@@ -137,7 +146,7 @@ class Executor:
         self, node: Node, deltas: Mapping[Node, Delta], state: NodeState, step: Step
     ) -> tuple[Table, Table]:
         """Return the rows that a batch adds to a node, and those it cannot decide yet."""
-        bound = self._bound[node]
+        bound = self.program.bound[node]
         match node:
             case Scan(type=name):
                 rows = step.events.rows_of_type(name)
@@ -165,7 +174,7 @@ class Executor:
 
     def _commit(self, events: Events, states: States, deltas: Mapping[Node, Delta], step: Step) -> None:
         """Keep what later batches may need, and nothing else."""
-        for node in self.order:
+        for node in self.program.order:
             state = states[node]
             state.held = self._held(node, deltas[node], step)
         n_dropped = self._n_expired(events, step.frontier)
@@ -177,20 +186,20 @@ class Executor:
         self._events, self._states = events, states
 
     def _held(self, node: Node, delta: Delta, step: Step) -> Table:
-        if node not in self._retention or step.frontier == END_OF_TIME:
-            return empty_table(list_columns(node))
+        if node not in self.program.retention or step.frontier == END_OF_TIME:
+            return empty_table(self.program.is_list[node])
         table = delta.all
         alive = np.zeros(table.n_rows, np.bool_)
-        for extent, n_lengths in self._retention[node]:
+        for extent, n_lengths in self.program.retention[node]:
             alive |= is_alive(table, step, extent, n_lengths)
         return table if alive.all() else table.take(np.flatnonzero(alive))
 
     def _n_expired(self, events: Events, frontier: int) -> int:
         if frontier == END_OF_TIME:
             return events.n_events
-        if self._forget_after is None:
+        if self.program.forget_after is None:
             return 0
-        return int(np.searchsorted(events.times, frontier - self._forget_after, side="left"))
+        return int(np.searchsorted(events.times, frontier - self.program.forget_after, side="left"))
 
 
 def _bind(node: Node) -> BoundJoin | BoundKleene | BoundAbsence | None:
