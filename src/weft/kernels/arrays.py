@@ -31,12 +31,12 @@ def first_at_least(values: Array, start: int, stop: int, wanted: int) -> int:
 
 @njit(cache=True, nogil=True)
 def mix_hashes(values: Array) -> Array:
-    """Hash each row of a two-dimensional int64 array to a non-negative int64."""
-    hashes = np.empty(values.shape[0], np.int64)
-    for row in range(values.shape[0]):
+    """Hash each column of a two-dimensional int64 array to a non-negative int64."""
+    hashes = np.empty(values.shape[1], np.int64)
+    for row in range(values.shape[1]):
         state: Word = np.uint64(0x9E3779B97F4A7C15)
-        for column in range(values.shape[1]):
-            state = mixed(state ^ np.uint64(values[row, column]))
+        for column in range(values.shape[0]):
+            state = mixed(state ^ np.uint64(values[column, row]))
         hashes[row] = np.int64(state >> np.uint64(1))
     return hashes
 

@@ -85,8 +85,8 @@ def expand_lists(
                 continue
             holds = True
             for column in range(masks.size):
-                a = rows.values[row, column]
-                b = elements.values[element, column]
+                a = rows.values[column, row]
+                b = elements.values[column, element]
                 sign = 1 if a == b else (0 if a < b else 2)
                 if (masks[column] >> sign) & 1 == 0:
                     holds = False

@@ -64,8 +64,8 @@ def find_in_scope(
             )
             if holds:
                 for column in range(masks.size):
-                    a = scopes.values[row, column]
-                    b = negated.values[candidate, column]
+                    a = scopes.values[column, row]
+                    b = negated.values[column, candidate]
                     sign = 1 if a == b else (0 if a < b else 2)
                     if (masks[column] >> sign) & 1 == 0:
                         holds = False

@@ -5,11 +5,26 @@ table are numbered; in a node's expressions the variable `$3` is column 3. No na
 user's variable occurs below `Output`, so equal sub-plans of different queries are the same node.
 """
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, cast
 
 from weft.expressions import Expression
 from weft.schema import Type
+
+
+class _Hashed:
+    """Remembers the hash of a node: nodes are deep, and everything looks them up."""
+
+    __slots__ = ("_hash",)
+
+    def remembered_hash(self) -> int:
+        try:
+            return cast(int, object.__getattribute__(self, "_hash"))
+        except AttributeError:
+            names = (field.name for field in fields(cast(Any, self)))
+            value = hash((type(self).__name__, *(getattr(self, name) for name in names)))
+            object.__setattr__(self, "_hash", value)
+            return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +40,33 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(_Hashed):
     """All events of one type."""
+
+    __hash__ = _Hashed.remembered_hash
 
     type: str
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(_Hashed):
     """The rows of the input that satisfy the predicates."""
+
+    __hash__ = _Hashed.remembered_hash
 
     input: "Node"
     predicates: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class Join(_Hashed):
     """Pairs of a left and a right row; columns of the left first.
 
     `order` holds pairs (earlier column, later column), `distinct` pairs of columns that must not hold
     the same event.
     """
+
+    __hash__ = _Hashed.remembered_hash
 
     left: "Node"
     right: "Node"
@@ -56,11 +77,13 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class KleeneExpand:
+class KleeneExpand(_Hashed):
     """Each input row with every list of `least` to `most` elements as a further column.
 
     Without an input, every list alone. `order` and `distinct` relate input columns to the new one.
     """
+
+    __hash__ = _Hashed.remembered_hash
 
     input: "Node | None"
     elements: "Node"
@@ -92,8 +115,10 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class NegationCheck:
+class NegationCheck(_Hashed):
     """The input rows that satisfy an absence."""
+
+    __hash__ = _Hashed.remembered_hash
 
     input: "Node"
     absence: Absence
@@ -104,8 +129,10 @@ class NegationCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctUnion:
+class DistinctUnion(_Hashed):
     """The rows of the inputs, equal rows once."""
+
+    __hash__ = _Hashed.remembered_hash
 
     inputs: tuple["Node", ...]
 

@@ -19,6 +19,7 @@ from weft.kernels.arrays import mix_hashes
 from weft.kernels.segments import extreme_segments
 from weft.runtime.columns import Array, Events, comparable
 from weft.runtime.evaluate import Scope, column_number, evaluate, holds_everywhere
+from weft.runtime.state import Step
 from weft.runtime.table import Lists, Table, first_rows, last_rows
 from weft.tree import find, transform_up
 
@@ -150,21 +151,31 @@ def _values(
     return [Value(own, ordered, reduction) for reduction in reductions[operator]]
 
 
-def operands(values: Sequence[Value], tests: Sequence[Test], table: Table, events: Events) -> Operands:
+def operands(values: Sequence[Value], tests: Sequence[Test], table: Table, step: Step) -> Operands:
     """Evaluate one side of the tests on a table; rows with a NULL are left out, they satisfy nothing."""
-    matrix = np.empty((table.n_rows, len(values)), np.int64)
+    matrix = np.empty((len(values), table.n_rows), np.int64)
     kept: Array | None = None
     for number, value in enumerate(values):
-        column, valid = _evaluated(value, table, events)
-        matrix[:, number] = column
+        matrix[number], valid = _remembered(value, table, step)
         if valid is not None:
             kept = valid if kept is None else kept & valid
     equal = [number for number, test in enumerate(tests) if test.operator == "="]
     selected = None if kept is None or kept.all() else np.flatnonzero(kept)
     if selected is not None:
-        matrix = matrix[selected]
-    hashes = mix_hashes(matrix[:, equal]) if equal else np.empty(0, np.int64)
+        matrix = np.ascontiguousarray(matrix[:, selected])
+    hashes = mix_hashes(matrix[equal]) if equal else np.empty(0, np.int64)
     return Operands(selected, matrix, hashes)
+
+
+def _remembered(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
+    """Evaluate a value; on single events, which many nodes read, only once per step."""
+    if len(table.columns) > 1:
+        return _evaluated(value, table, step.events)
+    key = (value, id(table))
+    if key not in step.evaluated:
+        step.evaluated[key] = (table, _evaluated(value, table, step.events))
+    found: tuple[Array, Array | None] = step.evaluated[key][1]
+    return found
 
 
 def _evaluated(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
@@ -210,7 +221,7 @@ def masks_of(tests: Sequence[Test]) -> Array:
 
 def hash_runs(rows: Operands, elements: Operands) -> tuple[Array, Array]:
     """Group the elements by hash; return their order and the run of each row."""
-    n_rows, n_elements = rows.values.shape[0], elements.values.shape[0]
+    n_rows, n_elements = rows.values.shape[1], elements.values.shape[1]
     if not elements.hashes.size:
         runs = np.zeros((n_rows, 2), np.int64)
         runs[:, 1] = n_elements

@@ -104,7 +104,7 @@ class Executor:
         events, moved, places = self._merged(admitted)
         is_new = np.zeros(events.n_events, np.bool_)
         is_new[places] = True
-        step = Step(events, is_new, frontier, self.meter, {})
+        step = Step(events, is_new, frontier, self.meter)
         deltas: dict[Node, Delta] = {}
         states: States = {}
         for node in self.program.order:

@@ -116,7 +116,8 @@ class BoundJoin:
             step.check(status, self.node, right, right_rows)
         else:
             step.check(status, self.node, left, left_rows)
-        table = paired(left.take(left_rows), right.take(right_rows))
+        left, right = left.take(left_rows), right.take(right_rows)
+        table = followed(left, right) if self.is_strict else paired(left, right)
         if residual or self._distinct_lists:
             holds = holds_all(table, residual, self._distinct_lists, step.events)
             table = table.take(np.flatnonzero(holds))
@@ -124,11 +125,22 @@ class BoundJoin:
         return table
 
     def _side(self, table: Table, values: list[Value], step: Step) -> tuple[JoinSide, Array | None]:
-        found = operands(values, self._divided[0], table, step.events)
+        found = operands(values, self._divided[0], table, step)
         kept = table if found.kept is None else table.take(found.kept)
-        ranks = np.ascontiguousarray(step.events.ranks[kept.last])
-        clocks = step.clocks_of(kept, self.node.extent)
-        return JoinSide(ranks, clocks, found.values, found.hashes), found.kept
+        clock = step.clock(self.node.extent).values
+        side = JoinSide(
+            ranks=step.at(step.events.ranks, kept.last),
+            firsts=step.at(clock, kept.first),
+            lasts=step.at(clock, kept.last),
+            values=found.values,
+            hashes=found.hashes,
+        )
+        return side, found.kept
+
+
+def followed(left: Table, right: Table) -> Table:
+    """Put two tables side by side, every left row being wholly before its right one."""
+    return Table((*left.columns, *right.columns), left.first, right.last)
 
 
 def paired(left: Table, right: Table) -> Table:

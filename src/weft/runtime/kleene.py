@@ -114,8 +114,8 @@ class BoundKleene:
         self, table: Table, elements: Table, step: Step, *, seeded: bool = False, all_new: bool = False
     ) -> Table:
         tests, edges, residual = self._divided
-        row_side = operands([test.left for test in tests], tests, table, step.events)
-        element_side = operands([test.right for test in tests], tests, elements, step.events)
+        row_side = operands([test.left for test in tests], tests, table, step)
+        element_side = operands([test.right for test in tests], tests, elements, step)
         kept_rows = table if row_side.kept is None else table.take(row_side.kept)
         kept_elements = elements if element_side.kept is None else elements.take(element_side.kept)
         if not kept_rows.n_rows or not kept_elements.n_rows:
@@ -138,7 +138,7 @@ class BoundKleene:
             Elements(
                 step.events.ranks[element_rows],
                 step.clock(self.node.extent).values[element_rows],
-                element_side.values[order],
+                element_side.values[:, order],
                 step.is_new[element_rows],
             ),
             _edge_values(edges, element_rows, step, self.column),

@@ -91,8 +91,8 @@ class BoundAbsence:
         if not table.n_rows or not negated.n_rows:
             return violated
         tests, residual = self._divided
-        row_side = operands([test.left for test in tests], tests, table, step.events)
-        negated_side = operands([test.right for test in tests], tests, negated, step.events)
+        row_side = operands([test.left for test in tests], tests, table, step)
+        negated_side = operands([test.right for test in tests], tests, negated, step)
         rows = table if row_side.kept is None else table.take(row_side.kept)
         others = negated if negated_side.kept is None else negated.take(negated_side.kept)
         order, runs = hash_runs(row_side, negated_side)
@@ -103,7 +103,7 @@ class BoundAbsence:
             Negated(
                 np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1),
                 step.clocks_of(others, self.absence.extent),
-                negated_side.values[order],
+                negated_side.values[:, order],
             ),
             masks_of(tests),
             step.clock(self.absence.extent).monotone,

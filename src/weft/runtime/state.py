@@ -1,7 +1,9 @@
 """What survives between the batches of a shard, and what one step of a node sees."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,12 +38,21 @@ class Step:
     is_new: Array
     frontier: int
     meter: Meter
-    clocks: dict[Extent | None, Clock]
+    clocks: dict[Extent | None, Clock] = field(default_factory=dict)
+    gathered: dict[tuple[int, int], tuple[Array, Array, Array]] = field(default_factory=dict)
+    evaluated: dict[tuple[Hashable, int], tuple[Table, Any]] = field(default_factory=dict)
 
     def clock(self, extent: Extent | None) -> Clock:
         if extent not in self.clocks:
             self.clocks[extent] = self.events.clock(extent, self.frontier)
         return self.clocks[extent]
+
+    def at(self, values: Array, rows: Array) -> Array:
+        """Return values[rows], once per step for the same two arrays."""
+        key = (id(values), id(rows))
+        if key not in self.gathered:  # holding both arrays keeps their ids from being used again
+            self.gathered[key] = (values, rows, values[rows])
+        return self.gathered[key][2]
 
     def clocks_of(self, table: Table, extent: Extent | None) -> Array:
         """Return the clocks of the first and the last event of each row, as two columns."""

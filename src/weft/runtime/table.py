@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -43,11 +43,16 @@ class Table:
         return int(self.first.size)
 
     def take(self, selected: Array) -> "Table":
-        columns = tuple(
-            column.take(selected) if isinstance(column, Lists) else column[selected]
-            for column in self.columns
-        )
-        return Table(columns, self.first[selected], self.last[selected])
+        """Return the selected rows; an array that serves as column and as first or last still does."""
+        taken: dict[int, MatchColumn] = {}
+
+        def of(column: MatchColumn) -> MatchColumn:
+            if id(column) not in taken:
+                taken[id(column)] = column.take(selected) if isinstance(column, Lists) else column[selected]
+            return taken[id(column)]
+
+        columns = tuple(of(column) for column in self.columns)
+        return Table(columns, cast(Array, of(self.first)), cast(Array, of(self.last)))
 
     def sorted(self) -> "Table":
         """Return the table sorted by the last event; the same object when it already is."""
