@@ -16,8 +16,8 @@ class Budget:
     in all.
     """
 
-    partial_matches: int = 5_000_000
-    candidates: int = 200_000_000_000
+    partial_matches: int = 1_000_000
+    candidates: int = 100_000_000_000
 
 
 class StepTooLargeError(Exception):
