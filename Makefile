@@ -45,7 +45,7 @@ fmt: $(READY)  ## Format the code
 	@$(BIN)/ruff format .
 
 fuzz: $(READY)  ## Compare random queries with the reference until stopped
-	@$(BIN)/python tests/fuzz.py $(ARGS)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 bench: $(BENCH_READY)  ## Measure the speed as ratios in one run
 	@$(BIN)/python benchmarks/run.py $(ARGS)

@@ -7,13 +7,9 @@ A failure is shrunk to a small case, printed ready to be pasted into a test. Run
 import argparse
 import sys
 import time
-from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from tests.engine import expected_outcome, is_supported, run_case
 from tests.strategies import Case, cases
 

@@ -21,6 +21,7 @@ from weft.language.parser import parse
 from weft.pattern.nodes import Query
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, queries_table, say_error, summary_table, terminal
+from weft.runtime.budget import Budget
 from weft.session import Detection, prepare
 from weft.session import explain as explain_queries
 from weft.spark.failures import SPARK_FAILURES, failure_of
@@ -139,6 +140,10 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
     ] = False,
+    budget: Annotated[
+        int,
+        typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
+    ] = Budget().partial_matches,
     master: Master = "local[*]",
 ) -> None:
     """Find all matches of queries in events."""
@@ -152,7 +157,7 @@ def run(
         spark = _start_spark(master)
         started = clock.perf_counter()
         with progress_shown("Finding matches", partial(current_progress, spark)):
-            detection = _prepare(spark, text, events, columns)
+            detection = _prepare(spark, text, events, columns, Budget(partial_matches=budget))
             matches = _detect(detection, out)
             n_events, n_rejected = detection.input_counts()
         seconds = round(clock.perf_counter() - started, 3)
@@ -203,7 +208,9 @@ def _start_spark(master: str) -> SparkSession:
     return session
 
 
-def _prepare(spark: SparkSession, text: QueryText, events: str, columns: Columns) -> Detection:
+def _prepare(
+    spark: SparkSession, text: QueryText, events: str, columns: Columns, budget: Budget | None = None
+) -> Detection:
     frame = read_events(
         spark,
         events,
@@ -221,6 +228,7 @@ def _prepare(spark: SparkSession, text: QueryText, events: str, columns: Columns
             type=columns.type,
             id=columns.id,
             order_by=columns.order_by,
+            budget=budget,
             origin=text.origin,
         )
 
