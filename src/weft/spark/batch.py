@@ -58,13 +58,17 @@ class Input:
     def time_column(self) -> Column:
         return F.col(quoted(self.time)).cast("timestamp")
 
-    def is_of_type(self, name: str) -> Column:
-        """Say whether a row is an event of a type."""
-        if name in self.types:
-            return F.coalesce(F.expr(self.types[name]).cast("boolean"), F.lit(False))
-        if self.type is None:
-            return F.lit(False)
-        return F.col(quoted(self.type)) == F.lit(name)
+    def is_of_type(self, names: Sequence[str]) -> Column:
+        """Say whether a row is an event of one of the types."""
+        conditions = [
+            F.coalesce(F.expr(self.types[name]).cast("boolean"), F.lit(False))
+            for name in names
+            if name in self.types
+        ]
+        plain = [name for name in names if name not in self.types]
+        if plain and self.type is not None:
+            conditions.append(F.col(quoted(self.type)).isin(plain))
+        return reduce(lambda a, b: a | b, conditions) if conditions else F.lit(False)
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,7 @@ def _flag_columns(derived: Sequence[str], source: Input) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for start in range(0, len(derived), FLAGS_PER_COLUMN):
         bits = [
-            F.when(source.is_of_type(name), F.lit(1 << place)).otherwise(F.lit(0)).cast("long")
+            F.when(source.is_of_type([name]), F.lit(1 << place)).otherwise(F.lit(0)).cast("long")
             for place, name in enumerate(derived[start : start + FLAGS_PER_COLUMN])
         ]
         columns[f"{FLAGS}{start}"] = reduce(lambda a, b: a.bitwiseOR(b), bits)

@@ -4,7 +4,7 @@ Only what means exactly the same in Spark is pushed; the engine evaluates every 
 pushing less is always right.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from pyspark.sql import Column
@@ -46,8 +46,11 @@ COMPARISON: dict[str, Callable[[Column, Column], Column]] = {
 PLAIN_KINDS = ("long", "double", "boolean", "string")
 
 
-def wanted_rows(plan: Plan, is_of_type: Callable[[str], Column]) -> Column | None:
-    """Return the condition under which some scan of the plan may want a row; None when all are wanted."""
+def wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
+    """Return the condition under which some scan of the plan may want a row; None when all are wanted.
+
+    `is_of_type` says whether a row is of one of several types.
+    """
     wanted: dict[str, list[Column | None]] = {}
     for node in topological_order(plan):
         for source in inputs_of(node):
@@ -60,15 +63,16 @@ def wanted_rows(plan: Plan, is_of_type: Callable[[str], Column]) -> Column | Non
         for branch in output.branches:
             if isinstance(branch.node, Scan):
                 wanted[branch.node.type].append(None)
-    conditions = [_condition(is_of_type(name), filters) for name, filters in sorted(wanted.items())]
+    whole, conditions = [], []
+    for name, filters in sorted(wanted.items()):
+        known = [column for column in filters if column is not None]
+        if known and len(known) == len(filters):
+            conditions.append(is_of_type([name]) & reduce(lambda a, b: a | b, known))
+        else:
+            whole.append(name)
+    if whole:
+        conditions.append(is_of_type(whole))
     return reduce(lambda a, b: a | b, conditions) if conditions else None
-
-
-def _condition(of_type: Column, filters: list[Column | None]) -> Column:
-    pushed = [column for column in filters if column is not None]
-    if not pushed or len(pushed) < len(filters):
-        return of_type
-    return of_type & reduce(lambda a, b: a | b, pushed)
 
 
 def _pushed(predicates: Iterable[Expression]) -> Column | None:

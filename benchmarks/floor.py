@@ -1,0 +1,34 @@
+"""The floor under every ratio: rows are read, shuffled once, handed to Python and counted there."""
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from workloads import Workload
+
+PARTITIONS_SETTING = "spark.sql.shuffle.partitions"
+
+
+def move_rows(events: DataFrame, workload: Workload, *, only_its_types: bool = False) -> int:
+    """Move the columns that a workload needs to Python and return how many rows arrived.
+
+    The shuffle is by hash, of the key or else of the id: a round-robin one would sort the rows first, and
+    so flatter every ratio.
+    """
+    if only_its_types:
+        events = events.where(F.col("type").isin(list(workload.types)))
+    n_partitions = int(events.sparkSession.conf.get(PARTITIONS_SETTING) or 1)
+    rows = events.select(*workload.columns).repartition(n_partitions, workload.key or "id")
+    counts = rows.mapInArrow(_counter(), "n_rows long").collect()
+    return sum(row["n_rows"] for row in counts)
+
+
+def _counter() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the counting function; as a closure it travels by value, so workers need not import this."""
+
+    def count_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        n_rows = sum(batch.num_rows for batch in batches)
+        yield pa.RecordBatch.from_pydict({"n_rows": pa.array([n_rows], pa.int64())})
+
+    return count_rows

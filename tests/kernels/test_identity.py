@@ -1,0 +1,73 @@
+"""Hashes of strings and bindings against their plain Python twins, and values that never change."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kernels.test_arrays import split_mix
+
+from weft.kernels.identity import hash_bindings, hash_strings, write_hex
+
+WORD = 2**64
+words = st.one_of(st.integers(0, 3), st.integers(0, WORD - 1))
+
+
+def naive_string_hash(text: str) -> int:
+    data = text.encode()
+    state = len(data) ^ 0xA0761D6478BD642F
+    for byte in data:
+        state = (state ^ byte) * 0x100000001B3 % WORD
+    return split_mix(state)
+
+
+def naive_binding_hash(pairs: list[tuple[int, int]], seed: int) -> int:
+    state = split_mix(seed)
+    for variable, event in pairs:
+        state = split_mix((split_mix(state ^ variable) + event) % WORD)
+    return state
+
+
+def hashes_of(texts: pa.StringArray) -> list[int]:
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return [int(found) for found in hash_strings(offsets, content)]
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_strings_are_hashed_by_their_bytes(texts: list[str]) -> None:
+    assert hashes_of(pa.array(texts, pa.string())) == [naive_string_hash(text) for text in texts]
+
+
+@given(st.lists(st.text(), min_size=2))
+def test_a_slice_of_strings_is_hashed_alike(texts: list[str]) -> None:
+    array = pa.array(texts, pa.string())
+    assert hashes_of(array.slice(1)) == hashes_of(array)[1:]
+
+
+def test_strings_that_a_weak_hash_confuses_are_told_apart() -> None:
+    texts = ["", "\0", "\0\0", "a", "a\0", "ab", "ba", "aa", "1", "10", "01"]
+    assert len(set(hashes_of(pa.array(texts)))) == len(texts)
+
+
+@given(st.lists(st.lists(st.tuples(words, words), max_size=4), max_size=4), st.integers(0, 2**63 - 1))
+def test_bindings_are_hashed_pair_by_pair(matches: list[list[tuple[int, int]]], seed: int) -> None:
+    pairs = [pair for match in matches for pair in match]
+    offsets = np.cumsum([0, *map(len, matches)])
+    variables = np.array([variable for variable, _ in pairs], np.uint64)
+    events = np.array([event for _, event in pairs], np.uint64)
+    found = hash_bindings(offsets, variables, events, seed)
+    assert [int(one) for one in found] == [naive_binding_hash(match, seed) for match in matches]
+
+
+def test_which_variable_has_which_event_matters() -> None:
+    offsets = np.array([0, 2, 4, 6])
+    variables = np.array([1, 2, 2, 1, 1, 2], np.uint64)
+    events = np.array([7, 8, 7, 8, 8, 7], np.uint64)
+    assert len(set(hash_bindings(offsets, variables, events, 5).tolist())) == 3
+
+
+@given(st.lists(st.lists(words, min_size=2, max_size=2), min_size=1))
+def test_hexadecimal_text_is_padded_and_lower_case(rows: list[list[int]]) -> None:
+    text = write_hex(np.array(rows, np.uint64)).tobytes().decode()
+    assert text == "".join(f"{lane:016x}" for row in rows for lane in row)

@@ -1,0 +1,199 @@
+"""What an executor keeps between batches, when it lets go, and when it decides."""
+
+import numpy as np
+import pytest
+from tests.engine import arrow_events, expected_outcome, outcome_of, plan_of
+from tests.strategies import SECOND, Case, event
+
+from weft.errors import BudgetError
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget
+from weft.runtime.columns import Events
+from weft.runtime.execute import Executor, Found, Program
+from weft.runtime.ingest import ingest
+from weft.runtime.state import END_OF_TIME
+from weft.semantics.events import ReferenceEvent
+
+
+class Run:
+    """A case on an executor, fed by hand."""
+
+    def __init__(self, text: str, events: tuple[ReferenceEvent, ...], budget: Budget | None = None) -> None:
+        self.case = Case(text, events)
+        table, layout = arrow_events(self.case)
+        self.plan: Plan = plan_of(self.case)
+        self.events: Events = ingest(table, layout)
+        self.executor = Executor(Program(self.plan), budget)
+        self.found: list[Found] = []
+
+    def feed(self, start: int, stop: int, frontier: int) -> int:
+        """Process some of the sorted events; return the number of matches they complete."""
+        found = self.executor.process(self.events.take(slice(start, stop)), frontier)
+        self.found += found
+        return sum(one.table.n_rows for one in found)
+
+    def feed_in_order(self, size: int) -> list[tuple[int, int]]:
+        """Process all events in batches; return how many events and rows are held after each."""
+        held = []
+        for start in range(0, self.events.n_events, size):
+            stop = min(start + size, self.events.n_events)
+            last = stop == self.events.n_events
+            self.feed(start, stop, END_OF_TIME if last else int(self.events.times[stop]))
+            held.append((self.n_events_held, self.n_rows_held))
+        return held
+
+    @property
+    def n_events_held(self) -> int:
+        events = self.executor._events
+        return 0 if events is None else events.n_events
+
+    @property
+    def n_rows_held(self) -> int:
+        return sum(state.held.n_rows + state.pending.n_rows for state in self.executor._states.values())
+
+    @property
+    def is_right(self) -> bool:
+        return outcome_of(self.plan, self.found).matches == expected_outcome(self.case)
+
+
+def steady_stream(n_events: int) -> tuple[ReferenceEvent, ...]:
+    """One event a second, its types in turn."""
+    return tuple(event(row, "ABCD"[row % 4], row * SECOND, k=row % 3) for row in range(n_events))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a, B b, C c) WITHIN 5 seconds",
+        "PATTERN AND(A a, B b, C c) WITHIN 5 seconds",
+        "PATTERN SEQ(A a, B+ b[], C c) WITHIN 5 seconds",
+        "PATTERN A+ a[] WITHIN 9 seconds",
+        "PATTERN SEQ(A a, NOT B x, C c) WITHIN 5 seconds",
+        "PATTERN SEQ(NOT B x, A a, C c) WITHIN 5 seconds",
+        "PATTERN SEQ(A a, NOT D x) WITHIN 2 seconds",
+        "PATTERN AND(A a, OR(NOT C c, NOT D d)) WITHIN 1 second",
+        "PATTERN SEQ(A a, NOT SEQ(B x, NOT C y, D z), A b) WITHIN 5 seconds",
+    ],
+)
+def test_what_a_time_window_has_passed_is_forgotten(text: str) -> None:
+    held = Run(text, steady_stream(400)).feed_in_order(2)
+    settled, later = held[20:100], held[100:-1]
+    assert max(events for events, _ in later) <= max(events for events, _ in settled) <= 40
+    assert max(rows for _, rows in later) <= max(rows for _, rows in settled) <= 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a, B b, C c) WITHIN 6 EVENTS",
+        "PATTERN SEQ(A a, NOT D x) WITHIN 3 EVENTS",
+        "PATTERN SEQ(A a, B b) WITHIN 2 EVENTS PARTITION BY k",
+    ],
+)
+def test_rows_that_a_count_window_has_passed_are_forgotten(text: str) -> None:
+    held = Run(text, steady_stream(400)).feed_in_order(2)
+    assert max(rows for _, rows in held[100:-1]) <= max(rows for _, rows in held[20:100]) <= 60
+
+
+def test_single_events_leave_nothing_behind() -> None:
+    run = Run("PATTERN A a WHERE a.k = 1", steady_stream(40))
+    assert max(rows for _, rows in run.feed_in_order(4)) == 0
+    assert run.is_right
+
+
+@pytest.mark.parametrize("text", ["PATTERN SEQ(A a, B b)", "PATTERN SEQ(A a, NOT D d) WITHIN 9 seconds"])
+def test_the_end_of_time_leaves_nothing_behind(text: str) -> None:
+    run = Run(text, steady_stream(40))
+    held = run.feed_in_order(7)
+    assert held[-2][0] > 0
+    assert held[-2][1] > 0
+    assert held[-1] == (0, 0)
+    assert run.is_right
+
+
+@pytest.mark.parametrize("frontier", [1, 5_000_000, 5_000_001])
+@pytest.mark.parametrize(("gap", "n_matches"), [(5 * SECOND, 1), (5 * SECOND + 1, 0)])
+def test_a_window_is_inclusive_across_batches(frontier: int, gap: int, n_matches: int) -> None:
+    """The first event is held exactly as long as an event to come may still be in its window."""
+    run = Run("PATTERN SEQ(A a, B b) WITHIN 5 seconds", (event(0, "A", 0), event(1, "B", gap)))
+    assert run.feed(0, 1, min(frontier, gap)) == 0
+    assert run.feed(1, 2, END_OF_TIME) == n_matches
+    assert run.is_right
+
+
+@pytest.mark.parametrize(("frontier", "n_matches"), [(3, 0), (5 * SECOND, 0), (5 * SECOND + 1, 1)])
+def test_a_trailing_negation_waits_until_its_scope_is_complete(frontier: int, n_matches: int) -> None:
+    """An event at the very end of the scope may come as long as the frontier has not passed it."""
+    text = "PATTERN SEQ(A a, NOT B b) WITHIN 5 seconds"
+    run = Run(text, (event(0, "A", 0), event(1, "C", 60 * SECOND)))
+    assert run.feed(0, 1, frontier) == n_matches
+    assert run.feed(1, 2, END_OF_TIME) == 1 - n_matches
+    assert run.is_right
+
+
+@pytest.mark.parametrize(("frontier", "n_matches"), [(6, 0), (7, 0), (8, 1)])
+def test_a_negation_between_waits_for_late_events_before_its_end(frontier: int, n_matches: int) -> None:
+    run = Run("PATTERN SEQ(A a, NOT C x, B b)", (event(0, "A", 5), event(1, "B", 7), event(2, "D", 9)))
+    assert run.feed(0, 2, frontier) == n_matches
+    assert run.feed(2, 3, END_OF_TIME) == 1 - n_matches
+    assert run.is_right
+
+
+def test_a_late_event_takes_its_place_among_those_held() -> None:
+    run = Run("PATTERN SEQ(A a, B b, C c)", (event(0, "A", 1), event(1, "B", 2), event(2, "C", 3)))
+    run.feed(0, 1, 1)
+    run.feed(2, 3, 1)
+    assert run.feed(1, 2, 4) == 1
+    assert run.is_right
+
+
+def test_events_at_the_frontier_may_still_come() -> None:
+    """The time of the frontier itself is not closed: an event tied with those seen arrives later."""
+    events = (event(0, "A", 5, rank=1, tie=1), event(1, "B", 5, rank=2, tie=2))
+    case = Case("PATTERN SEQ(A a, B b) WITHIN 1 microsecond", events, order_by="rank")
+    table, layout = arrow_events(case)
+    plan = plan_of(case)
+    sorted_events = ingest(table, layout)
+    executor = Executor(Program(plan))
+    found = executor.process(sorted_events.take(np.array([1])), 5)
+    found += executor.process(sorted_events.take(np.array([0])), 6)
+    assert outcome_of(plan, found).matches == expected_outcome(case)
+    assert sum(one.table.n_rows for one in found) == 1
+
+
+def test_an_empty_batch_changes_nothing_but_the_frontier() -> None:
+    run = Run("PATTERN SEQ(A a, NOT B b) WITHIN 5 seconds", (event(0, "A", 0),))
+    assert run.feed(0, 0, 0) == 0
+    assert run.feed(0, 1, 0) == 0
+    assert run.feed(1, 1, 5 * SECOND) == 0
+    assert run.feed(1, 1, 5 * SECOND + 1) == 1
+    assert run.feed(1, 1, END_OF_TIME) == 0
+    assert run.is_right
+
+
+@pytest.mark.parametrize("window", ["", "WITHIN 1 hour", "WITHIN 500 EVENTS"])
+def test_a_step_that_is_refused_leaves_the_state_as_it_was(window: str) -> None:
+    """The same events in smaller steps then give the whole result."""
+    events = tuple(event(row, "A", row) for row in range(60))
+    run = Run(f"PATTERN SEQ(A a, A b) {window}", events, Budget(partial_matches=1_100))
+    run.feed(0, 20, 20)
+    executor = run.executor
+    before = (executor._events, executor._waiting, executor._states, run.n_rows_held)
+    with pytest.raises(BudgetError):
+        run.feed(20, 60, END_OF_TIME)
+    after = (executor._events, executor._waiting, executor._states, run.n_rows_held)
+    assert all(new is old for new, old in zip(after[:3], before[:3], strict=True))
+    assert after[3] == before[3] > 0
+    for start in range(20, 60, 10):
+        run.feed(start, start + 10, END_OF_TIME if start == 50 else start + 10)
+    assert run.is_right
+
+
+def test_a_shared_node_works_once() -> None:
+    events = steady_stream(40)
+    one = Run("QUERY p PATTERN SEQ(A a, B b)", events)
+    two = Run("QUERY p PATTERN SEQ(A a, B b)\nQUERY q PATTERN SEQ(A x, B y)", events)
+    for run in (one, two):
+        run.feed(0, 40, END_OF_TIME)
+        assert run.is_right
+    assert two.executor.meter.examined == one.executor.meter.examined
