@@ -17,14 +17,13 @@ from weft.schema import TIMESTAMP
 from weft.spark.batch import (
     Input,
     Returned,
-    TimeRange,
+    count_rows,
     detect_share,
     matches_schema,
-    measure,
     merge_returned,
     rejected_rows,
 )
-from weft.spark.partitioning import ByTime, divide
+from weft.spark.partitioning import divide
 from weft.spark.schemas import event_schema, require_column, value_type
 
 if TYPE_CHECKING:
@@ -120,14 +119,7 @@ class Detection:
     def matches(self) -> "DataFrame":
         """One row per match of any query."""
         frames = [
-            detect_share(
-                share,
-                self._source,
-                self._returned,
-                self._budget,
-                self._time_range if isinstance(share.division, ByTime) else None,
-                self._partitions,
-            )
+            detect_share(share, self._source, self._returned, self._budget, self._partitions)
             for share in divide(self.queries)
         ]
         if not frames:
@@ -163,15 +155,15 @@ class Detection:
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows."""
-        return self._time_range.n_events, self._time_range.n_rejected
+        return self._counts
 
     def explain(self) -> str:
         """Return the normal forms and the shared plan as text."""
         return explain(self.queries, self._source.schema)
 
     @cached_property
-    def _time_range(self) -> TimeRange:
-        return measure(self._source)
+    def _counts(self) -> tuple[int, int]:
+        return count_rows(self._source)
 
     @cached_property
     def _returned(self) -> Returned:

@@ -77,6 +77,10 @@ def test_ordered_bits_sort_the_special_values() -> None:
     assert np.all(np.diff(bits.astype(object)) > 0)
 
 
+def test_minus_zero_is_zero() -> None:
+    assert ordered_bits(np.array([-0.0, 0.0])).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("payload", [0x7FF0000000000001, 0x7FFFFFFFFFFFFFFF, 0xFFF8000000000000])
 def test_every_nan_is_the_same_nan(payload: int) -> None:
     odd = np.array([payload], np.uint64).view(np.float64)

@@ -83,6 +83,11 @@ COLUMNS = {
         decimal(2),
         [125, None, -1],
     ),
+    "decimal128 of the widest precision": (
+        pa.array([Decimal("1.25"), None, Decimal("-0.01")], pa.decimal128(38, 2)),
+        decimal(2),
+        [125, None, -1],
+    ),
     "the largest decimals": (
         pa.array(
             [Decimal("9999999999999999.99"), None, Decimal("-9999999999999999.99")], pa.decimal128(18, 2)

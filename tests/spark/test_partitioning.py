@@ -1,11 +1,12 @@
 """How queries are divided among shards, and time into slices."""
 
+import numpy as np
 import pytest
 
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.schema import LONG, TIMESTAMP, Schema
-from weft.spark.partitioning import ByKey, ByTime, Slices, Together, divide, slice_times
+from weft.spark.partitioning import ByKey, ByTime, Slices, Together, divide, slice_time
 
 SCHEMA = Schema({"k": LONG, "m": LONG, "ts": TIMESTAMP}, time="ts")
 SECOND = 1_000_000
@@ -45,20 +46,19 @@ def test_positions_in_the_whole_input_forbid_division_by_key() -> None:
     assert found == {"a": Together(), "b": ByKey(("k",))}
 
 
-@pytest.mark.parametrize(("n_events", "n_slices"), [(0, 1), (99, 1), (1_000_000, 10), (100_000_000, 50)])
-def test_slices_follow_the_number_of_events(n_events: int, n_slices: int) -> None:
-    slices = slice_times(0, 10**9, n_events, ByTime(reach=1000, lead=0), most=40)
-    assert slices.n_slices == n_slices
+def test_slices_are_long_compared_with_the_window() -> None:
+    assert slice_time(ByTime(reach=3 * SECOND, lead=SECOND), 5) == Slices(64 * SECOND, 5)
+    assert slice_time(ByTime(reach=0, lead=0), 5) == Slices(SECOND, 5)
 
 
-def test_slices_stay_long_compared_with_the_window() -> None:
-    slices = slice_times(0, 999, 100_000_000, ByTime(reach=100, lead=25), most=40)
-    assert slices.n_slices == 2
+def test_slices_are_dealt_in_turn_also_before_the_epoch() -> None:
+    slices = Slices(width=10, n_shards=4)
+    assert slices.shard_of(np.array([0, 9, 10, 39, 40, -1, -11])).tolist() == [0, 0, 1, 3, 0, 3, 2]
 
 
-def test_slices_own_every_moment_once() -> None:
-    slices = Slices(start=100, width=10, n_slices=3)
-    owned = [slices.owned(number) for number in range(3)]
-    assert owned[0][0] < -(10**17)
-    assert owned[2][1] > 10**17
-    assert [high for _, high in owned[:2]] == [low for low, _ in owned[1:]] == [110, 120]
+@pytest.mark.parametrize("n_shards", [2, 3, 4, 7])
+def test_shards_that_run_together_have_no_neighboring_slices(n_shards: int) -> None:
+    slices = Slices(width=10, n_shards=n_shards)
+    for group in slices.groups(np.arange(n_shards)):
+        numbers = [number for number in range(-20, 20) if number % n_shards in group]
+        assert all(later - earlier > 1 for earlier, later in zip(numbers, numbers[1:], strict=False))

@@ -16,20 +16,20 @@ from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
 from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout
 from weft.schema import TIMESTAMP, Schema, Type
-from weft.spark.partitioning import ByKey, ByTime, Division, Share, Slices, slice_times
+from weft.spark.partitioning import ByKey, ByTime, Division, Share, Slices, slice_time
 from weft.spark.pushdown import quoted, wanted_rows
 from weft.spark.schemas import spark_type, value_type
 from weft.spark.worker import ShardTask
 from weft.tree import find
 
-TIME, TYPE, ID, CONTENT, TIE, FLAGS, SLICE, ATTRIBUTE = (  # columns on the way to Python
+TIME, TYPE, ID, CONTENT, TIE, FLAGS, SHARD, ATTRIBUTE = (  # columns on the way to Python
     "weft_time",
     "weft_type",
     "weft_id",
     "weft_content",
     "weft_tie",
     "weft_flags",
-    "weft_slice",
+    "weft_shard",
     "weft_attribute",
 )
 
@@ -47,12 +47,10 @@ class Input:
     types: Mapping[str, str]
 
     @property
-    def good(self) -> DataFrame:
-        """The events that have a time and, where there is a type column, a type."""
+    def is_good(self) -> Column:
+        """Whether a row has a time and, where there is a type column, a type."""
         condition = self.time_column.isNotNull()
-        if self.type is not None:
-            condition &= F.col(quoted(self.type)).isNotNull()
-        return self.events.where(condition)
+        return condition if self.type is None else condition & F.col(quoted(self.type)).isNotNull()
 
     @property
     def time_column(self) -> Column:
@@ -79,37 +77,26 @@ class Returned:
     names: Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class TimeRange:
-    """First and last time of the good events, their number, and the number of rejected rows."""
-
-    first: int
-    last: int
-    n_events: int
-    n_rejected: int
-
-
 def detect_share(
     share: Share,
     source: Input,
     returned: Returned,
     budget: Budget,
-    time_range: TimeRange | None,
     partitions: int | None,
 ) -> DataFrame:
     """Return the matches of the queries of one share."""
     plan = optimize(share.queries, source.schema)
     columns, layout = _wire(plan, source)
-    rows = source.good
+    rows = source.events.where(source.is_good)
     if not _counts_positions(plan):
         wanted = wanted_rows(plan, source.is_of_type)
         rows = rows if wanted is None else rows.where(wanted)
     keys = share.division.attributes if isinstance(share.division, ByKey) else ()
     for key in keys:
         rows = rows.where(F.col(quoted(key)).isNotNull())
-    slices = _slices(share.division, time_range, partitions, source)
+    slices = _slices(share.division, partitions, source)
     if slices is not None and isinstance(share.division, ByTime):
-        columns[SLICE] = _slice_numbers(source, slices, share.division)
+        columns[SHARD] = _shard_numbers(source, slices, share.division)
     sent = rows.select(*(value.alias(name) for name, value in columns.items()))
     divided = _divided(sent, [layout.attributes[key][0] for key in keys], slices, partitions)
     task = ShardTask(
@@ -120,7 +107,7 @@ def detect_share(
         returned=returned.types,
         return_names=returned.names,
         slices=slices,
-        slice_column=None if slices is None else SLICE,
+        shard_column=None if slices is None else SHARD,
     )
     return divided.mapInArrow(task, matches_schema(source, returned))
 
@@ -128,36 +115,36 @@ def detect_share(
 def _divided(
     rows: DataFrame, keys: Sequence[str], slices: Slices | None, partitions: int | None
 ) -> DataFrame:
-    if slices is not None:
-        return rows.repartitionById(slices.n_slices, F.col(SLICE))
-    if keys:
-        return rows.repartition(*keys) if partitions is None else rows.repartition(partitions, *keys)
-    return rows.repartition(1)
+    """Shuffle the rows to their shards; without a given number, Spark merges small ones by size."""
+    if slices is not None and partitions is not None:
+        return rows.repartitionById(partitions, F.col(SHARD))
+    columns = [SHARD] if slices is not None else list(keys)
+    if not columns:
+        return rows.repartition(1)
+    return rows.repartition(*columns) if partitions is None else rows.repartition(partitions, *columns)
 
 
-def _slices(
-    division: Division, time_range: TimeRange | None, partitions: int | None, source: Input
-) -> Slices | None:
-    if not isinstance(division, ByTime) or time_range is None:
+def _slices(division: Division, partitions: int | None, source: Input) -> Slices | None:
+    if not isinstance(division, ByTime) or partitions == 1:
         return None
     if partitions is not None:
-        width = -(-(time_range.last - time_range.first + 1) // partitions)
-        return Slices(time_range.first, max(1, width), partitions)
-    most = int(source.events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    return slice_times(time_range.first, time_range.last, time_range.n_events, division, most=most)
+        return slice_time(division, partitions)
+    n_shards = int(source.events.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    return slice_time(division, n_shards + n_shards % 2)  # even, so that every other shard can run together
 
 
-def _slice_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
-    """Return the slices a row belongs to: its own, and those whose matches may reach or look to it."""
-    if slices.n_slices == 1:
-        return F.lit(0)
+def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
+    """Return the shards of a row: its own, and the neighbor whose matches may reach or look to it."""
     time = F.unix_micros(source.time_column)
 
-    def number(shift: int) -> Column:
-        place = F.floor((time - F.lit(slices.start - shift)) / F.lit(slices.width)).cast("int")
-        return F.greatest(F.lit(0), F.least(F.lit(slices.n_slices - 1), place))
+    def slice_number(moment: Column) -> Column:
+        width = F.lit(slices.width)
+        return F.call_function("div", moment - F.pmod(moment, width), width)
 
-    return F.explode(F.sequence(number(-division.reach), number(division.lead)))
+    first = slice_number(time - F.lit(division.reach))
+    last = slice_number(time + F.lit(division.lead))
+    numbers = F.sequence(first, last)
+    return F.pmod(F.explode(numbers), F.lit(slices.n_shards)).cast("int")
 
 
 def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
@@ -270,31 +257,21 @@ def matches_schema(source: Input, returned: Returned) -> T.StructType:
     return T.StructType(fields)
 
 
-def measure(source: Input) -> TimeRange:
-    """Count the events and find their first and last time, in one job over two columns."""
-    time = F.unix_micros(source.time_column)
-    is_good = source.time_column.isNotNull()
-    if source.type is not None:
-        is_good &= F.col(quoted(source.type)).isNotNull()
+def count_rows(source: Input) -> tuple[int, int]:
+    """Return the number of events and of rejected rows."""
     found = source.events.agg(
-        F.min(F.when(is_good, time)).alias("first"),
-        F.max(F.when(is_good, time)).alias("last"),
-        F.count(F.when(is_good, F.lit(1))).alias("good"),
-        F.count(F.lit(1)).alias("all"),
+        F.count(F.when(source.is_good, F.lit(1))).alias("good"), F.count(F.lit(1)).alias("all")
     ).collect()[0]
-    return TimeRange(found["first"] or 0, found["last"] or 0, found["good"], found["all"] - found["good"])
+    return found["good"], found["all"] - found["good"]
 
 
 def rejected_rows(source: Input) -> DataFrame:
     """Return the rows without a time or without a type, with the reason."""
     no_time = source.time_column.isNull()
     reason = F.when(no_time, F.lit(f"{source.time} is not a time"))
-    condition = no_time
     if source.type is not None:
-        no_type = F.col(quoted(source.type)).isNull()
-        reason = reason.when(no_type, F.lit(f"{source.type} is NULL"))
-        condition |= no_type
-    return source.events.where(condition).withColumn("reason", reason)
+        reason = reason.when(F.col(quoted(source.type)).isNull(), F.lit(f"{source.type} is NULL"))
+    return source.events.where(~source.is_good).withColumn("reason", reason)
 
 
 def merge_returned(queries: Sequence[Query], types_of: Mapping[str, Mapping[str, Type]]) -> Returned:

@@ -1,17 +1,19 @@
 """How the events are divided into shards: by key where queries agree on one, else by time with overlap."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import CountWindow, Query, TimeWindow
 from weft.pattern.normal_form import NormalForm
 
-ROWS_PER_SHARD = 2_000_000  # at most, where time slices decide
-ROWS_WORTH_A_SHARD = 100_000
-OVERLAP_ALLOWED = 4  # a slice is at least this many windows long
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SLICE_LENGTHS = 16  # how many windows long a slice is: neighbors share one row in so many
+SHORTEST_SLICE = 1_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class ByKey:
 
 @dataclass(frozen=True, slots=True)
 class ByTime:
-    """Slices of time; each sees `lead` more before its start and `reach` more after its end."""
+    """Slices of time; each sees `lead` microseconds before its start and `reach` after its end."""
 
     reach: int
     lead: int
@@ -47,17 +49,29 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """`n_slices` slices of `width` microseconds from `start`; the first and last are open-ended."""
+    """Time cut into slices of `width` microseconds from the epoch, dealt in turn to `n_shards` shards.
 
-    start: int
+    A slice is much longer than the time a match can reach beyond it, so slices that are not neighbors
+    have nothing to do with each other and may run together. Dealing them in turn needs no knowledge of
+    the data, and spreads bursts over the shards.
+    """
+
     width: int
-    n_slices: int
+    n_shards: int
 
-    def owned(self, number: int) -> tuple[int, int]:
-        """Return the half-open range of times whose matches begin in a slice."""
-        low = -(1 << 62) if number == 0 else self.start + number * self.width
-        high = 1 << 62 if number == self.n_slices - 1 else self.start + (number + 1) * self.width
-        return low, high
+    def shard_of(self, times: Array) -> Array:
+        """Return the shard to which the matches that begin at the given times belong."""
+        return np.asarray(times // self.width % self.n_shards)
+
+    def groups(self, shards: Array) -> list[Array]:
+        """Divide shards into groups without neighbors, to be run together.
+
+        >>> [group.tolist() for group in Slices(10, 6).groups(np.array([0, 1, 2, 5]))]
+        [[0, 2], [1, 5]]
+        """
+        if self.n_shards % 2:
+            return [shards[place : place + 1] for place in range(shards.size)]
+        return [group for group in (shards[shards % 2 == 0], shards[shards % 2 == 1]) if group.size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +129,10 @@ def _reach(form: NormalForm) -> int | None:
     return 0 if alone else None
 
 
-def slice_times(first: int, last: int, n_events: int, division: ByTime, *, most: int) -> Slices:
-    """Cut the time from first to last into slices of equal width.
+def slice_time(division: ByTime, n_shards: int) -> Slices:
+    """Choose slices so long that the rows which two of them share stay few.
 
-    As many as there are shards worth their rows, yet so long that the overlap stays small.
-
-    >>> slice_times(0, 1000, 10_000_000, ByTime(reach=50, lead=0), most=200)
-    Slices(start=0, width=201, n_slices=5)
+    >>> slice_time(ByTime(reach=1_000_000, lead=0), 8)
+    Slices(width=16000000, n_shards=8)
     """
-    span = last - first + 1
-    needed = math.ceil(n_events / ROWS_PER_SHARD)
-    useful = min(most, math.ceil(n_events / ROWS_WORTH_A_SHARD))
-    overlap = OVERLAP_ALLOWED * (division.reach + division.lead)
-    affordable = span // overlap if overlap else span
-    n_slices = max(1, min(max(needed, useful), affordable))
-    width = -(-span // n_slices)
-    return Slices(first, width, n_slices)
+    return Slices(max(SLICE_LENGTHS * (division.reach + division.lead), SHORTEST_SLICE), n_shards)
