@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from weft.expressions import Expression
+from weft.expressions import And, Expression, Or
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text, window_to_text
 from weft.normalize.pipeline import normalize
@@ -104,7 +104,14 @@ def _negation_lines(negation: NegatedForm) -> list[str]:
 
 def _conjunction(predicates: Iterable[Expression]) -> str:
     """Write predicates; columns of the plan stand without the quotes a query would need."""
-    text = " AND ".join(map(expression_to_text, predicates))
+    listed = list(predicates)
+    parts = [expression_to_text(part) for part in listed]
+    if len(parts) > 1:
+        parts = [
+            f"({text})" if isinstance(part, And | Or) else text
+            for part, text in zip(listed, parts, strict=True)
+        ]
+    text = " AND ".join(parts)
     return re.sub(r'"(\$\d+)"', r"\1", text)
 
 

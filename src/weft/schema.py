@@ -8,6 +8,7 @@ from typing import Literal
 Kind = Literal["long", "double", "boolean", "string", "timestamp", "date", "decimal", "duration"]
 
 MAX_DECIMAL_DIGITS = 18  # a decimal is an unscaled int64 inside
+EMITTED_DIGITS = 19  # ... which may grow to this many by arithmetic
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ def compares(left: int, mask: int, right: int) -> bool:
     return bool(mask & (1 if left < right else 4 if left > right else 2))
 
 
-def expand(problem: Problem, limit: int = PLENTY, budget: int = PLENTY) -> tuple[np.ndarray, ...]:
+def expand(
+    problem: Problem, limit: int = PLENTY, budget: int = PLENTY, *, monotone: bool = True
+) -> tuple[np.ndarray, ...]:
     rows, elements = problem.rows, problem.elements
     n_second = sum(element.run == 0 for element in elements)
     runs = {0: (0, n_second), 1: (n_second, len(elements))}
@@ -97,6 +99,7 @@ def expand(problem: Problem, limit: int = PLENTY, budget: int = PLENTY) -> tuple
         problem.least,
         problem.most,
         problem.length,
+        monotone,
         limit,
         budget,
     )
@@ -104,6 +107,10 @@ def expand(problem: Problem, limit: int = PLENTY, budget: int = PLENTY) -> tuple
 
 def lists_of(problem: Problem) -> Lists:
     rows, offsets, members, status, _ = expand(problem)
+    unhurried = expand(problem, monotone=False)
+    assert all(
+        np.array_equal(one, other) for one, other in zip((rows, offsets, members), unhurried, strict=False)
+    )
     assert status == rows.size == offsets.size - 1
     found = [
         (int(row), tuple(members[start:stop].tolist()))

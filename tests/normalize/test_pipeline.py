@@ -280,3 +280,10 @@ def test_two_outputs_of_one_name_are_reported() -> None:
     check_plan(plan_of(SCAN, ("a",), names=("p", "q")), "some_step")
     with pytest.raises(InvariantError, match="after some_step: query names are distinct"):
         check_plan(plan_of(SCAN, ("a",), names=("q", "q")), "some_step")
+
+
+def test_a_projection_drops_a_negation_that_a_dropped_item_may_satisfy() -> None:
+    (query,) = bind(parse("PATTERN AND(SEQ(A a, NOT C x, B b), C c)"), None)
+    (form,) = normalize(query)
+    assert not project(form, {"a", "b"}).negations
+    assert project(form, {"a", "b", "c"}).negations

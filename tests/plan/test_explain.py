@@ -68,3 +68,8 @@ def test_a_query_alone_shares_nothing() -> None:
 
 if __name__ == "__main__":
     GOLDEN.write_text(explained(WORKLOAD) + "\n", encoding="utf-8")
+
+
+def test_or_is_kept_apart_from_and() -> None:
+    (query,) = parse("PATTERN A a WHERE (a.x = 1 OR a.x = 2) AND a.k = 3")
+    assert "(a.x = 1 OR a.x = 2) AND a.k = 3" in explain([query])

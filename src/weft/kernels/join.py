@@ -168,30 +168,33 @@ def probe_chains(
         oldest = probe.lasts[row] - length
         earlier = newest[probe.hashes[row] & (n_buckets - 1)]
         while earlier >= 0:
-            if build.lasts[earlier] < oldest and monotone:
-                break
-            n_examined += 1
-            holds = build.firsts[earlier] >= oldest
-            if holds:
-                for column in range(n_values):
-                    a = build.values[column, earlier]
-                    b = probe.values[column, row]
-                    sign = 1 if a == b else (0 if a < b else 2)
-                    if (masks[column] >> sign) & 1 == 0:
-                        holds = False
-                        break
-            if holds:
-                if n_found >= limit:
-                    found_probe[n_found - 1] = row
-                    return found_build[:n_found], found_probe[:n_found], OVERFLOW, n_examined
-                if n_found == found_build.size:
-                    found_build = grown(found_build)
-                    found_probe = grown(found_probe)
-                found_build[n_found] = earlier
-                found_probe[n_found] = row
-                n_found += 1
-            earlier = previous[earlier]
+            if n_found > limit:
+                found_probe[n_found - 1] = row
+                return found_build[:n_found], found_probe[:n_found], OVERFLOW, n_examined
+            if n_found == found_build.size:  # here, not in the inner loop: Numba pays for it in every step
+                found_build = grown(found_build)
+                found_probe = grown(found_probe)
+            while earlier >= 0 and n_found < found_build.size:
+                if monotone and build.lasts[earlier] < oldest:
+                    earlier = -1
+                    break
+                n_examined += 1
+                holds = build.firsts[earlier] >= oldest
+                if holds:
+                    for column in range(n_values):
+                        a = build.values[column, earlier]
+                        b = probe.values[column, row]
+                        sign = 1 if a == b else (0 if a < b else 2)
+                        if (masks[column] >> sign) & 1 == 0:
+                            holds = False
+                            break
+                if holds:
+                    found_build[n_found] = earlier
+                    found_probe[n_found] = row
+                    n_found += 1
+                earlier = previous[earlier]
         if n_examined > budget:
             found_probe[0] = row
             return found_build[:1], found_probe[:1], EXHAUSTED, n_examined
-    return found_build[:n_found], found_probe[:n_found], n_found, n_examined
+    status = n_found if n_found <= limit else OVERFLOW
+    return found_build[:n_found], found_probe[:n_found], status, n_examined

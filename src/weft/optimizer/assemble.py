@@ -21,6 +21,8 @@ from weft.plan.nodes import (
 from weft.schema import Type
 from weft.tree import find, transform_up
 
+LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
+
 OrderOf = Callable[[NormalForm], Sequence[Item]]
 
 
@@ -184,9 +186,10 @@ def extent_of(form: NormalForm) -> Extent | None:
     """Return the extent that the window of a form gives to all its nodes."""
     if form.window is None:
         return None
+    length = min(form.window.length, LONGEST)
     if isinstance(form.window, CountWindow):
-        return Extent("position", form.window.length - 1, tuple(sorted(form.partition_by)))
-    return Extent("time", form.window.length)
+        return Extent("position", length - 1, tuple(sorted(form.partition_by)))
+    return Extent("time", length)
 
 
 def _filtered(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from weft.errors import BudgetError
+from weft.errors import BudgetError, WeftError
 from weft.plan.nodes import Node
 
 SPLIT_ROWS = 2_000_000  # a step that builds more than this from many events is redone in halves
@@ -12,12 +12,17 @@ SPLIT_ROWS = 2_000_000  # a step that builds more than this from many events is 
 class Budget:
     """Limits on one node of the plan in one shard.
 
-    `partial_matches` bounds the rows built at one moment of event time; `candidates` the pairs examined
-    in all.
+    `partial_matches` bounds the rows built at one moment of event time, `held` the rows kept for events
+    to come, `candidates` the pairs examined in all.
     """
 
     partial_matches: int = 1_000_000
+    held: int = 10_000_000
     candidates: int = 100_000_000_000
+
+    def __post_init__(self) -> None:
+        if min(self.partial_matches, self.held, self.candidates) < 1:
+            raise WeftError(f"every limit of a budget must be at least 1: {self}")
 
 
 class StepTooLargeError(Exception):
@@ -53,6 +58,12 @@ class Meter:
         if self.divisible:
             return StepTooLargeError()
         return self._error(node, f"more than {self.budget.partial_matches:,} partial matches", group)
+
+    def check_held(self, node: Node, n_rows: int) -> None:
+        """Raise when a node keeps more rows than the budget allows."""
+        if n_rows > self.budget.held:
+            group = "events to come within the window"
+            raise self._error(node, f"more than {self.budget.held:,} partial matches held", group)
 
     def exhausted(self, node: Node, group: str) -> Exception:
         """Return the exception for a node that examined more candidates than the budget."""

@@ -177,6 +177,8 @@ def merge_events(old: Events, new: Events) -> tuple[Events, Array | None, Array]
 
     The map of the old rows is None when they kept their places.
     """
+    if old.strings is not new.strings and old.n_events and new.n_events:
+        raise ValueError("events that are merged share one pool of strings")
     both = _concatenated(old, new)
     n_old, n_new = old.n_events, new.n_events
     if n_old == 0 or n_new == 0 or _ends_before(old, new):

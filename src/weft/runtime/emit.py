@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from weft.expressions import Expression, Literal
 from weft.kernels.arrays import mixed
 from weft.kernels.identity import hash_bindings, hash_strings, write_hex
 from weft.plan.nodes import Branch, Output, column_types
@@ -13,7 +14,7 @@ from weft.runtime.evaluate import Scope, evaluate
 from weft.runtime.execute import Found
 from weft.runtime.ingest import fixed_strings
 from weft.runtime.table import Lists
-from weft.schema import Type
+from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 
@@ -21,7 +22,7 @@ TIMESTAMP = pa.timestamp("us", "UTC")
 def arrow_type(kind: Type) -> pa.DataType:
     """Return the Arrow type of a value type."""
     if kind.kind == "decimal":
-        return pa.decimal128(18, kind.scale)
+        return pa.decimal128(EMITTED_DIGITS, kind.scale)
     return {
         "long": pa.int64(),
         "double": pa.float64(),
@@ -52,7 +53,7 @@ def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) 
     events, table = found.events, found.table
     bound = _Bound(found, branch)
     returned = {
-        name: to_arrow(evaluate(expression, Scope(events, table)), events.strings)
+        name: _returned(expression, Scope(events, table))
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
@@ -132,6 +133,13 @@ def _hashes(values: pa.Array) -> Array:
     return np.asarray(hash_strings(offsets, content))
 
 
+def _returned(expression: Expression, scope: Scope) -> pa.Array:
+    """Evaluate a RETURN expression; a text that is a constant need not be in the pool."""
+    if isinstance(expression, Literal) and isinstance(expression.value, str):
+        return _repeated(expression.value, scope.n_rows)
+    return to_arrow(evaluate(expression, scope), scope.events.strings)
+
+
 def to_arrow(column: Column, strings: StringPool) -> pa.Array:
     """Return a column of values as an Arrow array."""
     missing = None if column.valid is None else ~column.valid
@@ -156,7 +164,7 @@ def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
     kind = pa.decimal128(38, scale)
     return pa.Array.from_buffers(
         kind, len(unscaled), unscaled.buffers(), unscaled.null_count, unscaled.offset
-    ).cast(pa.decimal128(18, scale))
+    ).cast(pa.decimal128(EMITTED_DIGITS, scale))
 
 
 def _repeated(text: str, n_rows: int) -> pa.Array:

@@ -177,6 +177,7 @@ class Executor:
         for node in self.program.order:
             state = states[node]
             state.held = self._held(node, deltas[node], step)
+            self.meter.check_held(node, state.held.n_rows + state.pending.n_rows)
         n_dropped = self._n_expired(events, step.frontier)
         if n_dropped:
             for state in states.values():

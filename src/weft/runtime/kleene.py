@@ -146,6 +146,7 @@ class BoundKleene:
             self.node.least,
             HIGHEST if self.node.most is None else self.node.most,
             length_of(self.node.extent),
+            step.clock(self.node.extent).monotone,
             step.meter.limit,
             step.meter.remaining(self.node),
         )

@@ -33,19 +33,19 @@ Bindings: TypeAlias = Mapping[str, tuple[ReferenceEvent, ...]]
 
 
 def deduplicate(events: Iterable[ReferenceEvent]) -> tuple[ReferenceEvent, ...]:
-    """Keep one event per id, the one with the smallest row; events without an id are all kept.
+    """Keep one event per id and time, the one with the smallest row; events without an id are all kept.
 
     >>> delivered = [ReferenceEvent(row, frozenset("A"), 5, id=id) for row, id in enumerate([7, 8, 7])]
     >>> [event.row for event in deduplicate(delivered)]
     [0, 1]
     """
     kept: list[ReferenceEvent] = []
-    seen: set[int | str] = set()
+    seen: set[tuple[int | str, int]] = set()
     for event in sorted(events, key=lambda event: event.row):
-        if event.id is None or event.id not in seen:
+        if event.id is None or (event.id, event.time) not in seen:
             kept.append(event)
         if event.id is not None:
-            seen.add(event.id)
+            seen.add((event.id, event.time))
     return tuple(kept)
 
 

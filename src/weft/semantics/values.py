@@ -111,8 +111,10 @@ def convert(value: Value, source: Type, target: Type) -> Value:
         return value
     number = cast(Decimal, value)  # a number; Decimal stands for it
     match source.kind, target.kind:
-        case "long" | "decimal", "double":
+        case "long", "double":
             return float(number)
+        case "decimal", "double":
+            return float(int(number.scaleb(source.scale))) / 10.0**source.scale
         case "decimal", "decimal":
             return fit(number, target)
         case "date", "timestamp":

@@ -48,9 +48,16 @@ class Input:
 
     @property
     def is_good(self) -> Column:
-        """Whether a row has a time and, where there is a type column, a type."""
+        """Whether a row has a time and, where there are such columns, a type and an id."""
         condition = self.time_column.isNotNull()
-        return condition if self.type is None else condition & F.col(quoted(self.type)).isNotNull()
+        for name in self.required:
+            condition &= F.col(quoted(name)).isNotNull()
+        return condition
+
+    @property
+    def required(self) -> list[str]:
+        """The columns besides the time in which every event has a value."""
+        return [name for name in (self.type, self.id) if name is not None]
 
     @property
     def time_column(self) -> Column:
@@ -266,11 +273,11 @@ def count_rows(source: Input) -> tuple[int, int]:
 
 
 def rejected_rows(source: Input) -> DataFrame:
-    """Return the rows without a time or without a type, with the reason."""
+    """Return the rows without a time, a type or an id, with the reason."""
     no_time = source.time_column.isNull()
     reason = F.when(no_time, F.lit(f"{source.time} is not a time"))
-    if source.type is not None:
-        reason = reason.when(F.col(quoted(source.type)).isNull(), F.lit(f"{source.type} is NULL"))
+    for name in source.required:
+        reason = reason.when(F.col(quoted(name)).isNull(), F.lit(f"{name} is NULL"))
     return source.events.where(~source.is_good).withColumn("reason", reason)
 
 

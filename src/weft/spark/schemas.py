@@ -10,6 +10,7 @@ from weft.schema import (
     DATE,
     DOUBLE,
     DURATION,
+    EMITTED_DIGITS,
     LONG,
     MAX_DECIMAL_DIGITS,
     STRING,
@@ -49,7 +50,7 @@ def value_type(data_type: T.DataType) -> Type | None:
 def spark_type(kind: Type) -> T.DataType:
     """Return the Spark type of a value type."""
     if kind.kind == "decimal":
-        return T.DecimalType(MAX_DECIMAL_DIGITS, kind.scale)
+        return T.DecimalType(EMITTED_DIGITS, kind.scale)
     return {
         "long": T.LongType(),
         "double": T.DoubleType(),
