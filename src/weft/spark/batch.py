@@ -144,14 +144,14 @@ def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
     """Return the shards of a row: its own, and the neighbor whose matches may reach or look to it."""
     time = F.unix_micros(source.time_column)
 
-    def slice_number(moment: Column) -> Column:
+    def shard(moment: Column) -> Column:
         width = F.lit(slices.width)
-        return F.call_function("div", moment - F.pmod(moment, width), width)
+        number = F.call_function("div", moment - F.pmod(moment, width), width)
+        return F.pmod(number, F.lit(slices.n_shards)).cast("int")
 
-    first = slice_number(time - F.lit(division.reach))
-    last = slice_number(time + F.lit(division.lead))
-    numbers = F.sequence(first, last)
-    return F.pmod(F.explode(numbers), F.lit(slices.n_shards)).cast("int")
+    # A slice is longer than reach and lead together, so these two are the same or neighbors.
+    first, last = shard(time - F.lit(division.reach)), shard(time + F.lit(division.lead))
+    return F.explode(F.when(first == last, F.array(last)).otherwise(F.array(first, last)))
 
 
 def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:

@@ -39,7 +39,8 @@ def local_session(master: str = "local[*]", *, name: str = "weft") -> SparkSessi
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(2 * local_cores(master)),
+        # More than there are cores, so that Spark can merge them to tasks of equal size.
+        "spark.sql.shuffle.partitions": str(16 * local_cores(master)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     }
     builder = SparkSession.Builder().master(master).appName(name)
