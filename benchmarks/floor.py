@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from workloads import Workload
 
-PARTITIONS_SETTING = "spark.sql.shuffle.partitions"
+PARTITIONS = 4  # two for each core: the floor is slower with more
 
 
 def move_rows(events: DataFrame, workload: Workload, *, only_its_types: bool = False) -> int:
@@ -18,8 +18,7 @@ def move_rows(events: DataFrame, workload: Workload, *, only_its_types: bool = F
     """
     if only_its_types:
         events = events.where(F.col("type").isin(list(workload.types)))
-    n_partitions = int(events.sparkSession.conf.get(PARTITIONS_SETTING) or 1)
-    rows = events.select(*workload.columns).repartition(n_partitions, workload.key or "id")
+    rows = events.select(*workload.columns).repartition(PARTITIONS, workload.key or "id")
     counts = rows.mapInArrow(_counter(), "n_rows long").collect()
     return sum(row["n_rows"] for row in counts)
 

@@ -6,6 +6,8 @@ three-valued: NULL in, NULL out, except for AND, OR and IS NULL. Overflow of int
 times, division by zero and a cast that does not fit give NULL, never an error.
 """
 
+import functools
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -236,7 +238,8 @@ def _aggregate_type(aggregate: Aggregate) -> Type:
     return aggregate.argument_type
 
 
-def variables_of(expression: object) -> frozenset[str]:
+@functools.lru_cache(maxsize=1 << 16)
+def variables_of(expression: Hashable) -> frozenset[str]:
     """Return the variables that an expression mentions.
 
     >>> sorted(variables_of(Comparison("<", Attribute("a", "x"), Aggregate("count", "b"))))

@@ -13,7 +13,7 @@ from weft.runtime.columns import Array, Column, StringPool
 from weft.runtime.evaluate import Scope, evaluate
 from weft.runtime.execute import Found
 from weft.runtime.ingest import fixed_strings
-from weft.runtime.table import Lists
+from weft.runtime.table import Lists, MatchColumn
 from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
@@ -70,30 +70,36 @@ def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) 
 
 
 class _Bound:
-    """The events bound by each match, flat, match by match."""
+    """The events bound by each match: column numbers and event rows, flat, match by match."""
 
     def __init__(self, found: Found, branch: Branch) -> None:
         self.variables = branch.variables
         self.types = column_types(branch.node)
         self.found = found
-        owners, numbers, rows = [], [], []
-        for number, column in enumerate(found.table.columns):
-            flat = column.rows if isinstance(column, Lists) else column
-            lengths = column.lengths if isinstance(column, Lists) else np.ones(flat.size, np.int64)
-            owners.append(np.repeat(np.arange(found.table.n_rows), lengths))
-            numbers.append(np.full(flat.size, number, np.int64))
-            rows.append(flat)
-        self.owners, self.numbers = np.concatenate(owners), np.concatenate(numbers)
-        self.rows = np.concatenate(rows)
-        self.offsets = np.zeros(found.table.n_rows + 1, np.int64)
-        np.cumsum(np.bincount(self.owners, minlength=found.table.n_rows), out=self.offsets[1:])
+        n_matches = found.table.n_rows
+        lengths = [_lengths(column) for column in found.table.columns]
+        self.offsets = np.zeros(n_matches + 1, np.int64)
+        np.cumsum(np.sum(lengths, axis=0), out=self.offsets[1:])
+
+    def _flat(self, order: Sequence[int]) -> tuple[Array, Array]:
+        """Return the column numbers and event rows of all matches, columns in the given order."""
+        columns = [self.found.table.columns[number] for number in order]
+        plain = [column for column in columns if not isinstance(column, Lists)]
+        if len(plain) == len(columns):
+            rows = np.stack(plain, axis=1).reshape(-1)
+            return np.tile(np.array(order), self.found.table.n_rows), rows
+        owners = [np.repeat(np.arange(self.found.table.n_rows), _lengths(column)) for column in columns]
+        by_match = np.argsort(np.concatenate(owners), kind="stable")
+        numbers = np.repeat(np.array(order), [owner.size for owner in owners])
+        rows = np.concatenate([column.rows if isinstance(column, Lists) else column for column in columns])
+        return numbers[by_match], rows[by_match]
 
     def match_ids(self, query: str) -> pa.Array:
         """Hash the query name and the (variable, event id) pairs, variables in order of their names."""
-        alphabetical = np.argsort(np.argsort(np.array(self.variables)))
-        order = np.lexsort((self.rows, alphabetical[self.numbers], self.owners))
-        variable_hashes = _hashes(pa.array(self.variables, pa.string()))[self.numbers[order]]
-        event_hashes = _hashes(self.found.events.ids.take(pa.array(self.rows[order])))
+        alphabetical = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
+        numbers, rows = self._flat(alphabetical)
+        variable_hashes = _hashes(pa.array(self.variables, pa.string()))[numbers]
+        event_hashes = _hashes(self.found.events.ids.take(pa.array(rows)))
         seed = int(_hashes(pa.array([query]))[0]) >> 1  # fits int64
         lanes = [
             hash_bindings(self.offsets, variable_hashes, event_hashes, seed ^ salt)
@@ -105,18 +111,30 @@ class _Bound:
     def events(self, kind: pa.DataType) -> pa.Array:
         """Return the bound events of each match in time order, ties by variable."""
         events = self.found.events
-        order = np.lexsort((self.numbers, events.ranks[self.rows], self.owners))
-        rows, numbers = self.rows[order], pa.array(self.numbers[order])
+        numbers, rows = self._flat(range(len(self.variables)))
+        within = np.ones(rows.size, np.bool_)
+        within[self.offsets[:-1]] = False  # the first event of a match has no predecessor
+        ranks = events.ranks[rows]
+        if np.any((ranks[1:] < ranks[:-1]) & within[1:]):
+            owners = np.repeat(np.arange(self.found.table.n_rows), np.diff(self.offsets))
+            order = np.lexsort((numbers, ranks, owners))
+            numbers, rows = numbers[order], rows[order]
+        names = pa.array(numbers)
         struct = pa.StructArray.from_arrays(
             [
-                pa.array(self.variables, pa.string()).take(numbers),
-                pa.array(self.types, pa.string()).take(numbers),
+                pa.array(self.variables, pa.string()).take(names),
+                pa.array(self.types, pa.string()).take(names),
                 pa.array(events.times[rows]).cast(TIMESTAMP),
                 events.ids.take(pa.array(rows)).cast(kind.value_type.field("id").type),
             ],
             fields=list(kind.value_type),
         )
         return pa.ListArray.from_arrays(pa.array(self.offsets.astype(np.int32)), struct, type=kind)
+
+
+def _lengths(column: MatchColumn) -> Array:
+    """Return how many events each match has in a column."""
+    return column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64)
 
 
 def _hashes(values: pa.Array) -> Array:

@@ -141,17 +141,19 @@ def _slices(division: Division, partitions: int | None, source: Input) -> Slices
 
 
 def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
-    """Return the shards of a row: its own, and the neighbor whose matches may reach or look to it."""
-    time = F.unix_micros(source.time_column)
+    """Return the shards of a row: its own, and the neighbor whose matches may reach or look to it.
 
-    def shard(moment: Column) -> Column:
-        width = F.lit(slices.width)
-        number = F.call_function("div", moment - F.pmod(moment, width), width)
-        return F.pmod(number, F.lit(slices.n_shards)).cast("int")
+    One SQL expression rather than a dozen calls, each of which is a round trip to the JVM.
+    """
+    time = f"unix_micros(cast({quoted(source.time)} as timestamp))"
+
+    def shard(moment: str) -> str:
+        number = f"({moment} - pmod({moment}, {slices.width})) div {slices.width}"
+        return f"cast(pmod({number}, {slices.n_shards}) as int)"
 
     # A slice is longer than reach and lead together, so these two are the same or neighbors.
-    first, last = shard(time - F.lit(division.reach)), shard(time + F.lit(division.lead))
-    return F.explode(F.when(first == last, F.array(last)).otherwise(F.array(first, last)))
+    first, last = shard(f"({time} - {division.reach})"), shard(f"({time} + {division.lead})")
+    return F.expr(f"explode(if({first} = {last}, array({last}), array({first}, {last})))")
 
 
 def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
