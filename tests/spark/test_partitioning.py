@@ -47,7 +47,8 @@ def test_positions_in_the_whole_input_forbid_division_by_key() -> None:
 
 
 def test_slices_are_long_compared_with_the_window() -> None:
-    assert slice_time(ByTime(reach=3 * SECOND, lead=SECOND), 5) == Slices(64 * SECOND, 5)
+    assert slice_time(ByTime(reach=3 * SECOND, lead=SECOND), 5) == Slices(128 * SECOND, 5)
+    assert slice_time(ByTime(reach=1800 * SECOND, lead=0), 5) == Slices(16 * 1800 * SECOND, 5)
     assert slice_time(ByTime(reach=0, lead=0), 5) == Slices(SECOND, 5)
 
 

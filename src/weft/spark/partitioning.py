@@ -13,7 +13,7 @@ from weft.pattern.normal_form import NormalForm
 Array = np.ndarray[Any, np.dtype[Any]]
 
 SLICE_LENGTHS = 16  # how many windows long a slice is: neighbors share one row in so many
-SHORTEST_SLICE = 1_000_000  # microseconds
+SHORTEST_SLICE, HALF_HOUR = 1_000_000, 1_800_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,10 @@ def _reach(form: NormalForm) -> int | None:
 def slice_time(division: ByTime, n_shards: int) -> Slices:
     """Choose slices so long that the rows which two of them share stay few.
 
+    Slices of less than half an hour are twice as long: of these there are many in any case.
+
     >>> slice_time(ByTime(reach=1_000_000, lead=0), 8)
-    Slices(width=16000000, n_shards=8)
+    Slices(width=32000000, n_shards=8)
     """
-    return Slices(max(SLICE_LENGTHS * (division.reach + division.lead), SHORTEST_SLICE), n_shards)
+    least = SLICE_LENGTHS * (division.reach + division.lead)
+    return Slices(max(least, min(2 * least, HALF_HOUR), SHORTEST_SLICE), n_shards)
