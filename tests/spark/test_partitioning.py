@@ -38,6 +38,13 @@ def test_a_leading_negation_looks_back() -> None:
     assert divisions("PATTERN SEQ(NOT X, A, B) WITHIN 4 s") == {"query": ByTime(4 * SECOND, 4 * SECOND)}
 
 
+def test_a_negation_inside_a_negation_looks_one_window_further() -> None:
+    trailing = divisions("PATTERN SEQ(A a, NOT SEQ(B b, NOT C c)) WITHIN 4 s")
+    assert trailing == {"query": ByTime(reach=8 * SECOND, lead=0)}
+    leading = divisions("PATTERN SEQ(A a, NOT SEQ(NOT C c, B b), D d) WITHIN 4 s")
+    assert leading == {"query": ByTime(reach=8 * SECOND, lead=8 * SECOND)}
+
+
 def test_positions_in_the_whole_input_forbid_division_by_key() -> None:
     found = divisions(
         "QUERY a PATTERN SEQ(A, B) WHERE [k] WITHIN 3 EVENTS\n"

@@ -26,7 +26,7 @@ from weft.runtime.columns import Array, Events, merge_events
 from weft.runtime.evaluate import holds_everywhere
 from weft.runtime.join import BoundJoin
 from weft.runtime.kleene import BoundKleene
-from weft.runtime.negation import BoundAbsence, bind_negation, lag_of
+from weft.runtime.negation import BoundAbsence, bind_negation, depth_of, lag_of
 from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step, is_alive
 from weft.runtime.table import Lists, Table, concatenated, empty_table, events_table
 
@@ -224,7 +224,7 @@ def _retention(nodes: tuple[Node, ...]) -> dict[Node, set[tuple[Extent | None, i
                     found.setdefault(source, set()).add((extent, 1 + lag_of(node)))
             case NegationCheck(absence=absence, extent=extent):
                 for negated in negated_nodes(absence):
-                    found.setdefault(negated, set()).add((extent, 2 + lag_of(node)))
+                    found.setdefault(negated, set()).add((extent, 1 + depth_of(absence) + lag_of(node)))
             case DistinctUnion(inputs=inputs):
                 for source in inputs:
                     if isinstance(source, Join | KleeneExpand | NegationCheck):
@@ -241,7 +241,8 @@ def _forget_after(nodes: tuple[Node, ...]) -> int | None:
     extents = [_extent_of(node) for node in nodes if isinstance(node, Join | KleeneExpand | NegationCheck)]
     lengths = [extent.length for extent in extents if extent is not None and extent.clock == "time"]
     lag = max(map(lag_of, nodes), default=0)
-    return None if len(lengths) < len(extents) else (2 + lag) * max(lengths, default=0)
+    depth = max((depth_of(node.absence) for node in nodes if isinstance(node, NegationCheck)), default=1)
+    return None if len(lengths) < len(extents) else (1 + depth + lag) * max(lengths, default=0)
 
 
 def _unseen(candidates: Table, seen: Table) -> Table:

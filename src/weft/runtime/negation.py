@@ -168,3 +168,8 @@ def lag_of(node: Node) -> int:
     if isinstance(node, NegationCheck):
         return max(lag_of(node.input), bind_negation(node).settled_after)
     return max(lags, default=0)
+
+
+def depth_of(absence: Absence) -> int:
+    """Return how many scopes lie one in the other; each may begin one extent before the last."""
+    return 1 + max(map(depth_of, absence.unless), default=0)

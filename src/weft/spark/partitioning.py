@@ -110,11 +110,13 @@ def divide(queries: Sequence[Query]) -> tuple[Share, ...]:
 def _traits(query: Query) -> _Traits:
     forms = normalize(query)
     keys = frozenset.intersection(*map(_keys, forms)) if forms else frozenset()
-    reaches = [_reach(form) for form in forms]
-    known = [reach for reach in reaches if reach is not None]
-    reach = max(known, default=0) if len(known) == len(reaches) else None
-    leads = any(negation.before and not negation.after for form in forms for negation in form.negations)
-    return _Traits(query, keys, reach, (reach or 0) if leads else 0)
+    windows = [_window(form) for form in forms]
+    if None in windows:
+        return _Traits(query, keys, None, 0)
+    window = max((one for one in windows if one is not None), default=0)
+    depth = max(map(_negation_depth, forms), default=0)
+    lead = window * depth if any(map(_looks_back, forms)) else 0
+    return _Traits(query, keys, window * max(1, depth), lead)
 
 
 def _keys(form: NormalForm) -> frozenset[str]:
@@ -122,7 +124,20 @@ def _keys(form: NormalForm) -> frozenset[str]:
     return frozenset(form.partition_by if isinstance(form.window, CountWindow) else form.keys)
 
 
-def _reach(form: NormalForm) -> int | None:
+def _negation_depth(form: NormalForm) -> int:
+    """How deep NOTs are nested; each may look one window beyond the match it is about."""
+    return max((1 + _negation_depth(negation.form) for negation in form.negations), default=0)
+
+
+def _looks_back(form: NormalForm) -> bool:
+    """Whether some scope begins before the match: that of a NOT first in its SEQ."""
+    return any(
+        bool(negation.before and not negation.after) or _looks_back(negation.form)
+        for negation in form.negations
+    )
+
+
+def _window(form: NormalForm) -> int | None:
     if isinstance(form.window, TimeWindow):
         return form.window.length
     alone = len(form.items) == 1 and form.items[0].most == 1 and not form.negations
