@@ -20,7 +20,7 @@ from weft.runtime.emit import arrow_type, emit, match_schema
 from weft.runtime.execute import Executor, Found, Program
 from weft.runtime.ingest import Layout, ingest
 from weft.runtime.state import END_OF_TIME
-from weft.schema import Schema
+from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
 from weft.semantics.matcher import returned
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
@@ -45,12 +45,17 @@ def derived_schema(case: Case) -> Schema:
     )
 
 
+def input_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type of an attribute; what is emitted may have one digit more."""
+    return pa.decimal128(MAX_DECIMAL_DIGITS, kind.scale) if kind.kind == "decimal" else arrow_type(kind)
+
+
 def arrow_events(case: Case) -> tuple[pa.Table, Layout]:
     """Return the events of a case as an Arrow table, in order of arrival, with its layout."""
     events = case.events
     attributes = case.schema.attributes
     columns = {
-        name: pa.array([event.attributes.get(name) for event in events], arrow_type(kind))
+        name: pa.array([event.attributes.get(name) for event in events], input_type(kind))
         for name, kind in attributes.items()
     }
     type_names = tuple(sorted({name for event in events for name in event.types}))
