@@ -16,8 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
 from weft.errors import WeftError
-from weft.language.binder import bind
-from weft.language.parser import parse
+from weft.language.read import read
 from weft.pattern.nodes import Query
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, queries_table, say_error, summary_table, terminal
@@ -196,8 +195,7 @@ class Columns:
 def _bind(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
     """Check queries as far as is possible without a schema."""
     with text.errors_in_own_file():
-        parsed = parse(text.text, text.origin)
-        return bind(parsed, None, source=text.text, origin=text.origin, tie_break=tie_break)
+        return read(text.text, None, origin=text.origin, tie_break=tie_break)
 
 
 def _start_spark(master: str) -> SparkSession:

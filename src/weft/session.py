@@ -11,6 +11,7 @@ from weft.explain import explain
 from weft.expressions import type_of
 from weft.language.binder import bind
 from weft.language.parser import parse
+from weft.language.read import read
 from weft.pattern.nodes import Query
 from weft.runtime.budget import Budget
 from weft.schema import TIMESTAMP
@@ -205,16 +206,11 @@ def _bound(queries: Queries, source: Input, origin: str) -> tuple[Query, ...]:
     """Parse and check everything, reporting all problems together."""
     given = [queries] if isinstance(queries, str | Query) else list(queries)
     text = "\n\n".join(one for one in given if isinstance(one, str))
-    parsed = (
-        *(parse(text, origin) if text.strip() else ()),
-        *(one for one in given if isinstance(one, Query)),
-    )
-    if not parsed:
+    built = [one for one in given if isinstance(one, Query)]
+    if not text.strip() and not built:
         raise WeftError("no query was given")
-    return bind(
-        parsed,
-        source.schema,
-        source=text if all(isinstance(one, str) for one in given) else "",
-        origin=origin,
-        tie_break=source.order_by is not None,
-    )
+    tie_break = source.order_by is not None
+    if not built:
+        return read(text, source.schema, origin=origin, tie_break=tie_break)
+    parsed = parse(text, origin) if text.strip() else ()
+    return bind((*parsed, *built), source.schema, origin=origin, tie_break=tie_break)

@@ -56,14 +56,20 @@ def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
     >>> [query.name for query in parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 min")]
     ['q']
     """
+    queries, problems = parse_sound(text)
+    raise_together(problems, text, origin)
+    return tuple(queries)
+
+
+def parse_sound(text: str) -> tuple[list[Query], list[Problem]]:
+    """Return the queries of a text that are free of mistakes in syntax, and the mistakes of the others."""
     queries, problems = _parse_tokens(tokenize(text))
     if problems and "\n" in text:
         # A missing quote turns a text inside out: see whether a quoted text swallowed a query.
         doubted = list(tokenize(text, doubt_long_texts=True))
         if any(token.type == "BAD" for token in doubted):
             queries, problems = _parse_tokens(doubted)
-    raise_together(problems, text, origin)
-    return tuple(queries)
+    return queries, problems
 
 
 def _parse_tokens(tokens: Iterable[Token]) -> tuple[list[Query], list[Problem]]:
