@@ -1,0 +1,1 @@
+"""What a plan costs, one cost model per file."""

@@ -1,0 +1,127 @@
+"""Arrival rates and selectivities as pure data, with stated defaults for what is not known.
+
+A key never names a user's variable: in its predicates the variable `$1` is the item at place 1.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from weft.expressions import And, Comparison, Expression, InList, IsNull, Like, Not, Or
+
+DEFAULT_RATE = 1.0  # events of a type in a second
+DEFAULT_DURATION = 3_600.0  # seconds that queries without a window can look back
+DEFAULT_AGREEMENT = 0.01  # that two events agree on a key: a hundred keys, equally frequent
+SELECTIVITY_OF = {"=": 0.1, "!=": 0.9, "<": 1 / 3, "<=": 1 / 3, ">": 1 / 3, ">=": 1 / 3}
+DEFAULT_SELECTIVITY = 0.5  # of any predicate that is no comparison
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKey:
+    """Events of a type that satisfy predicates on them alone; their variable is `$0`."""
+
+    type: str
+    predicates: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """All predicates that speak of exactly these items together, with one selectivity."""
+
+    items: tuple[ItemKey, ...]
+    predicates: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Ask how often a group holds among events in a given order, at most `window` seconds apart.
+
+    `order` holds pairs (earlier place, later place). Without a window, any distance counts.
+    """
+
+    group: GroupKey
+    order: frozenset[tuple[int, int]] = frozenset()
+    window: float | None = None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Rates of items, selectivities of predicate groups and agreement on keys.
+
+    `rates` are events in a second. A selectivity is the share of the tuples of events, within the
+    window and in the order that the pattern asks for, that satisfy the group. `agreements` are the
+    shares of the pairs of events that agree on an attribute. `total_rate` counts events of all types;
+    `duration` is the time that the events span, in seconds.
+
+    >>> known = Statistics(rates={ItemKey("A"): 47.0})
+    >>> known.rate(ItemKey("A")), known.rate(ItemKey("B"))
+    (47.0, 1.0)
+    """
+
+    rates: Mapping[ItemKey, float] = field(default_factory=dict)
+    selectivities: Mapping[GroupKey, float] = field(default_factory=dict)
+    agreements: Mapping[str, float] = field(default_factory=dict)
+    total_rate: float | None = None
+    duration: float | None = None
+
+    def rate(self, item: ItemKey) -> float:
+        """Return how many events of an item arrive in a second."""
+        if item in self.rates:
+            return self.rates[item]
+        if not item.predicates:
+            return DEFAULT_RATE
+        return self.rate(ItemKey(item.type)) * math.prod(map(default_selectivity, item.predicates))
+
+    def selectivity(self, group: GroupKey) -> float:
+        """Return how often the predicates of a group hold together.
+
+        What is not known of the items with their own predicates is asked of their types alone; what
+        is not known of the group is the product over its predicates.
+        """
+        plain = replace(group, items=tuple(ItemKey(item.type) for item in group.items))
+        for key in (group, plain):
+            if key in self.selectivities:
+                return self.selectivities[key]
+        if len(group.predicates) > 1:
+            return math.prod(self.selectivity(replace(group, predicates=(p,))) for p in group.predicates)
+        return default_selectivity(group.predicates[0])
+
+    def agreement(self, attribute: str) -> float:
+        """Return how often two events agree on an attribute."""
+        return self.agreements.get(attribute, DEFAULT_AGREEMENT)
+
+    @property
+    def events_per_second(self) -> float:
+        """The rate of all events, which turns a count window into a time window."""
+        if self.total_rate is not None:
+            return self.total_rate
+        known = sum(rate for item, rate in self.rates.items() if not item.predicates)
+        return known or DEFAULT_RATE
+
+    @property
+    def span(self) -> float:
+        """How far in seconds a query without a window looks."""
+        return DEFAULT_DURATION if self.duration is None else self.duration
+
+
+def default_selectivity(predicate: Expression) -> float:
+    """Return the selectivity of a predicate of which nothing is known.
+
+    >>> from weft.expressions import Attribute
+    >>> default_selectivity(Comparison("=", Attribute("$0", "x"), Attribute("$1", "x")))
+    0.1
+    """
+    match predicate:
+        case Comparison(operator=operator):
+            return SELECTIVITY_OF[operator]
+        case And(operands=operands):
+            return math.prod(map(default_selectivity, operands))
+        case Or(operands=operands):
+            return 1 - math.prod(1 - default_selectivity(operand) for operand in operands)
+        case Not(operand=operand):
+            return 1 - default_selectivity(operand)
+        case InList(values=values):
+            return min(DEFAULT_SELECTIVITY, SELECTIVITY_OF["="] * len(values))
+        case IsNull() | Like():
+            return SELECTIVITY_OF["="]
+    return DEFAULT_SELECTIVITY
