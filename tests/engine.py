@@ -89,20 +89,22 @@ def plan_of(case: Case) -> Plan:
 
 def run_case(case: Case, *, n_batches: int = 1, seed: int = 0) -> Outcome:
     """Run a case in one batch, or in random batches that respect a random frontier."""
-    return _run(case, Budget(), n_batches, seed)
+    return run_plan(case, plan_of(case), n_batches=n_batches, seed=seed)
 
 
 def run_with_budget(case: Case, budget: Budget) -> Outcome | None:
     """Run a case in one batch; None when it exceeds the budget."""
     try:
-        return _run(case, budget, 1, 0)
+        return run_plan(case, plan_of(case), budget=budget)
     except BudgetError:
         return None
 
 
-def _run(case: Case, budget: Budget, n_batches: int, seed: int) -> Outcome:
+def run_plan(
+    case: Case, plan: Plan, *, n_batches: int = 1, seed: int = 0, budget: Budget | None = None
+) -> Outcome:
+    """Run a plan on the events of a case, as `run_case` does."""
     table, layout = arrow_events(case)
-    plan = plan_of(case)
     executor = Executor(Program(plan), budget)
     events = ingest(table, layout)
     found = executor.run(events) if n_batches == 1 else _in_batches(executor, events, n_batches, seed)

@@ -5,9 +5,13 @@ from weft.explain import explain
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.language.printer import to_text
+from weft.optimizer.choice import Choice as StoredPlan
 from weft.pattern.nodes import Query
+from weft.planning import load_plan, save_plan
 from weft.runtime.budget import Budget
 from weft.session import Detection, detect, prepare
+from weft.statistics.model import Statistics
+from weft.statistics_file import load_statistics, save_statistics
 
 __all__ = [
     "Budget",
@@ -16,11 +20,17 @@ __all__ = [
     "Detection",
     "Query",
     "QueryError",
+    "Statistics",
+    "StoredPlan",
     "WeftError",
     "bind",
     "detect",
     "explain",
+    "load_plan",
+    "load_statistics",
     "parse",
     "prepare",
+    "save_plan",
+    "save_statistics",
     "to_text",
 ]

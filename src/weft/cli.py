@@ -4,7 +4,7 @@ import json
 import logging
 import signal
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,20 +15,41 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
-from weft.errors import WeftError
+from weft.cli_options import (
+    Events,
+    Explained,
+    IdColumn,
+    Master,
+    OrderColumn,
+    PlanOption,
+    Queries,
+    SavePlan,
+    SaveStatistics,
+    SearchSeconds,
+    StatisticsOption,
+    TimeColumn,
+    TypeColumn,
+    Unit,
+)
+from weft.errors import WeftError, near_name
 from weft.language.read import read
+from weft.optimizer.choice import Choice as StoredPlan
+from weft.optimizer.pipeline import SECONDS, STRATEGIES, Strategy
 from weft.pattern.nodes import Query
+from weft.planning import load_plan, save_plan
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, queries_table, say_error, summary_table, terminal
 from weft.runtime.budget import Budget
 from weft.session import Detection, prepare
 from weft.session import explain as explain_queries
+from weft.spark.analyze import Analysis
 from weft.spark.failures import SPARK_FAILURES, failure_of
 from weft.spark.local import local_session
-from weft.spark.progress import current_progress, no_progress
+from weft.spark.progress import SearchProgress, current_progress, no_progress
 from weft.spark.sinks import check_target, write_matches
 from weft.spark.sources import find_events, read_events
 from weft.spark.times import TimeUnit
+from weft.statistics_file import save_statistics
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -42,33 +63,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Queries = Annotated[
-    str, typer.Argument(metavar="QUERIES", help="A file of queries, or a directory of *.weft files.")
-]
-Events = Annotated[
-    str,
-    typer.Argument(
-        metavar="EVENTS",
-        help="CSV with a header, JSON lines or Parquet; a file or a directory of files of one format.",
-    ),
-]
-TimeColumn = Annotated[
-    str,
-    typer.Option("--time", help="The column of the event time: a timestamp, a number or ISO 8601 text."),
-]
-TypeColumn = Annotated[str, typer.Option("--type", help="The column of the event type.")]
-IdColumn = Annotated[
-    str | None, typer.Option("--id", help="The column of the event's identity; equal ids count once.")
-]
-OrderColumn = Annotated[
-    str | None, typer.Option("--order-by", help="The column that orders events of equal time.")
-]
-Unit = Annotated[
-    TimeUnit,
-    typer.Option("--time-unit", help="What numbers in the time column count: seconds, ms or us."),
-]
-Master = Annotated[str, typer.Option("--master", help="Where Spark runs; local[*] is all of this machine.")]
 
 
 @app.command(
@@ -91,16 +85,24 @@ def explain(
     queries: Queries,
     events: Annotated[
         str | None,
-        typer.Argument(metavar="[EVENTS]", help="Events whose columns give the types; nothing is run."),
+        typer.Argument(metavar="[EVENTS]", help="Events to plan for; a sample of them is looked at."),
     ] = None,
     time: TimeColumn = "ts",
     type: TypeColumn = "type",
     id: IdColumn = None,
     time_unit: Unit = "ms",
     order_by: OrderColumn = None,
+    plan: PlanOption = "auto",
+    save_plan: SavePlan = None,
+    statistics: StatisticsOption = None,
+    save_statistics: SaveStatistics = None,
+    search_seconds: SearchSeconds = SECONDS,
     master: Master = "local[*]",
 ) -> None:
-    """Show the normal forms of queries and their shared plan as a tree."""
+    """Show the normal forms of queries and their shared plan as a tree.
+
+    With events, the plan is chosen for them, and shown with the rows expected of each node.
+    """
     with _errors_told():
         text = read_queries(queries)
         bound = _bind(text, tie_break=order_by is not None)
@@ -108,10 +110,10 @@ def explain(
             typer.echo(explain_queries(bound))
             return
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
+        wanted = Wanted(_plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
         spark = _start_spark(master)
-        with progress_shown("Looking at the events", partial(current_progress, spark)):
-            detection = _prepare(spark, text, events, columns)
+        detection = _planned(spark, text, events, columns, wanted)
         typer.echo(detection.explain())
 
 
@@ -119,7 +121,8 @@ def explain(
     epilog="Examples:\n\n"
     "  weft run fraud.weft events.parquet --time ts --type type\n\n"
     "  weft run fraud.weft log.csv --time at --time-unit s --type kind --id id --out matches.jsonl\n\n"
-    "  weft run queries/ events/ --time ts --type type --out matches/ --json",
+    "  weft run queries/ events/ --time ts --type type --out matches/ --json\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze",
 )
 def run(
     queries: Queries,
@@ -143,6 +146,12 @@ def run(
         int,
         typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
     ] = Budget().partial_matches,
+    plan: PlanOption = "auto",
+    save_plan: SavePlan = None,
+    statistics: StatisticsOption = None,
+    save_statistics: SaveStatistics = None,
+    search_seconds: SearchSeconds = SECONDS,
+    explained: Explained = None,
     master: Master = "local[*]",
 ) -> None:
     """Find all matches of queries in events."""
@@ -150,14 +159,17 @@ def run(
         text = read_queries(queries)
         _bind(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
+        wanted = Wanted(_plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
         if out is not None:
             check_target(out)
         spark = _start_spark(master)
         started = clock.perf_counter()
+        detection = _planned(spark, text, events, columns, wanted, Budget(partial_matches=budget))
         with progress_shown("Finding matches", partial(current_progress, spark)):
-            detection = _prepare(spark, text, events, columns, Budget(partial_matches=budget))
-            matches = _detect(detection, out)
+            analysis = _analyze(detection, out) if explained == "analyze" else None
+            counted = _detect(detection, out) if analysis is None else analysis.matches
+            matches = {query.name: counted.get(query.name, 0) for query in detection.queries}
             n_events, n_rejected = detection.input_counts()
         seconds = round(clock.perf_counter() - started, 3)
         if as_json:
@@ -167,6 +179,8 @@ def run(
             terminal().print(
                 summary_table(events=n_events, rejected=n_rejected, matches=matches, seconds=seconds)
             )
+        if explained is not None:
+            typer.echo(f"\n{detection.explain() if analysis is None else analysis}", err=as_json)
         if n_rejected and not n_events:
             say_error(_all_rejected(detection.rejected, columns))
 
@@ -192,6 +206,29 @@ class Columns:
     order_by: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options say of the plan."""
+
+    plan: Strategy | StoredPlan
+    statistics: str | None
+    search_seconds: float
+    save_plan: str | None
+    save_statistics: str | None
+
+
+def _plan_of(name: str) -> Strategy | StoredPlan:
+    """Return the strategy of a name, or the plan in a file."""
+    for strategy in STRATEGIES:
+        if name == strategy:
+            return strategy
+    if not name.endswith(".json"):
+        near = near_name(name, STRATEGIES)
+        hint = f"; did you mean {near}?" if near else ""
+        raise WeftError(f"--plan {name}: expected {', '.join(STRATEGIES)} or a file that ends in .json{hint}")
+    return load_plan(name)
+
+
 def _bind(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
     """Check queries as far as is possible without a schema."""
     with text.errors_in_own_file():
@@ -206,39 +243,65 @@ def _start_spark(master: str) -> SparkSession:
     return session
 
 
-def _prepare(
-    spark: SparkSession, text: QueryText, events: str, columns: Columns, budget: Budget | None = None
+def _planned(
+    spark: SparkSession,
+    text: QueryText,
+    events: str,
+    columns: Columns,
+    wanted: Wanted,
+    budget: Budget | None = None,
 ) -> Detection:
-    frame = read_events(
-        spark,
-        events,
-        time=columns.time,
-        time_unit=columns.time_unit,
-        type=columns.type,
-        id=columns.id,
-        order_by=columns.order_by,
-    )
-    with text.errors_in_own_file():
-        return prepare(
-            frame,
-            text.text,
+    """Bind queries to events, look at the events as far as needed, and choose the plan."""
+    with progress_shown("Looking at the events", partial(current_progress, spark)):
+        frame = read_events(
+            spark,
+            events,
             time=columns.time,
+            time_unit=columns.time_unit,
             type=columns.type,
             id=columns.id,
             order_by=columns.order_by,
-            budget=budget,
-            origin=text.origin,
         )
+        with text.errors_in_own_file():
+            detection = prepare(
+                frame,
+                text.text,
+                time=columns.time,
+                type=columns.type,
+                id=columns.id,
+                order_by=columns.order_by,
+                budget=budget,
+                plan=wanted.plan,
+                statistics=wanted.statistics,
+                search_seconds=wanted.search_seconds,
+                origin=text.origin,
+            )
+        detection.look()
+        if wanted.save_statistics is not None:
+            save_statistics(detection.statistics, wanted.save_statistics)
+    search = SearchProgress()
+    with progress_shown("Weaving the plan", search.now):
+        detection.weave(search.tell)
+    if wanted.save_plan is not None:
+        save_plan(detection.plan, wanted.save_plan)
+    return detection
 
 
-def _detect(detection: Detection, out: str | None) -> dict[str, int]:
+def _detect(detection: Detection, out: str | None) -> Mapping[str, int]:
     """Run the detection once, write the matches if asked to, and count them per query."""
     matches = detection.matches if out is None else detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
     counted = {row["query"]: row["count"] for row in matches.groupBy("query").count().collect()}
     if out is not None:
         write_matches(matches, detection.return_columns, out)
         matches.unpersist()
-    return {query.name: counted.get(query.name, 0) for query in detection.queries}
+    return counted
+
+
+def _analyze(detection: Detection, out: str | None) -> Analysis:
+    """Run the detection once, write the matches if asked to, and say what the plan did."""
+    if out is None:
+        return detection.analyze()
+    return detection.analyze(lambda matches: write_matches(matches, detection.return_columns, out))
 
 
 def _all_rejected(rejected: DataFrame, columns: Columns) -> str:

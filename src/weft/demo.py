@@ -20,7 +20,7 @@ from weft.demo_events import N_DAYS, N_USERS, write_events
 from weft.language.printer import expression_to_text
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Scan
+from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
 from weft.report import progress_shown, time_line, within_text
 from weft.session import Detection, prepare
 from weft.spark.progress import current_progress
@@ -94,6 +94,8 @@ def node_text(node: Node) -> str:
             return f"lists in {types}"
         case NegationCheck():
             return f"absence in {types}"
+        case Project():
+            return f"selection of {types}"
         case _:
             return f"union over {types}"
 

@@ -1,7 +1,9 @@
 """Show normal forms and the shared plan as text: one tree per query, shared nodes drawn once."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from weft.expressions import And, Expression, Or
 from weft.language.literals import format_duration
@@ -21,10 +23,15 @@ from weft.plan.nodes import (
     NegationCheck,
     Node,
     Plan,
+    Project,
     Scan,
     inputs_of,
 )
+from weft.runtime.budget import NodeMetrics
 from weft.schema import Schema
+
+DEAREST = 20  # nodes in the table of those that took the most time
+TEXT_WIDTH = 90  # characters of a node's text in that table
 
 
 def explain(queries: Sequence[Query], schema: Schema | None = None) -> str:
@@ -45,8 +52,12 @@ def explain(queries: Sequence[Query], schema: Schema | None = None) -> str:
           n1 scan A
           n2 scan B
     """
-    forms = [line for query in queries for line in _query_lines(query)]
-    return "\n".join(["Normal forms", *forms, "", *_plan_lines(optimize(queries, schema))])
+    return "\n".join([*form_lines(queries), "", *plan_lines(optimize(queries, schema))])
+
+
+def form_lines(queries: Sequence[Query]) -> list[str]:
+    """Write the normal forms of queries."""
+    return ["Normal forms", *(line for query in queries for line in _query_lines(query))]
 
 
 def _query_lines(query: Query) -> list[str]:
@@ -115,30 +126,142 @@ def _conjunction(predicates: Iterable[Expression]) -> str:
     return re.sub(r'"(\$\d+)"', r"\1", text)
 
 
-def _plan_lines(plan: Plan) -> list[str]:
-    nodes = topological_order(plan)
-    names = {node: f"n{number}" for number, node in enumerate(nodes, start=1)}
-    queries = readers(plan)
+def plan_lines(
+    plan: Plan,
+    estimated: Mapping[Node, float] | None = None,
+    actual: Mapping[Node, NodeMetrics] | None = None,
+) -> list[str]:
+    r"""Draw a plan: one tree per query, with what nodes were expected to do and what they did.
+
+    `estimated` are rows. With `actual`, a table of the nodes that took the most time follows.
+
+    >>> from weft.plan.nodes import Branch, Output
+    >>> a, b = Scan("A"), Scan("B")
+    >>> join = Join(a, b, ((0, 1),), (), (), None)
+    >>> plan = Plan((Output("q", (), (Branch(join, ("a", "b"), ()),)),))
+    >>> did = {a: NodeMetrics(10), b: NodeMetrics(20), join: NodeMetrics(3, 200, 1_500_000)}
+    >>> print("\n".join(plan_lines(plan, {join: 2.5}, did)))
+    Shared plan: 3 nodes, 0 shared
+      queries  estimated  rows  candidates   ms   share
+                                                         q
+            1        2.5     3         200  1.5  100.0%    n3 join $0 < $1
+            1               10           0  0.0    0.0%      n1 scan A
+            1               20           0  0.0    0.0%      n2 scan B
+    <BLANKLINE>
+    Dearest nodes: 1 of 3, 100.0% of 1.5 ms
+      queries  estimated  rows  candidates   ms   share
+            1        2.5     3         200  1.5  100.0%  n3 join $0 < $1
+    """
+    drawing = _Drawing(plan, estimated, actual)
+    queries = drawing.queries
     n_shared = sum(len(found) > 1 for found in queries.values())
-    lines = [f"Shared plan: {len(nodes)} nodes, {n_shared} shared"]
+    lines = [f"Shared plan: {len(queries)} nodes, {n_shared} shared"]
+    if drawing.columns:
+        lines.append(_row(drawing.widths, drawing.columns))
+    lines += [drawing.prefix(node) + text for node, text in _tree(drawing)]
+    return lines + _dearest_lines(drawing) if actual else lines
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """A plan, and the numbers that stand in columns before its tree."""
+
+    plan: Plan
+    estimated: Mapping[Node, float] | None
+    actual: Mapping[Node, NodeMetrics] | None
+
+    @cached_property
+    def names(self) -> dict[Node, str]:
+        return {node: f"n{number}" for number, node in enumerate(topological_order(self.plan), start=1)}
+
+    @cached_property
+    def queries(self) -> dict[Node, frozenset[str]]:
+        return readers(self.plan)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        expected = ("estimated",) if self.estimated is not None else ()
+        found = ("rows", "candidates", "ms", "share") if self.actual is not None else ()
+        return ("queries", *expected, *found) if expected or found else ()
+
+    @cached_property
+    def nanoseconds(self) -> int:
+        return sum(metrics.nanoseconds for metrics in (self.actual or {}).values())
+
+    def cells(self, node: Node) -> list[str]:
+        cells = [str(len(self.queries[node]))]
+        if self.estimated is not None:
+            cells.append(_estimate_text(self.estimated.get(node)))
+        if self.actual is not None:
+            found = self.actual.get(node, NodeMetrics())
+            cells += [f"{found.rows:,}", f"{found.candidates:,}", f"{found.nanoseconds / 1e6:,.1f}"]
+            cells.append(_share_text(found.nanoseconds, self.nanoseconds))
+        return cells if self.columns else []
+
+    @cached_property
+    def widths(self) -> list[int]:
+        rows = [self.columns, *map(self.cells, self.names)]
+        return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def prefix(self, node: Node | None) -> str:
+        """The numbers of a node, or as much space."""
+        if not self.columns:
+            return ""
+        return _row(self.widths, self.cells(node) if node is not None else [""] * len(self.columns))
+
+    def text(self, node: Node, width: int | None = None) -> str:
+        text = f"{self.names[node]} {_node_text(node)}"
+        if width is not None and len(text) > width:
+            text = text[: width - 1] + "…"
+        queries = self.queries[node]
+        return text + (f"  [shared by {_named(queries)}]" if len(queries) > 1 else "")
+
+
+def _tree(drawing: _Drawing) -> Iterator[tuple[Node | None, str]]:
+    """Yield the lines of the trees, those that draw a node with that node."""
     drawn: set[Node] = set()
 
-    def draw(node: Node, depth: int) -> None:
+    def draw(node: Node, depth: int) -> Iterator[tuple[Node | None, str]]:
         indent = "  " * depth
-        mark = f"  [shared by {_named(queries[node])}]" if len(queries[node]) > 1 else ""
         if node in drawn:
-            lines.append(f"{indent}{names[node]} (shown above)")
+            yield None, f"{indent}{drawing.names[node]} (shown above)"
             return
         drawn.add(node)
-        lines.append(f"{indent}{names[node]} {_node_text(node)}{mark}")
+        yield node, indent + drawing.text(node)
         for source in inputs_of(node):
-            draw(source, depth + 1)
+            yield from draw(source, depth + 1)
 
-    for output in plan.outputs:
-        lines.append(f"  {output.query}")
+    for output in drawing.plan.outputs:
+        yield None, f"  {output.query}"
         for branch in output.branches:
-            draw(branch.node, 2)
-    return lines
+            yield from draw(branch.node, 2)
+
+
+def _dearest_lines(drawing: _Drawing) -> list[str]:
+    spent = {node: found.nanoseconds for node, found in (drawing.actual or {}).items() if found.nanoseconds}
+    dearest = sorted(spent, key=lambda node: -spent[node])[:DEAREST]
+    share = _share_text(sum(spent[node] for node in dearest), drawing.nanoseconds)
+    total = f"{drawing.nanoseconds / 1e6:,.1f} ms"
+    return [
+        "",
+        f"Dearest nodes: {len(dearest)} of {len(drawing.names)}, {share} of {total}",
+        _row(drawing.widths, drawing.columns),
+        *(f"{drawing.prefix(node)}  {drawing.text(node, TEXT_WIDTH)}" for node in dearest),
+    ]
+
+
+def _row(widths: Sequence[int], cells: Sequence[str]) -> str:
+    return "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
+def _estimate_text(rows: float | None) -> str:
+    if rows is None:
+        return ""
+    return f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"
+
+
+def _share_text(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else ""
 
 
 def _named(queries: frozenset[str]) -> str:
@@ -149,8 +272,8 @@ def _named(queries: frozenset[str]) -> str:
 
 def _node_text(node: Node) -> str:
     match node:
-        case Scan(type=name):
-            return f"scan {name}"
+        case Scan(type=name, copy=copy):
+            return f"scan {name}" + (f" (copy {copy})" if copy else "")
         case Filter(predicates=predicates):
             return f"filter {_conjunction(predicates)}"
         case Join(order=order):
@@ -160,6 +283,9 @@ def _node_text(node: Node) -> str:
             return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
         case NegationCheck(absence=absence):
             return _absence_text(absence)
+        case Project(columns=columns, extent=extent):
+            moved = f" {_columns(columns)}" if list(columns) != sorted(columns) else ""
+            return "project" + moved + _extent_text(extent)
         case DistinctUnion():
             return "union"
 

@@ -1,20 +1,36 @@
 """The facade: queries and a DataFrame of events in, a DataFrame of matches out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError, WeftError, near_name
-from weft.explain import explain
+from weft.explain import explain, form_lines, plan_lines
 from weft.expressions import type_of
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.language.read import read
+from weft.optimizer.choice import Choice
+from weft.optimizer.pipeline import SECONDS, Strategy
+from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
+from weft.planning import (
+    PlannedShare,
+    Planning,
+    costs_compared,
+    estimated_statistics,
+    expected_rows,
+    merged_choice,
+    plan_share,
+    why_lines,
+)
 from weft.runtime.budget import Budget
 from weft.schema import TIMESTAMP
+from weft.spark.analyze import SHARE, Analysis, analysis_of, is_match
 from weft.spark.batch import (
     Input,
     Returned,
@@ -26,6 +42,8 @@ from weft.spark.batch import (
 )
 from weft.spark.partitioning import divide
 from weft.spark.schemas import event_schema, require_column, value_type
+from weft.statistics.model import Statistics
+from weft.statistics_file import load_statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,6 +64,9 @@ def detect(
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
     budget: Budget | None = None,
+    plan: Strategy | Choice = "auto",
+    statistics: Statistics | str | Path | None = None,
+    search_seconds: float = SECONDS,
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match.
 
@@ -67,6 +88,14 @@ def detect(
         The number of shards; chosen from the size of the data by default.
     budget
         How much a query may cost before it is stopped with an error.
+    plan
+        How queries are ordered and shared: "auto" searches for the best plan, "reorder" orders each query
+        and shares nothing, "share" shares what can be shared, "trivial" does neither; or a plan stored
+        earlier (`weft.load_plan`), to which queries that it does not know are added.
+    statistics
+        Rates and selectivities, or the file that holds them; estimated from a sample by default.
+    search_seconds
+        How long to search for a plan at most.
     """
     return prepare(
         events,
@@ -78,6 +107,9 @@ def detect(
         types=types,
         partitions=partitions,
         budget=budget,
+        plan=plan,
+        statistics=statistics,
+        search_seconds=search_seconds,
     ).matches
 
 
@@ -92,6 +124,9 @@ def prepare(
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
     budget: Budget | None = None,
+    plan: Strategy | Choice = "auto",
+    statistics: Statistics | str | Path | None = None,
+    search_seconds: float = SECONDS,
     origin: str = "<query>",
 ) -> "Detection":
     """Check queries against events and return the detection, which also explains and counts.
@@ -102,31 +137,90 @@ def prepare(
     bound = _bound(queries, source, origin)
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
-    return Detection(source, bound, partitions, budget or Budget())
+    planning = Planning(plan, search_seconds)
+    if isinstance(statistics, str | Path):
+        statistics = load_statistics(statistics, source.schema)
+    return Detection(source, bound, partitions, budget or Budget(), planning, statistics)
 
 
 class Detection:
     """A workload bound to a DataFrame of events."""
 
     def __init__(
-        self, source: Input, queries: tuple[Query, ...], partitions: int | None, budget: Budget
+        self,
+        source: Input,
+        queries: tuple[Query, ...],
+        partitions: int | None,
+        budget: Budget,
+        planning: Planning,
+        statistics: Statistics | None = None,
     ) -> None:
         self.queries = queries
         self._source = source
         self._partitions = partitions
         self._budget = budget
+        self._planning = planning
+        self._statistics = statistics
+        self._planned: list[PlannedShare] | None = None
 
     @cached_property
     def matches(self) -> "DataFrame":
         """One row per match of any query."""
-        frames = [
-            detect_share(share, self._source, self._returned, self._budget, self._partitions)
-            for share in divide(self.queries)
-        ]
+        frames = self._detected(analyze=False)
         if not frames:
             schema = matches_schema(self._source, self._returned)
             return self._source.events.sparkSession.createDataFrame([], schema)
         return reduce(lambda a, b: a.unionByName(b), frames)
+
+    @property
+    def statistics(self) -> Statistics:
+        """Rates and selectivities: those given, or estimated from a sample of the events, once."""
+        if self._statistics is None:
+            self._statistics = estimated_statistics(self._source, self.queries)
+        return self._statistics
+
+    @property
+    def plan(self) -> Choice:
+        """The order in which each query is evaluated, as data that can be stored and used again."""
+        return merged_choice(self.weave())
+
+    def look(self) -> Statistics:
+        """Look at a sample of the events, unless the statistics are known or would not be used."""
+        is_needed = self._statistics is not None or self._planning.needs_statistics(self.queries)
+        return self.statistics if is_needed else Statistics()
+
+    def weave(
+        self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
+    ) -> list[PlannedShare]:
+        """Choose the plans unless that is done; `progress` is told the share of the search that is over."""
+        if self._planned is None:
+            statistics = self.look()
+            self._planned = [
+                plan_share(
+                    share,
+                    self._source.schema,
+                    self._planning,
+                    statistics,
+                    progress=progress,
+                    is_cancelled=is_cancelled,
+                )
+                for share in divide(self.queries)
+            ]
+        return self._planned
+
+    def _detected(self, *, analyze: bool) -> list["DataFrame"]:
+        return [
+            detect_share(
+                planned.optimized.plan,
+                planned.share,
+                self._source,
+                self._returned,
+                self._budget,
+                self._partitions,
+                analyze=analyze,
+            )
+            for planned in self.weave()
+        ]
 
     def matches_of(self, name: str) -> "DataFrame":
         """Return the matches of one query with its RETURN columns, under their own names and types."""
@@ -159,8 +253,37 @@ class Detection:
         return self._counts
 
     def explain(self) -> str:
-        """Return the normal forms and the shared plan as text."""
-        return explain(self.queries, self._source.schema)
+        """Return the normal forms, the plans with the rows expected of their nodes, and what they cost."""
+        lines = form_lines(self.queries)
+        for planned in self.weave():
+            costs = costs_compared(planned, self._source.schema, self._planning, self.statistics)
+            estimated = expected_rows(planned, self._source.schema, self.statistics)
+            lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
+        return "\n".join(lines)
+
+    def analyze(self, write: "Callable[[DataFrame], None] | None" = None) -> Analysis:
+        """Run the detection once and return what each node of its plans did.
+
+        `write` is given the matches of this run.
+        """
+        frames = [
+            frame.withColumn(SHARE, F.lit(number))
+            for number, frame in enumerate(self._detected(analyze=True))
+        ]
+        if not frames:
+            return Analysis({}, ())
+        measured = reduce(lambda a, b: a.unionByName(b), frames)
+        plans = [planned.optimized.plan for planned in self.weave()]
+        estimated = [expected_rows(one, self._source.schema, self.statistics) for one in self.weave()]
+        if write is None:
+            return analysis_of(measured, plans, estimated)
+        measured = measured.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            analysis = analysis_of(measured, plans, estimated)
+            write(measured.where(is_match()).drop(SHARE))
+        finally:
+            measured.unpersist()
+        return analysis
 
     @cached_property
     def _counts(self) -> tuple[int, int]:

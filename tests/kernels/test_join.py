@@ -59,7 +59,7 @@ def naive_pairs(
         for late, b in enumerate(probe)
         for early, a in enumerate(build)
         if (a["rank"] < b["rank"] or (not strict and a["rank"] == b["rank"]))
-        and b["last"] - (a["last"] - a["extent"]) <= length
+        and max(b["last"] - (a["last"] - a["extent"]), b["extent"]) <= length
         and all(map(compares, a["values"], masks, b["values"]))
     }
 

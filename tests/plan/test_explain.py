@@ -4,9 +4,11 @@ from pathlib import Path
 
 from tests.strategies import SCHEMA
 
-from weft.explain import explain
+from weft.explain import explain, plan_lines
 from weft.language.binder import bind
 from weft.language.parser import parse
+from weft.plan.nodes import Branch, Extent, Join, Node, Output, Plan, Project, Scan
+from weft.runtime.budget import NodeMetrics
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "explain.txt"
 WORKLOAD = """
@@ -64,6 +66,47 @@ def test_many_readers_are_counted_not_listed() -> None:
 
 def test_a_query_alone_shares_nothing() -> None:
     assert "Shared plan: 3 nodes, 0 shared" in explained("PATTERN SEQ(A a, B b)")
+
+
+def drawn(node: Node, *, actual: dict[Node, NodeMetrics] | None = None) -> list[str]:
+    return plan_lines(Plan((Output("q", (), (Branch(node, (), ()),)),)), actual=actual)
+
+
+def test_a_projection_and_a_copy_are_named() -> None:
+    pairs = Join(Scan("A", 3), Scan("B"), ((0, 1),), (), (), None)
+    lines = drawn(Project(Project(pairs, (0, 1), Extent("position", 4, ("k",))), (1, 0)))
+    texts = [line.strip() for line in lines]
+    assert "n5 project $1, $0" in texts
+    assert "n4 project within 5 events of each k" in texts
+    assert "n1 scan A (copy 3)" in texts
+    assert "n2 scan B" in texts
+
+
+def test_the_columns_of_an_analysis_are_aligned() -> None:
+    scans = [Scan(letter) for letter in "AB"]
+    join = Join(*scans, ((0, 1),), (), (), None)
+    actual = {
+        scans[0]: NodeMetrics(1_234_567, 0, 250_000),
+        scans[1]: NodeMetrics(8, 0, 250_000),
+        join: NodeMetrics(9, 12_345_678, 1_500_000_000),
+    }
+    lines = drawn(join, actual=actual)
+    assert lines[1].split() == ["queries", "rows", "candidates", "ms", "share"]
+    (top,) = [line for line in lines[:5] if "n3 join" in line]
+    assert top.split()[:5] == ["1", "9", "12,345,678", "1,500.0", "100.0%"]
+    for heading in ("queries", "rows", "candidates", "ms", "share"):
+        end = lines[1].index(heading) + len(heading)
+        assert all(line[end] == " " and line[end - 1] != " " for line in lines[3:6])
+
+
+def test_of_many_nodes_the_dearest_are_listed() -> None:
+    scans = [Scan("A", copy) for copy in range(50)]
+    plan = Plan(tuple(Output(f"q{n}", (), (Branch(scan, ("a",), ()),)) for n, scan in enumerate(scans)))
+    actual = {scan: NodeMetrics(1, 0, 1_000_000 * n) for n, scan in enumerate(scans)}
+    lines = plan_lines(plan, actual=actual)
+    table = lines[lines.index("") + 1 :]
+    assert table[0].startswith("Dearest nodes: 20 of 50, 64.5% of 1,225.0 ms")
+    assert [line.rsplit(" ", 1)[-1] for line in table[2:]] == [f"{n})" for n in range(49, 29, -1)]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from tests.strategies import Case, cases
 from weft.expressions import Attribute, Comparison, InList, Literal
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import topological_order
-from weft.plan.nodes import Branch, Filter, Join, Output, Plan, Scan
+from weft.plan.nodes import Branch, Extent, Filter, Join, Output, Plan, Project, Scan
 from weft.plan.serialize import from_json, to_json
 from weft.schema import BOOLEAN, DOUBLE, LONG, STRING, decimal
 
@@ -106,6 +106,20 @@ def test_text_grows_with_the_nodes_not_with_the_paths_to_them() -> None:
         node = Join(node, node, (), (), (), None)
     plan = Plan((Output("q", (), (Branch(node, ("a",) * 2**12, ()),)),))
     assert len(json.loads(to_json(plan))["nodes"]) == 13
+
+
+def test_projections_and_copies_of_scans_travel() -> None:
+    pairs = Join(Scan("A", 3), Scan("B"), ((0, 1),), (), (), Extent("time", 9))
+    node = Project(pairs, (1, 0), Extent("position", 4, ("k",)))
+    plan = Plan((Output("q", (), (Branch(node, ("b", "a"), ()),)),))
+    assert from_json(to_json(plan)) == plan
+    assert Scan("A", 3) != Scan("A")
+
+
+def test_a_scan_written_without_a_copy_number_is_the_first() -> None:
+    document = json.loads(to_json(SMALL))
+    del document["nodes"][0]["copy"]
+    assert from_json(json.dumps(document)) == SMALL
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])

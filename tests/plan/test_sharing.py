@@ -16,7 +16,7 @@ from weft.language.parser import parse
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Event, Query
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import Join, NegationCheck, Node, Plan, Scan
+from weft.plan.nodes import Extent, Join, NegationCheck, Node, Plan, Project
 from weft.schema import BOOLEAN, DOUBLE, LONG, STRING, Schema, Type, decimal
 
 
@@ -165,10 +165,16 @@ def test_a_prefix_is_shared_and_the_rest_is_not() -> None:
     assert len(topological_order(plan)) == 7
 
 
-def test_a_longer_window_does_not_lend_its_join() -> None:
+def test_a_join_serves_the_longest_window_and_shorter_ones_are_filtered_on_the_way_out() -> None:
     plan = plan_of("SEQ(A a, B b) WITHIN 2 seconds", "SEQ(A a, B b, C c) WITHIN 3 seconds")
-    shared = [node for node, queries in readers(plan).items() if len(queries) == 2]
-    assert shared == [Scan("A"), Scan("B")]
+    shorter, longer = roots(plan)
+    assert isinstance(shorter, Project)
+    assert isinstance(longer, Join)
+    shared = shorter.input
+    assert readers(plan)[shared] == {"q0", "q1"}
+    assert isinstance(shared, Join)
+    assert shared in (longer.left, longer.right)
+    assert (shorter.extent, shared.extent) == (Extent("time", 2_000_000), Extent("time", 3_000_000))
 
 
 def test_what_a_negation_forbids_is_shared_with_a_query_that_wants_it() -> None:

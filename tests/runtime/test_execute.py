@@ -189,6 +189,37 @@ def test_a_step_that_is_refused_leaves_the_state_as_it_was(window: str) -> None:
     assert run.is_right
 
 
+@pytest.mark.parametrize("text", ["SEQ(A a, B b)", "SEQ(A a, B+ b[]) WHERE COUNT(b) < 0"])
+def test_without_a_window_only_what_others_may_follow_is_held(text: str) -> None:
+    """An event that ends a match waits for none to come: only the A are kept."""
+    run = Run(f"PATTERN {text}", steady_stream(40))
+    lists = "+" in text
+    assert [rows for _, rows in run.feed_in_order(4)][:-1] == [(1 + lists) * n for n in range(1, 10)]
+    assert run.is_right
+
+
+def test_every_node_is_metered() -> None:
+    """Rows are those given to the readers, of each node once, in however many steps they came."""
+    text = "PATTERN SEQ(A a, NOT C x, B b) WHERE a.k = 1 WITHIN 4 seconds"
+    runs = [Run(text, steady_stream(40)) for _ in range(2)]
+    runs[0].feed(0, 40, END_OF_TIME)
+    runs[1].feed_in_order(3)
+    for run in runs:
+        meter = run.executor.meter
+        rows = {type(node).__name__: meter.rows[node] for node in run.executor.program.order}
+        assert rows == {"Scan": 10, "Filter": 3, "Join": 3, "NegationCheck": 3}
+        assert all(meter.nanoseconds[node] > 0 for node in run.executor.program.order)
+        assert meter.metrics_of(run.plan.outputs[0].branches[0].node).rows == 3
+
+
+def test_rows_of_a_step_that_is_redone_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.runtime.budget.SPLIT_ROWS", 10)
+    run = Run("PATTERN SEQ(A a, B b) WITHIN 9 seconds", steady_stream(40))
+    n_matches = sum(found.table.n_rows for found in run.executor.run(run.events))
+    rows = [run.executor.meter.rows[node] for node in run.executor.program.order]
+    assert rows == [10, 10, n_matches]
+
+
 def test_a_shared_node_works_once() -> None:
     events = steady_stream(40)
     one = Run("QUERY p PATTERN SEQ(A a, B b)", events)

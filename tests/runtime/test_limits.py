@@ -3,10 +3,11 @@
 from decimal import Decimal
 
 import pytest
-from tests.engine import arrow_events, expected_outcome, plan_of, run_case
+from tests.engine import arrow_events, derived_schema, expected_outcome, plan_of, run_case
 from tests.strategies import Case, event
 
 from weft.errors import BudgetError, WeftError
+from weft.optimizer.pipeline import Settings, optimize
 from weft.runtime.budget import Budget
 from weft.runtime.columns import Events
 from weft.runtime.execute import Executor, Program
@@ -54,10 +55,23 @@ def test_work_grows_with_the_window_not_with_the_stream(pattern: str) -> None:
     assert sum(executor.meter.examined.values()) < 10 * len(events)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["SEQ(A a, B b)", "SEQ(A a, B{1} b[])", "SEQ(A a, NOT B b)", "AND(B b, A a)"]
+)
+def test_work_grows_with_a_window_of_events_of_each_key(pattern: str) -> None:
+    """The clock that counts inside partitions ends a search as early as time does."""
+    events = tuple(event(row, "AB"[row // 2 % 2], row, k=row % 2) for row in range(800))
+    executor, stream = executor_of(Case(f"PATTERN {pattern} WITHIN 2 EVENTS PARTITION BY k", events))
+    assert bool(list(executor.run(stream))) == ("NOT" not in pattern)
+    assert 0 < sum(executor.meter.examined.values()) < 4 * len(events)
+
+
 def test_held_rows_count_against_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weft.runtime.execute.BATCH_EVENTS", 100)
     events = tuple(event(row, "AB"[row % 2], row) for row in range(1000))
-    executor, stream = executor_of(Case("PATTERN SEQ(A a, B b, C c)", events), Budget(held=20_000))
+    case = Case("PATTERN SEQ(A a, B b, C c)", events)
+    plan = optimize(case.queries, derived_schema(case), Settings(strategy="trivial"))
+    executor, (_, stream) = Executor(Program(plan), Budget(held=20_000)), executor_of(case)
     with pytest.raises(BudgetError, match="query query: more than 20,000 partial matches held"):
         list(executor.run(stream))
 

@@ -43,11 +43,12 @@ def probe_earlier(
 ) -> tuple[Array, Array, int, int]:
     """Return (build rows, probe rows, status, candidates examined) of the pairs that satisfy everything.
 
-    A build row is a candidate when its rank is below the probe's (`strict`) or at most equal, and its
-    first event is at most `length` before the probe's last. Row c of the values must compare as masks[c]
-    allows, build against probe. With hashes, candidates share the low bits of the hash. `monotone` says
-    that the clock grows with the rank. Pairs come out in probe order. Status is the number of pairs, or
-    OVERFLOW, or EXHAUSTED; then the last probe row returned is the one reached.
+    A build row is a candidate when its rank is below the probe's (`strict`) or at most equal, and the
+    first events of both are at most `length` before the probe's last. Row c of the values must compare
+    as masks[c] allows, build against probe. With hashes, candidates share the low bits of the hash.
+    `monotone` says that the clock grows with the rank, with hashes at least among rows that share these
+    bits. Pairs come out in probe order. Status is the number of pairs, or OVERFLOW, or EXHAUSTED; then the
+    last probe row returned is the one reached.
     """
     if build.hashes.size:
         return probe_chains(build, probe, masks, length, strict, monotone, limit, budget)
@@ -83,7 +84,7 @@ def probe_ranges(
         while monotone and start < stop and build.lasts[start] < oldest:
             start += 1
         n_candidates = stop - start
-        if n_candidates == 0:
+        if n_candidates == 0 or probe.firsts[row] < oldest:
             continue
         n_examined += n_candidates
         if n_examined > budget:
@@ -166,6 +167,8 @@ def probe_chains(
             newest[bucket] = n_inserted
             n_inserted += 1
         oldest = probe.lasts[row] - length
+        if probe.firsts[row] < oldest:
+            continue
         earlier = newest[probe.hashes[row] & (n_buckets - 1)]
         while earlier >= 0:
             if n_found > limit:

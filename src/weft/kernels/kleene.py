@@ -73,6 +73,8 @@ def expand_lists(
     n_new = np.empty(64, np.int64)  # new elements among the chosen ones, per depth
     for row in range(rows.runs.shape[0]):
         first_clock, last_clock = rows.clocks[row, 0], rows.clocks[row, 1]
+        if last_clock - first_clock > length:
+            continue
         run_start, run_stop = rows.runs[row, 0], rows.runs[row, 1]
         start = first_at_least(elements.ranks, run_start, run_stop, rows.bounds[row, 0] + 1)
         stop = first_at_least(elements.ranks, start, run_stop, rows.bounds[row, 1])

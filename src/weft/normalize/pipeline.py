@@ -1,6 +1,7 @@
 """The normal forms of a query: the ordered steps, and the check after each."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from weft.normalize.build_form import build_form
 from weft.normalize.flatten_operators import flatten_operators
@@ -29,6 +30,16 @@ def normalize(query: Query, observer: Observer = _ignore) -> tuple[NormalForm, .
     >>> [form.variables for form in normalize(query)]
     [('a', 'b'), ('a', 'c')]
     """
+    return _remembered(query) if observer is _ignore else _normalize(query, observer)
+
+
+@lru_cache(maxsize=1 << 14)
+def _remembered(query: Query) -> tuple[NormalForm, ...]:
+    """Several stages ask for the normal forms of the same queries."""
+    return _normalize(query, _ignore)
+
+
+def _normalize(query: Query, observer: Observer) -> tuple[NormalForm, ...]:
     alternatives = split_alternatives(query.pattern, query.name)
     observer("split_alternatives", alternatives)
     for alternative in alternatives:

@@ -1,10 +1,12 @@
-"""Assemble plan nodes from a normal form, one item after the other."""
+"""Assemble plan nodes from a normal form along an evaluation tree."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from weft.cost.shape import items_of
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
 from weft.normalize.simplify_predicates import canonical
+from weft.optimizer.trees import Tree
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
@@ -15,7 +17,9 @@ from weft.plan.nodes import (
     KleeneExpand,
     NegationCheck,
     Node,
+    Project,
     Scan,
+    column_types,
     column_variable,
 )
 from weft.schema import Type
@@ -23,21 +27,20 @@ from weft.tree import find, transform_up
 
 LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
 
-OrderOf = Callable[[NormalForm], Sequence[Item]]
-
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What assembling needs to know besides the form.
 
     `attribute_type` gives the type of a key attribute; `types_overlap` says that one event may have
-    several types, so that two items of different types may compete for it; `order_of` chooses the
-    order in which the items are joined.
+    several types, so that two items of different types may compete for it; `tree_of` chooses the tree
+    of a negated pattern; scans with different `copy` numbers are not shared.
     """
 
     attribute_type: Callable[[str], Type | None]
     types_overlap: bool
-    order_of: OrderOf
+    tree_of: Callable[[NormalForm], Tree]
+    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +51,232 @@ class Assembled:
     variables: tuple[str, ...]
 
 
-def assemble(form: NormalForm, context: Context) -> Assembled:
-    """Return the plan node that computes the matches of a normal form."""
-    pending_predicates = [p for p in form.predicates if len(variables_of(p)) > 1 or _speaks_of_list(p)]
-    single = [p for p in form.predicates if p not in pending_predicates]
-    negations = list(form.negations)
-    built: Assembled | None = None
-    for item in context.order_of(form):
-        own = [p for p in single if variables_of(p) <= {item.variable}]
-        single = [p for p in single if p not in own]
-        source = _filtered(Scan(item.type), own, (item.variable,))
-        bound = {*(built.variables if built else ()), item.variable}
-        ready = [p for p in pending_predicates if variables_of(p) <= bound]
-        pending_predicates = [p for p in pending_predicates if p not in ready]
-        built = _extended(built, item, source, ready, form, context)
-        for negation in [n for n in negations if _is_ready(n, form, bound, context)]:
-            negations.remove(negation)
-            built = _checked(built, negation, form, context)
-    if built is None:
-        raise ValueError("a normal form has at least one item")
-    return built
+ExtentOf = Callable[[Tree], Extent | None]
 
 
-def _extended(
-    built: Assembled | None,
-    item: Item,
-    source: Node,
-    predicates: Iterable[Expression],
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a node holds: the items of a tree, and the negations that its rows have passed."""
+
+    tree: Tree
+    checks: int
+
+
+def assemble(
     form: NormalForm,
+    tree: Tree,
     context: Context,
+    extent_of_node: ExtentOf | None = None,
+    contents: dict[Node, Content] | None = None,
 ) -> Assembled:
-    earlier = built.variables if built else ()
-    columns = (*earlier, item.variable)
-    order = _reduced_order(earlier, item.variable, form)
-    types = {one.variable: one.type for one in form.items}
-    distinct = tuple(
-        (column, len(earlier))
-        for column, variable in enumerate(earlier)
-        if not _ordered(variable, item.variable, form)
-        and (types[variable] == item.type or context.types_overlap)
-    )
-    conditions = list(predicates)
-    if earlier:
-        conditions += _key_equalities(earlier[0], item.variable, form, context)
-    elif item.is_list:
-        conditions += [_same_key(item.variable, key, context) for key in form.keys]
-    elif form.keys:
-        source = _filtered(source, _single_key_conditions(item.variable, form, context), columns)
-    renamed = rename(conditions, columns)
-    extent = extent_of(form)
-    if item.is_list:
-        node: Node = KleeneExpand(
-            built.node if built else None, source, item.least, item.most, order, distinct, renamed, extent
+    """Return the plan node that computes the matches of a normal form.
+
+    `extent_of_node` says how far a node of the tree reaches for the sake of other readers: as far as
+    the form itself by default, and never less. The result reaches just that far. What the nodes hold
+    is noted in `contents`.
+    """
+    reach = extent_of_node or (lambda _: extent_of(form))
+    return _Assembly(form, context, reach, {} if contents is None else contents).whole(tree)
+
+
+@dataclass(frozen=True)
+class _Assembly:
+    form: NormalForm
+    context: Context
+    extent_of_node: ExtentOf
+    contents: dict[Node, Content]
+
+    def whole(self, tree: Tree) -> Assembled:
+        """Return the node of a tree over all items, with every negation checked, in the form's extent."""
+        built, checked = self._part(tree)
+        own = extent_of(self.form)
+        reach = None if isinstance(built.node, Scan | Filter) else self.extent_of_node(tree)
+        pending = [n for number, n in enumerate(self.form.negations) if number not in checked]
+        for negation in pending:
+            if not negation.needs_whole_match:
+                built = self._checked(built, negation, reach)
+        if reach is not None:
+            built = self._narrowed(built, reach)
+        for negation in pending:
+            if negation.needs_whole_match:
+                built = self._checked(built, negation, own)
+        self.contents[built.node] = Content(tree, -1)
+        return built
+
+    def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
+        """Return the node of a tree, and the negations that it has checked."""
+        if tree.left is None or tree.right is None:
+            found = self._leaf(self.form.items[next(items_of(tree.mask))], tree)
+            self.contents[found.node] = Content(tree, 0)
+            return found, frozenset()
+        left, left_checked = self._part(tree.left)
+        right, right_checked = self._part(tree.right)
+        reach = self.extent_of_node(tree)
+        built, checked = self._joined(left, right, reach), left_checked | right_checked
+        self.contents[built.node] = Content(tree, sum(1 << number for number in checked))
+        for number in () if tree.bare else range(len(self.form.negations)):
+            negation = self.form.negations[number]
+            if (
+                number not in checked
+                and not negation.needs_whole_match
+                and needs_of(negation, self.form, self.context) <= set(built.variables)
+            ):
+                built = self._checked(built, negation, reach)
+                checked |= {number}
+                self.contents[built.node] = Content(tree, sum(1 << number for number in checked))
+        return built, checked
+
+    def _leaf(self, item: Item, tree: Tree) -> Assembled:
+        source = leaf_node(item, self.form, self.context)
+        if len(self.form.items) > 1:
+            return Assembled(source, (item.variable,))
+        if item.is_list:
+            return self._expanded(None, item, source, self.extent_of_node(tree))
+        keys = [_key(item.variable, key, self.context) for key in self.form.keys]
+        present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
+        return Assembled(_filtered(source, present, (item.variable,)), (item.variable,))
+
+    def _joined(self, left: Assembled, right: Assembled, reach: Extent | None) -> Assembled:
+        """Join two parts; a list is expanded where the other part stands."""
+        for part, other in ((right, left), (left, right)):
+            if self._is_list_leaf(part):
+                if self._is_list_leaf(other):
+                    other = self._expanded(None, self._item(other), other.node, reach)
+                return self._expanded(other, self._item(part), part.node, reach)
+        options = [(left, right), (right, left)]
+        if left.node == right.node:
+            return min((self._join(*option, reach) for option in options), key=lambda one: repr(one.node))
+        return self._join(*min(options, key=lambda option: self._rank(*option)), reach)
+
+    def _is_list_leaf(self, part: Assembled) -> bool:
+        return isinstance(part.node, Scan | Filter) and self._item(part).is_list
+
+    def _item(self, part: Assembled) -> Item:
+        return next(item for item in self.form.items if item.variable == part.variables[0])
+
+    def _rank(self, left: Assembled, right: Assembled) -> tuple[object, ...]:
+        """Orient a join the same way for everybody: what ends the match, and the smaller part, right."""
+        order = self.form.order
+        ends_last = all(any((a, b) in order for b in right.variables) for a in left.variables)
+        tie = repr(left.node) if column_types(left.node) == column_types(right.node) else ""
+        return (not ends_last, -len(left.variables), column_types(left.node), tie)
+
+    def _join(self, left: Assembled, right: Assembled, reach: Extent | None) -> Assembled:
+        columns = (*left.variables, *right.variables)
+        node = Join(
+            left.node,
+            right.node,
+            self._order(left.variables, right.variables),
+            self._distinct(left.variables, right.variables),
+            rename(self._conditions(left.variables, right.variables), columns),
+            reach,
         )
-    elif built is None:
-        node = _filtered(source, conditions, columns)
-    else:
-        node = Join(built.node, source, order, distinct, renamed, extent)
-    return Assembled(node, columns)
+        return Assembled(node, columns)
+
+    def _expanded(
+        self, source: Assembled | None, item: Item, elements: Node, reach: Extent | None
+    ) -> Assembled:
+        earlier = source.variables if source else ()
+        columns = (*earlier, item.variable)
+        conditions = self._conditions(earlier, (item.variable,))
+        conditions += [
+            predicate
+            for predicate in self.form.predicates
+            if variables_of(predicate) == {item.variable} and speaks_of_list(predicate)
+        ]
+        if source is None:
+            conditions += [_same_key(item.variable, key, self.context) for key in self.form.keys]
+        node = KleeneExpand(
+            source.node if source else None,
+            elements,
+            item.least,
+            item.most,
+            self._order(earlier, (item.variable,)),
+            self._distinct(earlier, (item.variable,)),
+            rename(conditions, columns),
+            reach,
+        )
+        return Assembled(node, columns)
+
+    def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
+        """The predicates that speak of both parts, and agreement of the two on the keys."""
+        bound = {*left, *right}
+        found = [
+            predicate
+            for predicate in self.form.predicates
+            if variables_of(predicate) <= bound
+            and variables_of(predicate) & set(left)
+            and variables_of(predicate) & set(right)
+        ]
+        if left:
+            anchors = anchor_of(left, self.form), anchor_of(right, self.form)
+            found += _key_equalities(*anchors, self.form, self.context)
+        return found
+
+    def _order(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+        """The order between two parts, without the pairs that follow from others."""
+        columns, order = (*left, *right), self.form.order
+        crossing = [(a, b) for a in left for b in right] + [(b, a) for a in left for b in right]
+        return tuple(
+            sorted(
+                (columns.index(a), columns.index(b))
+                for a, b in crossing
+                if (a, b) in order and not any((a, c) in order and (c, b) in order for c in columns)
+            )
+        )
+
+    def _distinct(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+        types = {item.variable: item.type for item in self.form.items}
+        return tuple(
+            (column, len(left) + place)
+            for column, a in enumerate(left)
+            for place, b in enumerate(right)
+            if may_collide(types[a], types[b], (a, b), self.form, self.context)
+        )
+
+    def _narrowed(self, built: Assembled, reach: Extent | None) -> Assembled:
+        """Keep the rows that fit the form's own window."""
+        own = extent_of(self.form)
+        if reach == own:
+            return built
+        return Assembled(Project(built.node, tuple(range(len(built.variables))), own), built.variables)
+
+    def _checked(self, built: Assembled, negation: NegatedForm, reach: Extent | None) -> Assembled:
+        if not is_single_event(negation):  # what it looks for reaches no farther than the form
+            built, reach = self._narrowed(built, reach), extent_of(self.form)
+        absence = absence_of(negation, built.variables, self.form, self.context)
+        return Assembled(NegationCheck(built.node, replace(absence, extent=reach)), built.variables)
 
 
-def _checked(built: Assembled, negation: NegatedForm, form: NormalForm, context: Context) -> Assembled:
-    absence = _absence(negation, built.variables, built.variables[0], form, context)
-    return Assembled(NegationCheck(built.node, absence), built.variables)
+def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
+    """Return the events of an item that satisfy the predicates on it alone."""
+    return _filtered(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
+
+
+def own_predicates(item: Item, form: NormalForm) -> list[Expression]:
+    """Return the predicates on single events of an item; constant ones count for the first item."""
+    constant: frozenset[str] = frozenset()
+    about = ({item.variable}, constant) if item == form.items[0] else ({item.variable},)
+    return [
+        p for p in form.predicates if variables_of(p) in about and not (item.is_list and speaks_of_list(p))
+    ]
+
+
+def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
+    """Return the variable that stands for all in an equality of keys: a single event if there is one."""
+    lists = {item.variable for item in form.items if item.is_list}
+    return next((variable for variable in variables if variable not in lists), variables[0])
+
+
+def may_collide(type_a: str, type_b: str, pair: tuple[str, str], form: NormalForm, context: Context) -> bool:
+    """Say whether one event could be bound to both variables of a pair."""
+    ordered = pair in form.order or (pair[1], pair[0]) in form.order
+    return not ordered and (type_a == type_b or context.types_overlap)
+
+
+def absence_of(negation: NegatedForm, outer: tuple[str, ...], form: NormalForm, context: Context) -> Absence:
+    """Return what a negation of a form forbids to a row with columns `outer`."""
+    return _absence(negation, outer, anchor_of(outer, form), form, context)
 
 
 def _absence(
@@ -121,14 +287,12 @@ def _absence(
     own_variables = set(own.variables)
     outward = tuple(inner for inner in own.negations if not inner.outer_variables <= own_variables)
     alone = len(own.items) == 1 and not own.items[0].is_list
-    inner = assemble(
-        replace(
-            own,
-            keys=() if alone else own.keys,
-            negations=tuple(inner for inner in own.negations if inner not in outward),
-        ),
-        context,
+    searched = replace(
+        own,
+        keys=() if alone else own.keys,
+        negations=tuple(inner for inner in own.negations if inner not in outward),
     )
+    inner = assemble(searched, context.tree_of(searched), context)
     columns = (*outer, *inner.variables)
     conditions = [*negation.predicates, *_key_equalities(anchor, inner.variables[0], form, context)]
     types = {item.variable: item.type for item in (*form.items, *own.items)}
@@ -148,11 +312,17 @@ def _absence(
     )
 
 
-def _is_ready(negation: NegatedForm, form: NormalForm, bound: set[str], context: Context) -> bool:
-    """A negation is checked as soon as all that it looks at is bound."""
+def is_single_event(negation: NegatedForm) -> bool:
+    """Say whether a negation forbids single events, and nothing that has a length or conditions on others."""
+    form = negation.form
+    return len(form.items) == 1 and not form.items[0].is_list and not form.negations
+
+
+def needs_of(negation: NegatedForm, form: NormalForm, context: Context) -> frozenset[str]:
+    """Return the variables that must be bound before a negation can be checked."""
     if negation.needs_whole_match:
-        return bound == set(form.variables)
-    return negation.outer_variables <= bound and set(_competitors(negation, form, context)) <= bound
+        return frozenset(form.variables)
+    return negation.outer_variables | frozenset(_competitors(negation, form, context))
 
 
 def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> list[str]:
@@ -202,27 +372,11 @@ def _filtered(source: Node, predicates: Iterable[Expression], columns: tuple[str
     return Filter(source, renamed)
 
 
-def _speaks_of_list(predicate: Expression) -> bool:
+def speaks_of_list(predicate: Expression) -> bool:
     """Whether a predicate on one variable concerns more than one element at a time."""
     return any(attribute.place != "each" for attribute in find(predicate, Attribute)) or any(
         find(predicate, Aggregate)
     )
-
-
-def _ordered(a: str, b: str, form: NormalForm) -> bool:
-    return (a, b) in form.order or (b, a) in form.order
-
-
-def _reduced_order(earlier: Sequence[str], new: str, form: NormalForm) -> tuple[tuple[int, int], ...]:
-    """Order pairs between bound columns and a new one, without those that follow from others."""
-    position = len(earlier)
-    below = [v for v in earlier if (v, new) in form.order]
-    above = [v for v in earlier if (new, v) in form.order]
-    nearest_below = [v for v in below if not any((v, other) in form.order for other in below)]
-    nearest_above = [v for v in above if not any((other, v) in form.order for other in above)]
-    pairs = [(earlier.index(v), position) for v in nearest_below]
-    pairs += [(position, earlier.index(v)) for v in nearest_above]
-    return tuple(sorted(pairs))
 
 
 def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:
@@ -237,10 +391,3 @@ def _same_key(variable: str, key: str, context: Context) -> Expression:
     """All elements of a list agree with its first one on a key."""
     first = Attribute(variable, key, "first", context.attribute_type(key))
     return Comparison("=", _key(variable, key, context), first)
-
-
-def _single_key_conditions(variable: str, form: NormalForm, context: Context) -> list[Expression]:
-    """An event agrees with itself on a key unless the key is NULL."""
-    if len(form.items) > 1:
-        return []  # the equality with another item says it already
-    return [Comparison("=", _key(variable, key, context), _key(variable, key, context)) for key in form.keys]

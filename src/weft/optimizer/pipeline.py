@@ -1,19 +1,67 @@
-"""From queries to one shared plan: normalize each, assemble each, share what is equal."""
+"""From queries to one shared plan: normalize each, choose trees for all, put them together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
+from weft.cost.model import CostModel
+from weft.errors import WeftError
 from weft.expressions import Expression, type_of
-from weft.normalize.pipeline import normalize
 from weft.normalize.resolve_absent import substitute_absent
-from weft.optimizer.assemble import Assembled, Context, assemble, rename
+from weft.optimizer.assemble import Assembled, Context, rename
+from weft.optimizer.choice import Choice
 from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.maximal_sharing import maximal_sharing
+from weft.optimizer.trees import Tree, order_tree
+from weft.optimizer.weave import Heuristic, Weave, Woven
 from weft.pattern.nodes import Query
+from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
-from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, ReturnedColumn
+from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
+from weft.statistics.model import Statistics
+
+Strategy = Literal["auto", "trivial", "reorder", "share"]
+STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share")
+SECONDS = 3.0  # of search, when nothing else is said
 
 
-def optimize(queries: Sequence[Query], schema: Schema | None) -> Plan:
+@dataclass(frozen=True)
+class Settings:
+    """How to choose a plan.
+
+    `auto` searches for the best plan that shares and reorders; `trivial` is pattern order without
+    sharing, `reorder` the best tree of each query without sharing, `share` as much sharing as possible
+    whatever it costs. `k` is the number of patterns that one step of the search changes; with
+    `orders_only`, patterns share prefixes of orders and nothing else. The search ends at the limit; with
+    a limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to
+    search, given the cost of the plan from which the search starts.
+    """
+
+    strategy: Strategy | Choice = "auto"
+    statistics: Statistics = field(default_factory=Statistics)
+    model: CostModel | None = None
+    heuristic: Heuristic = "annealing"
+    k: int = 2
+    orders_only: bool = False
+    seed: int = 0
+    limit: Limit | None = None
+    worth: Callable[[float], float] | None = None
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """A plan, the choice behind it, what it costs, and the rows per second expected of its nodes."""
+
+    plan: Plan
+    choice: Choice
+    cost: float
+    expected: Mapping[Node, float]
+    notes: tuple[str, ...] = ()
+
+
+def optimize(queries: Sequence[Query], schema: Schema | None, settings: Settings | None = None) -> Plan:
     """Return one plan for bound queries; equal nodes of different queries are one node.
 
     Without a schema the plan can be shown but not run.
@@ -24,28 +72,111 @@ def optimize(queries: Sequence[Query], schema: Schema | None) -> Plan:
     >>> plan.outputs[0].branches[0].node == plan.outputs[1].branches[0].node.left
     True
     """
-    context = Context(
-        attribute_type=_unknown if schema is None else schema.type_of,
-        types_overlap=schema is not None and schema.types_overlap,
-        order_of=pattern_order,
-    )
-    plan = Plan(tuple(_output(query, context, typed=schema is not None) for query in queries))
+    return choose_plan(queries, schema, settings or Settings()).plan
+
+
+def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Settings) -> Optimized:
+    """Return the plan that the settings ask for, with all there is to say about it."""
+    weave = weave_for(schema, settings)
+    is_shared, notes = _choose(weave, queries, settings)
+    woven = weave.woven(is_shared=is_shared)
+    plan = _plan(queries, woven, typed=schema is not None)
+    expected = {node: rows for one in woven.values() for node, rows in one.expected.items()}
+    cost = weave.cost if is_shared else weave.cost_unshared
+    return Optimized(plan, weave.choice(is_shared=is_shared), cost, expected, tuple(notes))
+
+
+def weave_for(schema: Schema | None, settings: Settings) -> Weave:
+    """Return a loom without queries, to which queries can be added one by one."""
+    return Weave(_context(schema), settings.statistics, settings.model, orders_only=settings.orders_only)
+
+
+def plan_of_weave(
+    weave: Weave, queries: Sequence[Query], schema: Schema | None, *, is_shared: bool = True
+) -> Plan:
+    """Return the plan of the trees that a weave has now, with outputs in the order of the queries."""
+    return _plan(queries, weave.woven(is_shared=is_shared), typed=schema is not None)
+
+
+def _plan(queries: Sequence[Query], woven: Mapping[tuple[str, int], Woven], *, typed: bool) -> Plan:
+    plan = Plan(tuple(_output(query, woven, typed=typed) for query in queries))
     check_plan(plan, "assemble")
     return plan
+
+
+def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple[bool, list[str]]:
+    """Give every query its trees; return whether they are shared, and what is worth saying."""
+    limit = settings.limit or Limit(seconds=SECONDS)
+    match settings.strategy:
+        case Choice() as choice:
+            return choice.is_shared, _adopt(weave, queries, choice)
+        case "trivial":
+            for query in queries:
+                weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+            return False, []
+        case "reorder":
+            for query in queries:
+                weave.add(query, weave.plans.best)
+            return False, []
+        case "share":
+            for query in queries:
+                weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+            weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns))
+            return True, []
+        case "auto":
+            for query in queries:
+                weave.add(query, weave.plans.best)
+            if settings.worth is not None:
+                limit = limit.at_most(settings.worth(weave.cost))
+            weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
+            return True, []
+    raise WeftError(
+        f"plan is {settings.strategy!r}, expected one of {', '.join(STRATEGIES)} or a stored plan"
+    )
+
+
+def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:
+    """Use a stored choice; queries that it does not know are added to it without a search."""
+    known = [query for query in queries if query.name in choice.trees]
+    for query in known:
+        weave.add(query, weave.plans.best)
+    misfits = weave.adopt(choice)
+    if misfits:
+        raise WeftError(
+            f"the stored plan does not fit {', '.join(misfits)}: its trees name other variables than the "
+            f'query binds. Make the plan anew (plan="auto"), or rename the query so that it counts as new.'
+        )
+    added = [query for query in queries if query.name not in choice.trees]
+    for query in added:
+        weave.add(query)
+    return [f"added to the stored plan without a search: {', '.join(q.name for q in added)}"] if added else []
+
+
+def _context(schema: Schema | None) -> Context:
+    return Context(
+        attribute_type=_unknown if schema is None else schema.type_of,
+        types_overlap=schema is not None and schema.types_overlap,
+        tree_of=_written_tree,
+    )
+
+
+def _written_tree(form: NormalForm) -> Tree:
+    """A negated pattern is joined as it is written, lists last."""
+    return order_tree(sorted(range(len(form.items)), key=lambda place: form.items[place].is_list))
 
 
 def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's look-up
     return None
 
 
-def _output(query: Query, context: Context, *, typed: bool) -> Output:
-    by_variables: dict[tuple[str, ...], list[Assembled]] = {}
-    for form in normalize(query):
-        built = assemble(form, context)
-        by_variables.setdefault(built.variables, []).append(built)
+def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool) -> Output:
+    by_variables: dict[frozenset[str], list[Assembled]] = {}
+    for (name, _), one in woven.items():
+        if name == query.name:
+            by_variables.setdefault(frozenset(one.assembled.variables), []).append(one.assembled)
     branches = tuple(
-        Branch(_union(same), variables, _returns(query, variables))
-        for variables, same in by_variables.items()
+        Branch(_union(same), same[0].variables, _returns(query, same[0].variables))
+        for same in by_variables.values()
     )
     columns = tuple(
         ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns if typed
@@ -54,8 +185,16 @@ def _output(query: Query, context: Context, *, typed: bool) -> Output:
 
 
 def _union(same: list[Assembled]) -> Node:
-    nodes = tuple(dict.fromkeys(built.node for built in same))
+    """Return the rows of alternatives that bind the same variables, in the columns of the first."""
+    nodes = tuple(dict.fromkeys(_aligned(built, same[0].variables) for built in same))
     return nodes[0] if len(nodes) == 1 else DistinctUnion(nodes)
+
+
+def _aligned(built: Assembled, variables: tuple[str, ...]) -> Node:
+    if built.variables == variables:
+        return built.node
+    columns = tuple(built.variables.index(variable) for variable in variables)
+    return Project(built.node, columns, None)
 
 
 def _returns(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:

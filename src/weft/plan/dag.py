@@ -11,7 +11,7 @@ def topological_order(plan: Plan) -> tuple[Node, ...]:
     >>> from weft.plan.nodes import Branch, Filter, Scan
     >>> plan = Plan((Output("q", (), (Branch(Filter(Scan("A"), ()), ("a",), ()),)),))
     >>> topological_order(plan)
-    (Scan(type='A'), Filter(input=Scan(type='A'), predicates=()))
+    (Scan(type='A', copy=0), Filter(input=Scan(type='A', copy=0), predicates=()))
     """
     ordered: dict[Node, None] = {}
     for root in roots(plan.outputs):

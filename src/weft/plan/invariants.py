@@ -1,17 +1,22 @@
 """What every valid plan satisfies; checked whenever a plan is built."""
 
-from weft.expressions import variables_of
+from collections.abc import Iterable
+
+from weft.expressions import Expression, variables_of
 from weft.pattern.invariants import InvariantError
 from weft.plan.dag import topological_order
+from weft.plan.extents import is_instant, is_within, same_clock, span_of
 from weft.plan.nodes import (
     Absence,
     DistinctUnion,
+    Extent,
     Filter,
     Join,
     KleeneExpand,
     NegationCheck,
     Node,
     Plan,
+    Project,
     column_variable,
     inputs_of,
     list_columns,
@@ -34,43 +39,73 @@ def check_plan(plan: Plan, step: str) -> None:
 
 
 def _problem(node: Node) -> str | None:
-    width = sum(len(list_columns(source)) for source in inputs_of(node))
-    if isinstance(node, NegationCheck):
-        return _absence_problem(node.absence, len(list_columns(node.input)))
-    if isinstance(node, Filter | Join | KleeneExpand):
-        allowed = {column_variable(column) for column in range(width)}
-        if not all(variables_of(predicate) <= allowed for predicate in node.predicates):
-            return "predicates mention columns of the inputs only"
-    if isinstance(node, Join | KleeneExpand):
-        pairs = {*node.order, *node.distinct}
-        if not all(0 <= column < width for pair in pairs for column in pair):
-            return "order and distinct relate existing columns"
-        if any((later, earlier) in node.order for earlier, later in node.order):
-            return "the order is strict"
-    if isinstance(node, KleeneExpand):
-        if len(list_columns(node.elements)) != 1 or list_columns(node.elements)[0]:
-            return "elements are single events"
-        if node.least < 1 or (node.most is not None and node.most < node.least):
-            return "1 <= least <= most"
-    if isinstance(node, DistinctUnion) and len({list_columns(source) for source in node.inputs}) != 1:
-        return "inputs have the same columns"
-    extents = [source.extent for source in inputs_of(node) if isinstance(source, Join | KleeneExpand)]
-    own = node.extent if isinstance(node, Join | KleeneExpand) else None
-    if own is not None and any(
-        extent is not None and extent.clock == own.clock and extent.length < own.length for extent in extents
-    ):
+    match node:
+        case NegationCheck(input=source, absence=absence):
+            if not (absence.after and absence.before) and not is_within(span_of(source), absence.extent):
+                return "a scope that the window bounds has an input within that window"
+            return _absence_problem(absence, len(list_columns(source)))
+        case Project(input=source, columns=columns, extent=extent):
+            if sorted(columns) != list(range(len(list_columns(source)))):
+                return "columns are those of the input in some order"
+            if extent is not None and _falls_short(source, extent):
+                return "the extent is at most that of the input"
+        case DistinctUnion(inputs=inputs) if len({list_columns(source) for source in inputs}) != 1:
+            return "inputs have the same columns"
+        case Filter(input=source, predicates=predicates):
+            return _predicate_problem(predicates, len(list_columns(source)))
+        case Join(left=left):
+            return _pairing_problem(node, len(list_columns(left)))
+        case KleeneExpand(elements=elements, least=least, most=most):
+            if list_columns(elements) != (False,):
+                return "elements are single events"
+            if least < 1 or (most is not None and most < least):
+                return "1 <= least <= most"
+            return _pairing_problem(node, len(list_columns(node)) - 1)
+    return None
+
+
+def _pairing_problem(node: Join | KleeneExpand, n_left: int) -> str | None:
+    width = len(list_columns(node))
+    problem = _predicate_problem(node.predicates, width)
+    if problem:
+        return problem
+    pairs = [*(sorted(pair) for pair in node.order), *node.distinct]
+    if not all(a >= 0 and b < width for a, b in pairs):
+        return "order and distinct relate existing columns"
+    if not all(a < n_left <= b for a, b in pairs):
+        return "order and distinct relate one side to the other"
+    if any((later, earlier) in node.order for earlier, later in node.order):
+        return "the order is strict"
+    if any(_falls_short(source, node.extent) for source in inputs_of(node)):
         return "an input reaches at least as far as its reader"
     return None
 
 
+def _predicate_problem(predicates: Iterable[Expression], width: int) -> str | None:
+    allowed = {column_variable(column) for column in range(width)}
+    if all(variables_of(predicate) <= allowed for predicate in predicates):
+        return None
+    return "predicates mention columns of the inputs only"
+
+
+def _falls_short(source: Node, wanted: Extent | None) -> bool:
+    """Whether rows of a source are missing that its reader wants."""
+    span = span_of(source)
+    if span is None or is_instant(span):
+        return False
+    return wanted is None or (same_clock(span, wanted) and span.length < wanted.length)
+
+
 def _absence_problem(absence: Absence, n_columns: int) -> str | None:
     width = n_columns + len(list_columns(absence.negated))
-    allowed = {column_variable(column) for column in range(width)}
-    if not all(variables_of(predicate) <= allowed for predicate in absence.predicates):
-        return "predicates mention columns of the inputs only"
+    problem = _predicate_problem(absence.predicates, width)
+    if problem:
+        return problem
     if not all(0 <= column < width for pair in absence.distinct for column in pair):
         return "distinct relates existing columns"
     if not all(0 <= column < n_columns for column in (*absence.after, *absence.before)):
         return "the scope is bounded by columns of the input"
+    if _falls_short(absence.negated, absence.extent):
+        return "what is negated reaches at least as far as the check"
     problems = [_absence_problem(inner, width) for inner in absence.unless]
     return next((problem for problem in problems if problem), None)

@@ -41,11 +41,15 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Scan(_Hashed):
-    """All events of one type."""
+    """All events of one type.
+
+    Scans with different copy numbers are different nodes: what is built on them is not shared.
+    """
 
     __hash__ = _Hashed.remembered_hash
 
     type: str
+    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,21 @@ class NegationCheck(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
+class Project(_Hashed):
+    """The input rows whose events fit the extent, with the input's columns in another order.
+
+    Column n of the table is column `columns[n]` of the input. A reader with a window shorter than that
+    of a shared node reads it through a Project; so does a union, which needs one order of columns.
+    """
+
+    __hash__ = _Hashed.remembered_hash
+
+    input: "Node"
+    columns: tuple[int, ...]
+    extent: Extent | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DistinctUnion(_Hashed):
     """The rows of the inputs, equal rows once."""
 
@@ -137,7 +156,7 @@ class DistinctUnion(_Hashed):
     inputs: tuple["Node", ...]
 
 
-Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | DistinctUnion
+Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +197,7 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
     match node:
         case Scan():
             return ()
-        case Filter(input=source):
+        case Filter(input=source) | Project(input=source):
             return (source,)
         case Join(left=left, right=right):
             return (left, right)
@@ -210,6 +229,9 @@ def list_columns(node: Node) -> tuple[bool, ...]:
             return list_columns(left) + list_columns(right)
         case KleeneExpand(input=source):
             return (*(() if source is None else list_columns(source)), True)
+        case Project(input=source, columns=columns):
+            found = list_columns(source)
+            return tuple(found[column] for column in columns)
         case DistinctUnion(inputs=inputs):
             return list_columns(inputs[0])
 
@@ -234,5 +256,8 @@ def column_types(node: Node) -> tuple[str, ...]:
             return column_types(left) + column_types(right)
         case KleeneExpand(input=source, elements=elements):
             return (*(() if source is None else column_types(source)), *column_types(elements))
+        case Project(input=source, columns=columns):
+            found = column_types(source)
+            return tuple(found[column] for column in columns)
         case DistinctUnion(inputs=inputs):
             return column_types(inputs[0])

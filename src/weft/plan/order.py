@@ -1,8 +1,24 @@
 """The order that a plan node guarantees among its columns."""
 
-from weft.plan.nodes import DistinctUnion, Filter, Join, KleeneExpand, NegationCheck, Node, Scan, list_columns
+from functools import lru_cache
+from typing import Literal
+
+from weft.plan.nodes import (
+    DistinctUnion,
+    Filter,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    Project,
+    Scan,
+    list_columns,
+)
+
+Side = Literal["left", "right"]
 
 
+@lru_cache(maxsize=4096)
 def closed_order(node: Node) -> frozenset[tuple[int, int]]:
     """Return the pairs (earlier, later) of columns that hold in every row, transitively closed.
 
@@ -15,6 +31,9 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
             return frozenset()
         case Filter(input=source) | NegationCheck(input=source):
             return closed_order(source)
+        case Project(input=source, columns=columns):
+            places = {column: place for place, column in enumerate(columns)}
+            return frozenset((places[a], places[b]) for a, b in closed_order(source))
         case DistinctUnion(inputs=inputs):
             return frozenset.intersection(*map(closed_order, inputs))
         case Join(left=left, right=right, order=order):
@@ -23,6 +42,23 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
             return _closure({*closed_order(left), *moved, *order})
         case KleeneExpand(input=source, order=order):
             return _closure({*(() if source is None else closed_order(source)), *order})
+
+
+def ends_last(join: Join) -> Side | None:
+    """Return the side that holds the last event of every row: each column of the other precedes one of it.
+
+    >>> inner = Join(Scan("A"), Scan("C"), ((0, 1),), (), (), None)
+    >>> ends_last(Join(inner, Scan("B"), ((0, 2), (2, 1)), (), (), None))
+    'left'
+    """
+    n_left = len(list_columns(join.left))
+    left, right = range(n_left), range(n_left, len(list_columns(join)))
+    order = closed_order(join)
+    if all(any((a, b) in order for b in right) for a in left):
+        return "right"
+    if all(any((b, a) in order for a in left) for b in right):
+        return "left"
+    return None
 
 
 def _closure(pairs: set[tuple[int, int]]) -> frozenset[tuple[int, int]]:

@@ -38,6 +38,7 @@ _CLASSES: dict[str, type[Any]] = {
         nodes.KleeneExpand,
         nodes.Absence,
         nodes.NegationCheck,
+        nodes.Project,
         nodes.DistinctUnion,
         nodes.Branch,
         nodes.ReturnedColumn,

@@ -29,15 +29,37 @@ class StepTooLargeError(Exception):
     """A step built too much at once; the same events in smaller steps may fit."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeMetrics:
+    """What a node did: the rows it gave, the candidates it examined, and the time that took."""
+
+    rows: int = 0
+    candidates: int = 0
+    nanoseconds: int = 0
+
+    def __add__(self, other: "NodeMetrics") -> "NodeMetrics":
+        return NodeMetrics(
+            self.rows + other.rows,
+            self.candidates + other.candidates,
+            self.nanoseconds + other.nanoseconds,
+        )
+
+
 @dataclass
 class Meter:
-    """Counts what the nodes of a plan do, and stops the one that exceeds its budget."""
+    """Counts what the nodes of a plan do, and stops the one that exceeds its budget.
+
+    `built` and `examined` are the rows and candidates of the kernels, in steps that were redone too;
+    `rows` are those that every node gave to its readers.
+    """
 
     budget: Budget
     readers: dict[Node, frozenset[str]]
     divisible: bool = False
     built: dict[Node, int] = field(default_factory=dict)
     examined: dict[Node, int] = field(default_factory=dict)
+    rows: dict[Node, int] = field(default_factory=dict)
+    nanoseconds: dict[Node, int] = field(default_factory=dict)
 
     @property
     def limit(self) -> int:
@@ -52,6 +74,16 @@ class Meter:
     def count(self, node: Node, *, examined: int, built: int) -> None:
         self.examined[node] = self.examined.get(node, 0) + examined
         self.built[node] = self.built.get(node, 0) + built
+
+    def spend(self, node: Node, nanoseconds: int) -> None:
+        self.nanoseconds[node] = self.nanoseconds.get(node, 0) + nanoseconds
+
+    def give(self, node: Node, n_rows: int) -> None:
+        self.rows[node] = self.rows.get(node, 0) + n_rows
+
+    def metrics_of(self, node: Node) -> NodeMetrics:
+        """Return what a node did so far."""
+        return NodeMetrics(self.rows.get(node, 0), self.examined.get(node, 0), self.nanoseconds.get(node, 0))
 
     def overflow(self, node: Node, group: str) -> Exception:
         """Return the exception for a node that built more rows than the limit."""

@@ -149,13 +149,14 @@ class Events:
         return self._partitioned_clock(extent.partition_by, frontier)
 
     def _partitioned_clock(self, partition_by: tuple[str, ...], frontier: int) -> Clock:
-        keys = np.stack([comparable(self.columns[name], self.strings) for name in partition_by], axis=1)
-        _, groups = np.unique(keys, axis=0, return_inverse=True)
-        groups = groups.reshape(-1)
-        for name in partition_by:  # an event without a key is in no partition: give it one of its own
-            invalid = np.flatnonzero(~self.columns[name].validity)
-            groups[invalid] = groups.size + invalid
-        order = np.lexsort((self.ranks, groups))
+        groups = np.zeros(self.n_events, np.int64)
+        for name in partition_by:
+            column = self.columns[name]
+            groups = _numbered(groups, comparable(column, self.strings))
+            invalid = np.flatnonzero(~column.validity)  # in no partition: each gets one of its own
+            groups[invalid] = self.n_events + invalid
+        groups = _numbered(groups)
+        order = np.argsort(groups, kind="stable")
         sorted_groups, sorted_ranks = groups[order], self.ranks[order]
         places = np.arange(order.size)
         new_group = np.ones(order.size, np.bool_)
@@ -167,9 +168,16 @@ class Events:
         positions = np.empty(order.size, np.int64)
         positions[order] = rank_start - group_start
         arrived = self.times < frontier
-        _, compact = np.unique(groups, return_inverse=True)
-        now = np.bincount(compact, weights=arrived, minlength=1).astype(np.int64)[compact]
+        now = np.bincount(groups, weights=arrived, minlength=1).astype(np.int64)[groups]
         return Clock(positions, now, monotone=False)
+
+
+def _numbered(groups: Array, values: Array | None = None) -> Array:
+    """Number the distinct groups, or pairs of a group and a value, from zero."""
+    if values is not None:
+        distinct, codes = np.unique(values, return_inverse=True)
+        groups = groups * max(distinct.size, 1) + codes
+    return np.asarray(np.unique(groups, return_inverse=True)[1])
 
 
 def merge_events(old: Events, new: Events) -> tuple[Events, Array | None, Array]:

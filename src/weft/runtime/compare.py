@@ -234,6 +234,17 @@ def hash_runs(rows: Operands, elements: Operands) -> tuple[Array, Array]:
     return order, runs.astype(np.int64)
 
 
+def grows_in_runs(clocks: Array, elements: Operands, order: Array) -> bool:
+    """Whether a clock never falls inside the runs that `hash_runs` makes of elements.
+
+    A clock that counts inside partitions does not grow with time, but it does inside each partition.
+    """
+    falls = np.diff(clocks) < 0
+    if elements.hashes.size:
+        falls &= np.diff(elements.hashes[order]) == 0
+    return not falls.any()
+
+
 def holds_all(
     table: Table, predicates: Sequence[Expression], distinct: Sequence[tuple[int, int]], events: Events
 ) -> Array:

@@ -1,7 +1,8 @@
 """Run a plan on one shard: walk the graph once per batch, each shared node once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from time import perf_counter_ns
 
 import numpy as np
 
@@ -16,18 +17,18 @@ from weft.plan.nodes import (
     NegationCheck,
     Node,
     Plan,
+    Project,
     Scan,
-    inputs_of,
     list_columns,
-    negated_nodes,
 )
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns import Array, Events, merge_events
 from weft.runtime.evaluate import holds_everywhere
 from weft.runtime.join import BoundJoin
 from weft.runtime.kleene import BoundKleene
-from weft.runtime.negation import BoundAbsence, bind_negation, depth_of, lag_of
-from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step, is_alive
+from weft.runtime.negation import BoundAbsence, bind_negation
+from weft.runtime.retention import Lags, lags_of, needs_of
+from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step
 from weft.runtime.table import Lists, Table, concatenated, empty_table, events_table
 
 BATCH_EVENTS = 1_000_000
@@ -50,12 +51,12 @@ class Program:
         self.plan = plan
         self.order = topological_order(plan)
         self.readers = readers(plan)
-        self.bound = {node: _bind(node) for node in self.order}
-        self.retention = _retention(self.order)
-        self.forget_after = _forget_after(self.order)
+        lags = lags_of(self.order)
+        self.bound = {node: _bind(node, lags) for node in self.order}
+        self.needs = needs_of(self.order, lags)
         self.is_list = {node: list_columns(node) for node in self.order}
         self.counts_positions = any(
-            extent is not None and extent.clock == "position" for extent in map(_extent_of, self.order)
+            extent is not None and extent.clock == "position" for extent in _extents(self.order)
         )
 
 
@@ -111,7 +112,11 @@ class Executor:
             state = self._states[node]
             if moved is not None:
                 state = NodeState(state.held.moved(moved), state.pending.moved(moved))
-            new, pending = self._new_rows(node, deltas, state, step)
+            started = perf_counter_ns()
+            try:
+                new, pending = self._new_rows(node, deltas, state, step)
+            finally:
+                self.meter.spend(node, perf_counter_ns() - started)
             deltas[node] = Delta(state.held, new)
             states[node] = NodeState(state.held, pending)
         found = [
@@ -120,6 +125,8 @@ class Executor:
             for place, branch in enumerate(output.branches)
             if deltas[branch.node].new.n_rows
         ]
+        for node, delta in deltas.items():
+            self.meter.give(node, delta.new.n_rows)
         self._commit(events, states, deltas, step)
         self._waiting = waiting
         return found
@@ -156,6 +163,8 @@ class Executor:
                 for predicate in predicates:
                     table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))
                 return table, state.pending
+            case Project(input=source):
+                return _projected(node, deltas[source].new, step), state.pending
             case DistinctUnion(inputs=inputs):
                 candidates = concatenated([deltas[source].new for source in inputs])
                 return _unseen(candidates, state.held), state.pending
@@ -178,7 +187,7 @@ class Executor:
             state = states[node]
             state.held = self._held(node, deltas[node], step)
             self.meter.check_held(node, state.held.n_rows + state.pending.n_rows)
-        n_dropped = self._n_expired(events, step.frontier)
+        n_dropped = _n_forgotten(events, states.values(), step.frontier)
         if n_dropped:
             for state in states.values():
                 state.held = state.held.shifted(n_dropped)
@@ -187,62 +196,49 @@ class Executor:
         self._events, self._states = events, states
 
     def _held(self, node: Node, delta: Delta, step: Step) -> Table:
-        if node not in self.program.retention or step.frontier == END_OF_TIME:
+        if node not in self.program.needs or step.frontier == END_OF_TIME:
             return empty_table(self.program.is_list[node])
         table = delta.all
-        alive = np.zeros(table.n_rows, np.bool_)
-        for extent, n_lengths in self.program.retention[node]:
-            alive |= is_alive(table, step, extent, n_lengths)
-        return table if alive.all() else table.take(np.flatnonzero(alive))
-
-    def _n_expired(self, events: Events, frontier: int) -> int:
-        if frontier == END_OF_TIME:
-            return events.n_events
-        if self.program.forget_after is None:
-            return 0
-        return int(np.searchsorted(events.times, frontier - self.program.forget_after, side="left"))
+        past = np.ones(table.n_rows, np.bool_)
+        for need in self.program.needs[node]:
+            past &= step.is_past(table.first if need.since == "first" else table.last, need.reach)
+        return table.take(np.flatnonzero(~past)) if past.any() else table
 
 
-def _bind(node: Node) -> BoundJoin | BoundKleene | BoundAbsence | None:
+def _bind(node: Node, lags: Lags) -> BoundJoin | BoundKleene | BoundAbsence | None:
     match node:
         case Join():
             return BoundJoin(node)
         case KleeneExpand():
             return BoundKleene(node)
         case NegationCheck():
-            return bind_negation(node)
+            return bind_negation(node, lags)
     return None
 
 
-def _retention(nodes: tuple[Node, ...]) -> dict[Node, set[tuple[Extent | None, int]]]:
-    """Return for how many times which extent the readers of a node need its rows; absent: not at all."""
-    found: dict[Node, set[tuple[Extent | None, int]]] = {}
+def _extents(nodes: Iterable[Node]) -> Iterator[Extent | None]:
     for node in nodes:
-        match node:
-            case Join(extent=extent) | KleeneExpand(extent=extent):
-                for source in inputs_of(node):
-                    found.setdefault(source, set()).add((extent, 1 + lag_of(node)))
-            case NegationCheck(absence=absence, extent=extent):
-                for negated in negated_nodes(absence):
-                    found.setdefault(negated, set()).add((extent, 1 + depth_of(absence) + lag_of(node)))
-            case DistinctUnion(inputs=inputs):
-                for source in inputs:
-                    if isinstance(source, Join | KleeneExpand | NegationCheck):
-                        found.setdefault(node, set()).add((source.extent, 2 + lag_of(node)))
-    return found
+        if isinstance(node, Join | KleeneExpand | NegationCheck | Project):
+            yield node.extent
 
 
-def _extent_of(node: Node) -> Extent | None:
-    return node.extent if isinstance(node, Join | KleeneExpand | NegationCheck) else None
+def _n_forgotten(events: Events, states: Iterable[NodeState], frontier: int) -> int:
+    """Return how many of the earliest events no row kept refers to; those of one time stay together."""
+    tables = [table for state in states for table in (state.held, state.pending) if table.n_rows]
+    earliest = min((int(table.first.min()) for table in tables), default=events.n_events)
+    if earliest < events.n_events:
+        frontier = min(frontier, int(events.times[earliest]))
+    return int(np.searchsorted(events.times, frontier, side="left"))
 
 
-def _forget_after(nodes: tuple[Node, ...]) -> int | None:
-    """Return how long before the frontier an event can matter; None when no time bounds it."""
-    extents = [_extent_of(node) for node in nodes if isinstance(node, Join | KleeneExpand | NegationCheck)]
-    lengths = [extent.length for extent in extents if extent is not None and extent.clock == "time"]
-    lag = max(map(lag_of, nodes), default=0)
-    depth = max((depth_of(node.absence) for node in nodes if isinstance(node, NegationCheck)), default=1)
-    return None if len(lengths) < len(extents) else (1 + depth + lag) * max(lengths, default=0)
+def _projected(node: Project, table: Table, step: Step) -> Table:
+    columns = tuple(table.columns[column] for column in node.columns)
+    projected = Table(columns, table.first, table.last)
+    if node.extent is None:
+        return projected
+    clock = step.clock(node.extent).values
+    fits = clock[table.last] - clock[table.first] <= node.extent.length
+    return projected if fits.all() else projected.take(np.flatnonzero(fits))
 
 
 def _unseen(candidates: Table, seen: Table) -> Table:

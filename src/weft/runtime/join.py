@@ -8,7 +8,7 @@ import numpy as np
 from weft.expressions import Expression
 from weft.kernels.join import JoinSide, probe_earlier
 from weft.plan.nodes import Join, list_columns
-from weft.plan.order import closed_order
+from weft.plan.order import Side, ends_last
 from weft.runtime.columns import Array
 from weft.runtime.compare import Test, Value, holds_all, masks_of, operands, split_tests
 from weft.runtime.state import Delta, Step, length_of
@@ -30,29 +30,19 @@ class BoundJoin:
         return list_columns(self.node)
 
     @cached_property
-    def _order(self) -> frozenset[tuple[int, int]]:
-        return closed_order(self.node)
+    def _ends_last(self) -> Side | None:
+        return ends_last(self.node)
 
     @cached_property
-    def right_ends_last(self) -> bool:
-        """Whether every left column precedes some right one, so that the right side ends the match."""
-        right = range(self.n_left, len(self.is_list))
-        return all(any((a, b) in self._order for b in right) for a in range(self.n_left))
-
-    @cached_property
-    def left_ends_last(self) -> bool:
-        right = range(self.n_left, len(self.is_list))
-        return all(any((b, a) in self._order for a in range(self.n_left)) for b in right)
-
-    @cached_property
-    def is_strict(self) -> bool:
-        """Whether the right side is one event after all of the left: then the sweep itself orders."""
-        return self.is_list[self.n_left :] == (False,) and self.right_ends_last
+    def _follows(self) -> Side | None:
+        """The side that is one event after all of the other: then the sweep itself orders."""
+        own = self.is_list[self.n_left :] if self._ends_last == "right" else self.is_list[: self.n_left]
+        return self._ends_last if own == (False,) else None
 
     @cached_property
     def _divided(self) -> tuple[list[Test], list[Expression]]:
         tests, residual = split_tests(self.node.predicates, self.n_left, self.is_list)
-        if not self.is_strict:
+        if self._follows is None:
             tests += [self._order_test(earlier, later) for earlier, later in self.node.order]
         for a, b in self.node.distinct:
             if not (self.is_list[a] or self.is_list[b]):
@@ -74,11 +64,11 @@ class BoundJoin:
     def new_rows(self, left: Delta, right: Delta, step: Step) -> Table:
         """Return the rows of the join that contain a new row of either side."""
         found: list[Table] = []
-        if not self.left_ends_last:
+        if self._ends_last != "left":
             found.append(self._pass(left.all, right.new, step, right_probes=True))
             if right.old.n_rows and left.new.n_rows:
                 found.append(self._pass(left.new, right.old, step, right_probes=True))
-        if not self.right_ends_last:
+        if self._ends_last != "right":
             found.append(self._pass(left.new, right.all, step, right_probes=False))
             if left.old.n_rows and right.new.n_rows:
                 found.append(self._pass(left.old, right.new, step, right_probes=False))
@@ -92,18 +82,20 @@ class BoundJoin:
         left_side, left_kept = self._side(left, [test.left for test in tests], step)
         right_side, right_kept = self._side(right, [test.right for test in tests], step)
         if right_probes:
-            build, probe, strict = left_side, right_side, self.is_strict
+            build, probe, strict = left_side, right_side, self._follows == "right"
         else:
             build, probe, strict = right_side, left_side, True
             tests = [test.flipped for test in tests]
-        clock = step.clock(self.node.extent)
+        monotone = step.clock(self.node.extent).monotone
+        if not monotone and build.hashes.size:
+            build, probe, monotone = _with_own_chains(build, probe)
         built, probed, status, n_examined = probe_earlier(
             build,
             probe,
             masks_of(tests),
             length_of(self.node.extent),
             strict,
-            clock.monotone,
+            monotone,
             step.meter.limit,
             step.meter.remaining(self.node),
         )
@@ -117,12 +109,18 @@ class BoundJoin:
         else:
             step.check(status, self.node, left, left_rows)
         left, right = left.take(left_rows), right.take(right_rows)
-        table = followed(left, right) if self.is_strict else paired(left, right)
+        table = self._side_by_side(left, right)
         if residual or self._distinct_lists:
             holds = holds_all(table, residual, self._distinct_lists, step.events)
             table = table.take(np.flatnonzero(holds))
         step.meter.count(self.node, examined=n_examined, built=table.n_rows)
         return table
+
+    def _side_by_side(self, left: Table, right: Table) -> Table:
+        if self._follows is None:
+            return paired(left, right)
+        earlier, later = (left, right) if self._follows == "right" else (right, left)
+        return Table((*left.columns, *right.columns), earlier.first, later.last)
 
     def _side(self, table: Table, values: list[Value], step: Step) -> tuple[JoinSide, Array | None]:
         found = operands(values, self._divided[0], table, step)
@@ -138,9 +136,15 @@ class BoundJoin:
         return side, found.kept
 
 
-def followed(left: Table, right: Table) -> Table:
-    """Put two tables side by side, every left row being wholly before its right one."""
-    return Table((*left.columns, *right.columns), left.first, right.last)
+def _with_own_chains(build: JoinSide, probe: JoinSide) -> tuple[JoinSide, JoinSide, bool]:
+    """Number the hashes, so that each has a chain of its own; say whether the clock grows along them all."""
+    hashes, chains = np.unique(build.hashes, return_inverse=True)
+    order = np.argsort(chains, kind="stable")
+    places = np.searchsorted(hashes, probe.hashes)
+    is_missing = hashes[np.minimum(places, hashes.size - 1)] != probe.hashes
+    probed = np.where(is_missing, hashes.size, places)
+    falls = (np.diff(build.lasts[order]) < 0) & (np.diff(chains[order]) == 0)
+    return build._replace(hashes=chains), probe._replace(hashes=probed), not falls.any()
 
 
 def paired(left: Table, right: Table) -> Table:

@@ -13,6 +13,7 @@ from weft.runtime.compare import (
     MASKS,
     Test,
     Value,
+    grows_in_runs,
     hash_runs,
     holds_all,
     masks_of,
@@ -122,6 +123,8 @@ class BoundKleene:
             return self._no_rows(table if not seeded else Table((), table.first, table.last))
         order, runs = hash_runs(row_side, element_side)
         element_rows = kept_elements.first[order]
+        clock = step.clock(self.node.extent)
+        element_clocks = clock.values[element_rows]
         seeds = np.full(kept_rows.n_rows, -1, np.int64)
         if seeded:  # the rows are the elements themselves
             seeds[order] = np.arange(order.size)
@@ -137,7 +140,7 @@ class BoundKleene:
             rows,
             Elements(
                 step.events.ranks[element_rows],
-                step.clock(self.node.extent).values[element_rows],
+                element_clocks,
                 element_side.values[:, order],
                 step.is_new[element_rows],
             ),
@@ -146,7 +149,7 @@ class BoundKleene:
             self.node.least,
             HIGHEST if self.node.most is None else self.node.most,
             length_of(self.node.extent),
-            step.clock(self.node.extent).monotone,
+            clock.monotone or grows_in_runs(element_clocks, element_side, order),
             step.meter.limit,
             step.meter.remaining(self.node),
         )

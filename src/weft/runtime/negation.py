@@ -9,11 +9,21 @@ import numpy as np
 from weft.expressions import Expression
 from weft.kernels.join import OVERFLOW
 from weft.kernels.negation import Negated, Scopes, find_in_scope
-from weft.plan.nodes import Absence, NegationCheck, Node, inputs_of, list_columns
+from weft.plan.nodes import Absence, Extent, NegationCheck, Node, list_columns
 from weft.runtime.columns import Array
-from weft.runtime.compare import Test, Value, hash_runs, holds_all, masks_of, operands, split_tests
+from weft.runtime.compare import (
+    Test,
+    Value,
+    grows_in_runs,
+    hash_runs,
+    holds_all,
+    masks_of,
+    operands,
+    split_tests,
+)
 from weft.runtime.join import paired
-from weft.runtime.state import END_OF_TIME, HIGHEST, LOWEST, Step
+from weft.runtime.retention import Lags, settled_after
+from weft.runtime.state import HIGHEST, LOWEST, Step
 from weft.runtime.table import Table, first_rows, last_rows
 
 RowsOf = Callable[[Node], Table]
@@ -23,12 +33,14 @@ RowsOf = Callable[[Node], Table]
 class BoundAbsence:
     """An Absence with its predicates divided between the kernel and the evaluation of pairs.
 
-    `row_is_list` says which columns of the rows hold lists.
+    `row_is_list` says which columns of the rows hold lists, `settled_after` how long after the event
+    that closes a row's scope, or else after the row's first event, nothing can enter the scope.
     """
 
     node: NegationCheck
     absence: Absence
     row_is_list: tuple[bool, ...]
+    settled_after: Extent | None
 
     @cached_property
     def is_list(self) -> tuple[bool, ...]:
@@ -36,7 +48,9 @@ class BoundAbsence:
 
     @cached_property
     def _unless(self) -> tuple["BoundAbsence", ...]:
-        return tuple(BoundAbsence(self.node, inner, self.is_list) for inner in self.absence.unless)
+        return tuple(
+            BoundAbsence(self.node, inner, self.is_list, self.settled_after) for inner in self.absence.unless
+        )
 
     @cached_property
     def _divided(self) -> tuple[list[Test], list[Expression]]:
@@ -56,30 +70,10 @@ class BoundAbsence:
     def _is_decided_by_kernel(self) -> bool:
         return not (self._divided[1] or self._distinct_lists or self.absence.unless)
 
-    @cached_property
-    def _lag(self) -> int:
-        """How many extents after its own events a negated row may become known."""
-        inner = [BoundAbsence(self.node, one, self.is_list).settled_after for one in self.absence.unless]
-        return max([lag_of(self.absence.negated), *inner])
-
-    @cached_property
-    def settled_after(self) -> int:
-        """How many extents after the row's events its scope is settled."""
-        return self._lag + (0 if self.absence.before else 1)
-
     def is_decidable(self, table: Table, step: Step) -> Array:
         """Return which rows have a scope that nothing to come can enter."""
-        extent = self.absence.extent
-        if step.frontier == END_OF_TIME:
-            return np.ones(table.n_rows, np.bool_)
-        if self.absence.before and self._lag == 0:
-            return np.asarray(step.events.times[self._closing_rows(table)] < step.frontier)
-        if extent is None:
-            return np.zeros(table.n_rows, np.bool_)
-        clock = step.clock(extent)
-        begins = self._closing_rows(table) if self.absence.before else table.first
-        now = clock.now[begins] if isinstance(clock.now, np.ndarray) else clock.now
-        return np.asarray(clock.values[begins] + self.settled_after * extent.length < now)
+        decisive = self._closing_rows(table) if self.absence.before else table.first
+        return step.is_past(decisive, self.settled_after)
 
     def _closing_rows(self, table: Table) -> Array:
         closing = [first_rows(table.columns[column]) for column in self.absence.before]
@@ -99,15 +93,17 @@ class BoundAbsence:
         order, runs = hash_runs(row_side, negated_side)
         others = others.take(order)
         ranks, clocks = self._scopes(rows, step)
+        negated_clocks = step.clocks_of(others, self.absence.extent)
+        monotone = step.clock(self.absence.extent).monotone
         hit, hit_by, status, n_examined = find_in_scope(
             Scopes(runs, ranks, clocks, row_side.values),
             Negated(
                 np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1),
-                step.clocks_of(others, self.absence.extent),
+                negated_clocks,
                 negated_side.values[:, order],
             ),
             masks_of(tests),
-            step.clock(self.absence.extent).monotone,
+            monotone or grows_in_runs(negated_clocks[:, 1], negated_side, order),
             self._is_decided_by_kernel,
             step.meter.limit,
             step.meter.remaining(self.node),
@@ -157,19 +153,6 @@ class BoundAbsence:
         return ranks, clocks
 
 
-def bind_negation(node: NegationCheck) -> BoundAbsence:
+def bind_negation(node: NegationCheck, lags: Lags) -> BoundAbsence:
     """Return the absence that a NegationCheck asks of its input rows."""
-    return BoundAbsence(node, node.absence, list_columns(node.input))
-
-
-def lag_of(node: Node) -> int:
-    """Return how many extents after the last event of a row the row may come into being."""
-    lags = [lag_of(source) for source in inputs_of(node)]
-    if isinstance(node, NegationCheck):
-        return max(lag_of(node.input), bind_negation(node).settled_after)
-    return max(lags, default=0)
-
-
-def depth_of(absence: Absence) -> int:
-    """Return how many scopes lie one in the other; each may begin one extent before the last."""
-    return 1 + max(map(depth_of, absence.unless), default=0)
+    return BoundAbsence(node, node.absence, list_columns(node.input), settled_after(node.absence, lags))

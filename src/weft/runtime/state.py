@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.kernels.join import EXHAUSTED, OVERFLOW
+from weft.plan.extents import is_instant
 from weft.plan.nodes import Extent, Node
 from weft.runtime.budget import Meter
 from weft.runtime.columns import Array, Clock, Events
@@ -38,14 +39,28 @@ class Step:
     is_new: Array
     frontier: int
     meter: Meter
-    clocks: dict[Extent | None, Clock] = field(default_factory=dict)
+    clocks: dict[tuple[str, ...] | None, Clock] = field(default_factory=dict)
     gathered: dict[tuple[int, int], tuple[Array, Array, Array]] = field(default_factory=dict)
     evaluated: dict[tuple[Hashable, int], tuple[Table, Any]] = field(default_factory=dict)
 
     def clock(self, extent: Extent | None) -> Clock:
-        if extent not in self.clocks:
-            self.clocks[extent] = self.events.clock(extent, self.frontier)
-        return self.clocks[extent]
+        """Return the clock of an extent; extents of any length share it."""
+        key = None if extent is None or extent.clock == "time" else extent.partition_by
+        if key not in self.clocks:
+            self.clocks[key] = self.events.clock(extent, self.frontier)
+        return self.clocks[key]
+
+    def is_past(self, rows: Array, reach: Extent | None) -> Array:
+        """Return which event rows lie more than `reach` before all events to come."""
+        if self.frontier == END_OF_TIME:
+            return np.ones(rows.size, np.bool_)
+        if reach is None:
+            return np.zeros(rows.size, np.bool_)
+        if is_instant(reach):
+            return np.asarray(self.events.times[rows] < self.frontier)
+        clock = self.clock(reach)
+        now = clock.now[rows] if isinstance(clock.now, np.ndarray) else clock.now
+        return np.asarray(clock.values[rows] + reach.length < now)
 
     def at(self, values: Array, rows: Array) -> Array:
         """Return values[rows], once per step for the same two arrays."""
@@ -75,15 +90,6 @@ class Step:
 def length_of(extent: Extent | None) -> int:
     """Return the length of an extent for the kernels."""
     return UNBOUNDED if extent is None else extent.length
-
-
-def is_alive(table: Table, step: Step, extent: Extent | None, n_lengths: int) -> Array:
-    """Return which rows begin at most `n_lengths` extents before the events to come."""
-    if extent is None:
-        return np.ones(table.n_rows, np.bool_)
-    clock = step.clock(extent)
-    now = clock.now[table.first] if isinstance(clock.now, np.ndarray) else clock.now
-    return np.asarray(clock.values[table.first] + n_lengths * extent.length >= now)
 
 
 @dataclass

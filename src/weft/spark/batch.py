@@ -9,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
 from weft.expressions import Aggregate, Attribute
-from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Extent, Plan, Scan
 from weft.plan.serialize import to_json
@@ -85,14 +84,19 @@ class Returned:
 
 
 def detect_share(
+    plan: Plan,
     share: Share,
     source: Input,
     returned: Returned,
     budget: Budget,
     partitions: int | None,
+    *,
+    analyze: bool = False,
 ) -> DataFrame:
-    """Return the matches of the queries of one share."""
-    plan = optimize(share.queries, source.schema)
+    """Return the matches of one share of the queries, found by their plan.
+
+    With `analyze`, the rows whose `query` is NULL say in `match_id` what a node did in a shard.
+    """
     columns, layout = _wire(plan, source)
     rows = source.events.where(source.is_good)
     if not _counts_positions(plan):
@@ -115,6 +119,7 @@ def detect_share(
         return_names=returned.names,
         slices=slices,
         shard_column=None if slices is None else SHARD,
+        analyze=analyze,
     )
     return divided.mapInArrow(task, matches_schema(source, returned))
 

@@ -1,4 +1,4 @@
-"""How far Spark is with its running jobs."""
+"""How far Spark is with its running jobs, and how far a search is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,3 +29,24 @@ def current_progress(spark: SparkSession) -> Progress:
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     known = [stage for stage in stages if stage is not None]
     return Progress(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
+
+
+class SearchProgress:
+    """Remembers what a search told last.
+
+    >>> search = SearchProgress()
+    >>> search.tell(0.25, 1000.0)
+    >>> search.now()
+    Progress(done=25, total=100)
+    """
+
+    def __init__(self) -> None:
+        self._used = 0.0
+
+    def tell(self, used: float, cost: float) -> None:  # noqa: ARG002 - the cost is not shown
+        """Take the share of the search that is over."""
+        self._used = used
+
+    def now(self) -> Progress:
+        """Return that share as hundredths."""
+        return Progress(round(100 * self._used), 100)

@@ -1,11 +1,13 @@
 """What a Python worker of Spark does: a partition of rows in, the matches of the plan out."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from weft.plan.serialize import from_json
 from weft.runtime.budget import Budget
@@ -16,6 +18,7 @@ from weft.schema import Type
 from weft.spark.partitioning import Array, Slices
 
 ROWS_PER_BATCH = 65_536
+WARMING_EVENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class ShardTask:
     return_names: Mapping[str, Sequence[str]]  # query -> columns of its RETURN values
     slices: Slices | None = None
     shard_column: str | None = None
+    analyze: bool = False  # besides the matches, say what each node did
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the plan on the rows of one partition."""
@@ -53,13 +57,18 @@ class ShardTask:
         schema = match_schema(pa.string() if self.id_is_text else pa.int64(), self.returned)
         events = ingest(table, self.layout)
         del table
-        for found in Executor(program, self.budget).run(events):
+        if self.analyze:  # a kernel is loaded when it is first called: no node should pay for that
+            list(Executor(program, self.budget).run(events.take(slice(0, WARMING_EVENTS))))
+        executor = Executor(program, self.budget)
+        for found in executor.run(events):
             kept = found if shards is None else self._owned(found, shards)
             output = program.plan.outputs[kept.output]
             for start in range(0, kept.table.n_rows, ROWS_PER_BATCH):
                 rows = np.arange(start, min(start + ROWS_PER_BATCH, kept.table.n_rows))
                 part = Found(kept.output, kept.branch, kept.table.take(rows), kept.events)
                 yield emit(part, output, self.return_names[output.query], schema)
+        if self.analyze:
+            yield _metrics(executor, _shard_number(shards), schema)
 
     def _owned(self, found: Found, shards: Array) -> Found:
         """Keep the matches that begin in a slice of these shards; the others belong to a neighbor."""
@@ -68,6 +77,27 @@ class ShardTask:
         owners = self.slices.shard_of(found.events.times[found.table.first])
         kept = np.flatnonzero(np.isin(owners, shards))
         return Found(found.output, found.branch, found.table.take(kept), found.events)
+
+
+def _metrics(executor: Executor, shard: int, schema: pa.Schema) -> pa.RecordBatch:
+    """Return what each node did as rows of the schema of matches: JSON in `match_id`, the rest NULL."""
+    texts = [
+        json.dumps({"shard": shard, "node": number, **asdict(executor.meter.metrics_of(node))})
+        for number, node in enumerate(executor.program.order)
+    ]
+    arrays = [
+        pa.array(texts, field.type) if field.name == "match_id" else pa.nulls(len(texts), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _shard_number(shards: Array | None) -> int:
+    """Return a number that no other shard has: its first slice, or the number of the Spark task."""
+    if shards is not None:
+        return int(shards[0])
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
 
 
 @lru_cache(maxsize=4)

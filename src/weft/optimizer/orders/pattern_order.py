@@ -10,14 +10,15 @@ Complexity  O(n) for n items. Not optimal in general.
 
 from collections.abc import Sequence
 
-from weft.pattern.normal_form import Item, NormalForm
+from weft.cost.shape import Shape
 
 
-def pattern_order(form: NormalForm) -> Sequence[Item]:
-    """Return the items of a form in evaluation order.
+def pattern_order(shape: Shape, start: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return the items in evaluation order, those of `start` first.
 
-    >>> form = NormalForm((Item("l", "L", is_list=True, most=None), Item("v", "V")), frozenset())
-    >>> [item.variable for item in pattern_order(form)]
-    ['v', 'l']
+    >>> from weft.cost.shape import ListBounds
+    >>> pattern_order(Shape((1.0, 1.0, 1.0), (0, 0, 0), 1.0, lists={0: ListBounds(1, None)}))
+    (1, 2, 0)
     """
-    return sorted(form.items, key=lambda item: item.is_list)
+    rest = [item for item in range(shape.n_items) if item not in start]
+    return (*start, *sorted(rest, key=lambda item: item in shape.lists))

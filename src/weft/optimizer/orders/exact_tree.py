@@ -1,0 +1,86 @@
+"""The cheapest tree of all, by dynamic programming over subsets.
+
+Idea        The best tree over a subset joins the best trees over some two parts of it.
+Reference   Vance, Maier. Rapid Bushy Join-order Optimization with Cartesian Products. SIGMOD 1996; for
+            events Kolchinsky, Schuster. Join Query Optimization Techniques for Complex Event Processing
+            Applications. PVLDB 11(11), 2018.
+Differs     Contains given sub-trees, and may use trees that exist already.
+Complexity  O(3^n) for n items and given sub-trees; optimal. Beyond MOST_EXACT of these, the better of
+            the greedy order and ZStream's tree is returned.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from weft.cost.model import CostModel, Step
+from weft.cost.shape import MOST_EXACT, Shape
+from weft.kernels.subsets import cheapest_splits
+from weft.optimizer.orders.greedy_order import greedy_order
+from weft.optimizer.orders.units import subset_masks, unit_prices, units_of
+from weft.optimizer.orders.zstream_tree import zstream_tree
+from weft.optimizer.trees import Tree, nodes_of, order_tree, pair
+
+
+def exact_tree(
+    shape: Shape,
+    model: CostModel,
+    pinned: Sequence[Tree] = (),
+    existing: Mapping[int, Tree] | None = None,
+) -> Tree:
+    """Return the cheapest tree that contains the given sub-trees.
+
+    `existing` are trees, by their items, that are computed anyway: one only has to read them.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.optimizer.trees import leaf, shown
+    >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
+    >>> shown(exact_tree(chain, PartialMatches()), "abc")
+    '(a (b c))'
+    >>> shown(exact_tree(chain, PartialMatches(), existing={0b101: pair(leaf(0), leaf(2))}), "abc")
+    '((a c) b)'
+    """
+    if shape.n_items > MOST_EXACT:
+        return _approximate(shape, model, pinned)
+    units = units_of(shape, pinned)
+    masks = subset_masks(units)
+    prices = unit_prices(model.prices(shape), masks)
+    own, free = prices.own.copy(), np.full(masks.size, np.inf)
+    for place, unit in enumerate(units):
+        if not unit.is_leaf:  # whatever the plan, a given sub-tree costs the same
+            own[1 << place] = prices.reading[1 << place]
+    found: dict[int, Tree] = {}
+    if existing:
+        for subset, mask in enumerate(masks.tolist()):
+            if mask in existing:
+                free[subset] = prices.reading[subset]
+                found[subset] = existing[mask]
+    is_list = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
+    _, left_of = cheapest_splits(own, prices.rows, prices.equal, prices.weight, free, is_list)
+
+    def tree_of(subset: int) -> Tree:
+        if subset in found:
+            return found[subset]
+        if subset & (subset - 1) == 0:
+            return units[subset.bit_length() - 1]
+        left = int(left_of[subset])
+        return pair(tree_of(left), tree_of(subset ^ left))
+
+    return tree_of(masks.size - 1)
+
+
+def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Tree:
+    """Return the better of two trees that take little time to find."""
+    options = [zstream_tree(shape, model, pinned)]
+    if not pinned:
+        options.append(order_tree(greedy_order(shape)))
+    return min(options, key=lambda tree: local_cost(tree, shape, model))
+
+
+def local_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
+    """Return what a tree costs that shares nothing."""
+    return sum(model.node(shape, Step(node.mask, *_parts(node)), shape.window) for node in nodes_of(tree))
+
+
+def _parts(node: Tree) -> tuple[int, int]:
+    return (0, 0) if node.left is None or node.right is None else (node.left.mask, node.right.mask)

@@ -1,0 +1,217 @@
+"""From a normal form and statistics to the numbers that cost models work on."""
+
+from collections.abc import Iterable, Sequence
+
+from weft.cost.shape import Check, Group, ListBounds, Shape, survival
+from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
+from weft.normalize.simplify_predicates import canonical
+from weft.optimizer.assemble import Context, needs_of, own_predicates, rename, speaks_of_list
+from weft.pattern.nodes import CountWindow
+from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.statistics.keys import group_key
+from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.tree import find
+
+MICROSECONDS = 1_000_000.0
+
+
+def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shape:
+    """Return the shape of a normal form.
+
+    >>> from weft.optimizer.trees import leaf
+    >>> a, b = Item("a", "A"), Item("b", "B")
+    >>> context = Context(lambda name: None, False, lambda form: leaf(0))
+    >>> shape = shape_of(NormalForm((a, b), frozenset({("a", "b")})), Statistics(), context)
+    >>> shape.rates, shape.before, shape.window
+    ((1.0, 1.0), (0, 1), 3600.0)
+    """
+    numbers = {variable: number for number, variable in enumerate(form.variables)}
+    groups = tuple(
+        Group(
+            sum(1 << numbers[variable] for variable in variables),
+            statistics.selectivity(_key(form, variables, predicates)),
+            _equality(form, variables, predicates, statistics),
+        )
+        for variables, predicates in _grouped(form.predicates).items()
+        if len(variables) > 1
+    )
+    agreement = 1.0
+    for key in form.keys:
+        agreement *= statistics.agreement(key)
+    window = window_seconds(form, statistics)
+    before = tuple(
+        sum(1 << numbers[a] for a, b in form.order if b == variable) for variable in form.variables
+    )
+    return Shape(
+        rates=tuple(statistics.rate(item_key(item, form)) for item in form.items),
+        before=before,
+        window=window,
+        groups=groups,
+        agreement=agreement,
+        lists={
+            numbers[item.variable]: _list_bounds(item, form, statistics)
+            for item in form.items
+            if item.is_list
+        },
+        checks=tuple(
+            _check(negation, form, before, window, statistics, context) for negation in form.negations
+        ),
+    )
+
+
+def item_key(item: Item, form: NormalForm) -> ItemKey:
+    """Return what the rate of an item is known by."""
+    return ItemKey(item.type, rename(own_predicates(item, form), (item.variable,)))
+
+
+def questions_of(form: NormalForm, window: float | None) -> list[Question]:
+    """Return all that a plan for a form would like to know of its predicates."""
+    found = []
+    lists = {item.variable for item in form.items if item.is_list}
+    for variables, predicates in _grouped(form.predicates).items():
+        is_of_list = variables <= lists and any(map(speaks_of_list, predicates))
+        if len(variables) > 1 or (variables and is_of_list):
+            key = _key(form, variables, predicates)
+            found.append(Question(key, _order_of(key, form, variables, predicates), window))
+    for negation in form.negations:
+        found += questions_of(negation.form, window)
+    return found
+
+
+def item_keys(form: NormalForm) -> list[ItemKey]:
+    """Return the items of a form and of all that it negates."""
+    own = [item_key(item, form) for item in form.items]
+    return own + [key for negation in form.negations for key in item_keys(negation.form)]
+
+
+def window_seconds(form: NormalForm, statistics: Statistics) -> float:
+    """Return the window of a form in seconds; a count of events lasts as long as they take to arrive."""
+    if form.window is None:
+        return max(statistics.span, 1e-6)
+    if isinstance(form.window, CountWindow):
+        rate = statistics.events_per_second
+        for key in form.partition_by:
+            rate *= statistics.agreement(key)
+        return max(form.window.length / max(rate, 1e-9), 1e-6)
+    return max(form.window.length / MICROSECONDS, 1e-6)
+
+
+def _grouped(predicates: Iterable[Expression]) -> dict[frozenset[str], list[Expression]]:
+    groups: dict[frozenset[str], list[Expression]] = {}
+    for predicate in predicates:
+        groups.setdefault(variables_of(predicate), []).append(predicate)
+    return groups
+
+
+def _key(form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression]) -> GroupKey:
+    items = [item for item in form.items if item.variable in variables]
+    about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
+    columns = [item.variable for item in items]
+    return group_key([item_key(item, form) for item in items], rename(about, columns), canonical)
+
+
+def _order_of(
+    key: GroupKey, form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression]
+) -> frozenset[tuple[int, int]]:
+    """Return the order between the places of a key."""
+    columns = _columns_of(key, form, variables, predicates)
+    return frozenset(
+        (columns.index(a), columns.index(b)) for a, b in form.order if a in variables and b in variables
+    )
+
+
+def _columns_of(
+    key: GroupKey, form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression]
+) -> list[str]:
+    """Return the variable at each place of a key; equal items are told apart by the predicates."""
+    items = {item.variable: item_key(item, form) for item in form.items if item.variable in variables}
+
+    def placed(chosen: list[str]) -> list[str] | None:
+        if len(chosen) == len(key.items):
+            about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
+            return chosen if set(rename(about, chosen)) == set(key.predicates) else None
+        for variable, item in items.items():
+            if variable not in chosen and item == key.items[len(chosen)]:
+                found = placed([*chosen, variable])
+                if found is not None:
+                    return found
+        return None
+
+    return placed([]) or sorted(variables)
+
+
+def _equality(
+    form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression], statistics: Statistics
+) -> float:
+    """Return how often the equalities of a group hold, which the engine joins by hash."""
+    equalities = [p for p in predicates if _is_hashable(p)]
+    return statistics.selectivity(_key(form, variables, equalities)) if equalities else 1.0
+
+
+def _is_hashable(predicate: Expression) -> bool:
+    if not isinstance(predicate, Comparison) or predicate.operator != "=":
+        return False
+    sides = variables_of(predicate.left), variables_of(predicate.right)
+    return all(sides) and not sides[0] & sides[1]
+
+
+def _list_bounds(item: Item, form: NormalForm, statistics: Statistics) -> ListBounds:
+    about = [p for p in form.predicates if variables_of(p) == {item.variable} and speaks_of_list(p)]
+    edges = [p for p in about if not any(find(p, Aggregate)) and _places(p) <= {"current", "previous"}]
+    whole = [p for p in about if p not in edges]
+
+    def share(predicates: list[Expression]) -> float:
+        key = frozenset({item.variable})
+        return statistics.selectivity(_key(form, key, predicates)) if predicates else 1.0
+
+    return ListBounds(item.least, item.most, share(edges), share(whole))
+
+
+def _places(predicate: Expression) -> set[str]:
+    return {attribute.place for attribute in find(predicate, Attribute)}
+
+
+def _check(
+    negation: NegatedForm,
+    form: NormalForm,
+    before: Sequence[int],
+    window: float,
+    statistics: Statistics,
+    context: Context,
+) -> Check:
+    """Return the share of rows that pass a negation: no negated row in the spacings open to it."""
+    numbers = {variable: number for number, variable in enumerate(form.variables)}
+    needs = sum(1 << numbers[v] for v in needs_of(negation, form, context) if v in numbers)
+    inner = shape_of(negation.form, statistics, context)
+    rate = inner.rows_per_second(inner.everything, window)
+    for variables, predicates in _grouped(negation.predicates).items():
+        if variables:
+            rate *= _outer_selectivity(negation, form, variables, predicates, statistics)
+    for key in form.keys:
+        rate *= statistics.agreement(key)
+    below, above = 0, 0
+    for variable in negation.after:
+        below |= before[numbers[variable]] | 1 << numbers[variable]
+    for variable in negation.before:
+        above |= 1 << numbers[variable]
+        above |= sum(1 << n for n in range(len(before)) if before[n] >> numbers[variable] & 1)
+    n_items = len(form.items)
+    n_open = min(n_items, n_items + 1 - (below | above).bit_count())
+    return Check(needs, survival(rate, window, n_items, n_open))
+
+
+def _outer_selectivity(
+    negation: NegatedForm,
+    form: NormalForm,
+    variables: frozenset[str],
+    predicates: Sequence[Expression],
+    statistics: Statistics,
+) -> float:
+    """Return how often predicates between a negated pattern and the match hold."""
+    sources = [(item, form) for item in form.items] + [(item, negation.form) for item in negation.form.items]
+    named = [(item, source) for item, source in sources if item.variable in variables]
+    if len(named) != len(variables):  # a NOT around this one has a part in it
+        return 1.0
+    columns = [item.variable for item, _ in named]
+    keys = [item_key(item, source) for item, source in named]
+    return statistics.selectivity(group_key(keys, rename(predicates, columns), canonical))

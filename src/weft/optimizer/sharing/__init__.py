@@ -1,0 +1,1 @@
+"""Plans for many patterns together, one published algorithm per file."""

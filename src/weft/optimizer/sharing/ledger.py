@@ -1,0 +1,85 @@
+"""The books of a shared plan: which nodes exist, for which windows, and what all of them cost.
+
+Idea        Every node is counted with the windows of those who need it, and costs what it costs for the
+            longest of these. Adding and removing a plan touches its own nodes only.
+Reference   Sections 3.2 and 3.3 of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event
+            Streams. SIGMOD 2019: a state has the largest window of the patterns that share it.
+Differs     Costs are whole numbers of 2^-20, so that sums are exact whatever was added and removed.
+Complexity  O(m) to add or remove a plan of m nodes.
+"""
+
+from collections.abc import Callable, Iterable
+
+SCALE = 1 << 20
+
+Price = Callable[[int, float], float]
+
+
+class Ledger:
+    """Counts shared nodes and keeps their total cost.
+
+    >>> ledger = Ledger(lambda node, window: node * window)
+    >>> ledger.add([1, 2], window=10.0)
+    >>> ledger.add([2, 3], window=20.0)
+    >>> ledger.cost  # 1 for ten, 2 and 3 for twenty
+    110.0
+    >>> ledger.remove([2, 3], window=20.0)
+    >>> ledger.cost
+    30.0
+    """
+
+    def __init__(self, price: Price) -> None:
+        self._price = price
+        self._windows: dict[int, dict[float, int]] = {}
+        self._costs: dict[tuple[int, float], int] = {}
+        self.total = 0
+
+    @property
+    def cost(self) -> float:
+        """The cost of all nodes, each counted once."""
+        return self.total / SCALE
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self._windows)
+
+    def __contains__(self, node: int) -> bool:
+        return node in self._windows
+
+    def window(self, node: int) -> float:
+        """Return the longest window for which a node is needed."""
+        return max(self._windows[node])
+
+    def add(self, nodes: Iterable[int], window: float) -> None:
+        """Count the nodes of a plan."""
+        for node in nodes:
+            windows = self._windows.get(node)
+            if windows is None:
+                self._windows[node] = {window: 1}
+                self.total += self._cost(node, window)
+                continue
+            longest = max(windows)
+            windows[window] = windows.get(window, 0) + 1
+            if window > longest:
+                self.total += self._cost(node, window) - self._cost(node, longest)
+
+    def remove(self, nodes: Iterable[int], window: float) -> None:
+        """Take back the nodes of a plan that was added with this window."""
+        for node in nodes:
+            windows = self._windows[node]
+            longest = max(windows)
+            windows[window] -= 1
+            if not windows[window]:
+                del windows[window]
+            if not windows:
+                del self._windows[node]
+                self.total -= self._cost(node, longest)
+            elif longest not in windows:
+                self.total += self._cost(node, max(windows)) - self._cost(node, longest)
+
+    def _cost(self, node: int, window: float) -> int:
+        key = (node, window)
+        found = self._costs.get(key)
+        if found is None:
+            found = self._costs[key] = round(self._price(node, window) * SCALE)
+        return found

@@ -1,0 +1,81 @@
+"""Search for a cheaper shared plan by simulated annealing.
+
+Idea        Take a random neighbor when it is cheaper, and with a probability that shrinks with time
+            when it is dearer. The cheapest plan seen is the result.
+Reference   Appendix B of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams.
+            SIGMOD 2019, with its parameters.
+Differs     At most a tenth of the limit is spent on the first threshold.
+Complexity  A step costs the proposal and the nodes that it changes.
+"""
+
+import math
+import random
+from collections.abc import Hashable
+from typing import TypeVar
+
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.neighborhoods import Neighborhood
+from weft.optimizer.trees import Tree
+
+Key = TypeVar("Key", bound=Hashable)
+
+ALPHA = 0.99  # of the threshold that is left after a step
+N_PROBES = 1_000  # neighbors whose differences set the first threshold
+PATIENCE = 20  # times the size of the neighborhood without an improvement end the search
+TOLD_EVERY = 256
+
+
+def simulated_annealing(
+    neighborhood: Neighborhood[Key],
+    limit: Limit,
+    dice: random.Random,
+    *,
+    alpha: float = ALPHA,
+    n_probes: int = N_PROBES,
+    warmth: float = 1.0,
+) -> None:
+    """Leave the multitree with the cheapest trees found; never dearer than it was.
+
+    The search begins at `warmth` times the threshold: less than 1 when the trees are good already.
+    """
+    multitree = neighborhood.multitree
+    n_probes = min(n_probes, PATIENCE * neighborhood.size)
+    threshold = warmth * _first_threshold(neighborhood, limit.part(0.1), dice, n_probes)
+    best_total = multitree.ledger.total
+    best: dict[Key, Tree] = {}  # what differs from the present trees
+    best_at = limit.taken
+    while limit.taken - best_at < PATIENCE * neighborhood.size and limit.allows_step():
+        changes = neighborhood.propose(dice)
+        if changes is None:
+            break
+        before = {key: multitree.trees[key] for key in changes}
+        delta = multitree.replace(changes)
+        if delta > 0 and not _is_accepted(delta, threshold, dice):
+            multitree.replace(before)
+        elif multitree.ledger.total < best_total:
+            best_total, best, best_at = multitree.ledger.total, {}, limit.taken
+        else:
+            best = {**before, **best}
+        threshold *= alpha
+        if limit.taken % TOLD_EVERY == 0:
+            limit.tell(multitree.cost)
+    multitree.replace(best)
+
+
+def _first_threshold(
+    neighborhood: Neighborhood[Key], limit: Limit, dice: random.Random, n_probes: int
+) -> float:
+    multitree = neighborhood.multitree
+    largest = 0
+    for _ in range(n_probes):
+        changes = neighborhood.propose(dice) if limit.allows_step() else None
+        if changes is None:
+            break
+        before = {key: multitree.trees[key] for key in changes}
+        largest = max(largest, abs(multitree.replace(changes)))
+        multitree.replace(before)
+    return float(largest)
+
+
+def _is_accepted(delta: int, threshold: float, dice: random.Random) -> bool:
+    return threshold > 0 and dice.random() < math.exp(-min(delta / threshold, 700.0))

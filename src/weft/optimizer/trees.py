@@ -1,0 +1,103 @@
+"""Evaluation trees over the items of one pattern; an order is a tree that grows to one side."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from weft.cost.shape import items_of
+
+
+class Tree(NamedTuple):
+    """A node over the items of `mask`: a leaf, or the join of two trees.
+
+    Negations are checked as soon as their items are there, unless the tree is `bare`: then it checks
+    none, and whoever reads it does.
+    """
+
+    mask: int
+    left: "Tree | None" = None
+    right: "Tree | None" = None
+    bare: bool = False
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.left is None
+
+
+def leaf(item: int) -> Tree:
+    """Return the tree of one item."""
+    return Tree(1 << item)
+
+
+def pair(left: Tree, right: Tree) -> Tree:
+    """Return the join of two trees, the one with the first item on the left.
+
+    >>> pair(leaf(1), leaf(0)) == pair(leaf(0), leaf(1))
+    True
+    """
+    if left.mask & -left.mask > right.mask & -right.mask:
+        left, right = right, left
+    return Tree(left.mask | right.mask, left, right)
+
+
+def order_tree(order: Sequence[int], start: Tree | None = None) -> Tree:
+    """Return the tree that joins items one after the other.
+
+    >>> [node.mask for node in nodes_of(order_tree([2, 0, 1]))]
+    [1, 4, 5, 2, 7]
+    """
+    tree = start
+    for item in order:
+        tree = leaf(item) if tree is None else pair(tree, leaf(item))
+    if tree is None:
+        raise ValueError("an order names at least one item")
+    return tree
+
+
+def nodes_of(tree: Tree) -> Iterator[Tree]:
+    """Yield all nodes of a tree, parts before the whole."""
+    if tree.left is not None and tree.right is not None:
+        yield from nodes_of(tree.left)
+        yield from nodes_of(tree.right)
+    yield tree
+
+
+def relabelled(tree: Tree, item_of: Callable[[int], int]) -> Tree:
+    """Return a tree over other items."""
+    if tree.left is None or tree.right is None:
+        return leaf(item_of(tree.mask.bit_length() - 1))
+    joined = pair(relabelled(tree.left, item_of), relabelled(tree.right, item_of))
+    return joined._replace(bare=tree.bare)
+
+
+def made_bare(tree: Tree) -> Tree:
+    """Return a tree that leaves all negations to its reader."""
+    if tree.left is None or tree.right is None:
+        return tree
+    return Tree(tree.mask, made_bare(tree.left), made_bare(tree.right), bare=True)
+
+
+def order_of(tree: Tree) -> tuple[int, ...]:
+    """Return the items of a one-sided tree in the order in which they are joined.
+
+    Of the two items joined first, the one with the lower number comes first.
+
+    >>> order_of(order_tree([2, 0, 1]))
+    (0, 2, 1)
+    """
+    if tree.left is None or tree.right is None:
+        return (tree.mask.bit_length() - 1,)
+    inner, last = (tree.left, tree.right) if tree.right.is_leaf else (tree.right, tree.left)
+    if not last.is_leaf:
+        raise ValueError("the tree is not one-sided")
+    return (*order_of(inner), last.mask.bit_length() - 1)
+
+
+def shown(tree: Tree, names: Sequence[str]) -> str:
+    """Return a tree as text.
+
+    >>> shown(pair(pair(leaf(0), leaf(2)), leaf(1)), "abc")
+    '((a c) b)'
+    """
+    if tree.left is None or tree.right is None:
+        return names[next(items_of(tree.mask))]
+    return f"({shown(tree.left, names)} {shown(tree.right, names)})"

@@ -1,0 +1,186 @@
+"""A workload on the loom: its patterns, what they have in common, and the trees chosen so far.
+
+Queries come and go without a new optimization; `improve` searches from whatever is there.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from weft.cost.model import CostModel
+from weft.cost.partial_matches import PartialMatches
+from weft.normalize.pipeline import normalize
+from weft.optimizer.assemble import Assembled, Content, Context, absence_of, assemble
+from weft.optimizer.choice import Choice, Named, named, unnamed
+from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.local_plans import LocalPlans
+from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
+from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.neighborhoods import Neighborhood
+from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.simulated_annealing import simulated_annealing
+from weft.optimizer.sharing.tabu_search import tabu_search
+from weft.optimizer.trees import Tree, nodes_of
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Extent, Node
+from weft.statistics.model import Statistics
+
+Heuristic = Literal["annealing", "tabu"]
+Key: TypeAlias = tuple[str, int]  # a query and the number of its alternative
+TreeOf = Callable[[Pattern], Tree]
+WARMTH = 0.001  # annealing begins with trees that are good already
+
+
+@dataclass(frozen=True)
+class Woven:
+    """A pattern put together, and the rows per second that its nodes are expected to have."""
+
+    assembled: Assembled
+    expected: Mapping[Node, float]
+
+
+class Weave:
+    """Queries, a tree for each of their alternatives, and the cost of all together."""
+
+    def __init__(
+        self,
+        context: Context,
+        statistics: Statistics,
+        model: CostModel | None = None,
+        *,
+        orders_only: bool = False,
+    ) -> None:
+        self.context = context
+        self.statistics = statistics
+        self.model: CostModel = model or PartialMatches()
+        self.queries: dict[str, Query] = {}
+        self.numbers = Numbers()
+        self.graph: MultiPatternGraph[Key] = MultiPatternGraph()
+        self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model)
+        self.plans = LocalPlans(self.model, orders_only=orders_only)
+
+    @property
+    def cost(self) -> float:
+        """The cost of the shared plan, each node counted once."""
+        return self.multitree.cost
+
+    @property
+    def cost_unshared(self) -> float:
+        """The cost of the same trees when nothing is shared."""
+        total = 0.0
+        for key, tree in self.multitree.trees.items():
+            pattern = self.multitree.patterns[key]
+            for node in pattern.numbered(tree).nodes:
+                shape, step = self.numbers.priced[node]
+                total += self.model.node(shape, step, pattern.window)
+        return total
+
+    def add(self, query: Query, tree_of: TreeOf | None = None) -> None:
+        """Add a query to the plan; by default its trees are the best reply to what is there."""
+        if query.name in self.queries:
+            raise ValueError(f"there is a query {query.name!r} already")
+        self.queries[query.name] = query
+        for number, form in enumerate(normalize(query)):
+            key = (query.name, number)
+            pattern = Pattern(form, self.statistics, self.context, self.numbers)
+            self.graph.add(key, pattern)
+            self.multitree.add(key, pattern, (tree_of or self.plans.best)(pattern))
+            if tree_of is None:
+                best_reply(self.multitree, self.graph, self.plans, [key], Limit(steps=1))
+
+    def remove(self, name: str) -> None:
+        """Remove a query from the plan; nodes that others need stay."""
+        del self.queries[name]
+        for key in [key for key in self.multitree.trees if key[0] == name]:
+            self.multitree.remove(key)
+            self.graph.remove(key)
+
+    def improve(self, limit: Limit, *, heuristic: Heuristic = "annealing", k: int = 2, seed: int = 0) -> None:
+        """Search for cheaper trees, in each connected component on its own; never for dearer ones."""
+        dice = random.Random(seed)
+        components = [keys for keys in self.graph.components() if len(keys) > 1]
+        n_left = sum(map(len, components))
+        for keys in sorted(components, key=len):
+            part = limit.part(len(keys) / n_left)
+            n_left -= len(keys)
+            self._improve_component(keys, part, heuristic, k, dice)
+            limit.taken += part.taken
+
+    def _improve_component(
+        self, keys: list[Key], limit: Limit, heuristic: Heuristic, k: int, dice: random.Random
+    ) -> None:
+        best_reply(self.multitree, self.graph, self.plans, keys, limit)
+        neighborhood = Neighborhood(self.multitree, self.graph, self.plans, keys, k)
+        if heuristic == "annealing":
+            simulated_annealing(neighborhood, limit, dice, warmth=WARMTH)
+        else:
+            tabu_search(neighborhood, limit, dice)
+        best_reply(self.multitree, self.graph, self.plans, keys, limit)
+
+    def choice(self, *, is_shared: bool = True) -> Choice:
+        """Return the trees by the names of their variables."""
+        trees: dict[str, list[Named]] = {name: [] for name in self.queries}
+        for (name, _), tree in sorted(self.multitree.trees.items()):
+            pattern = self.multitree.patterns[name, _]
+            trees[name].append(named(tree, pattern.form.variables))
+        return Choice({name: tuple(found) for name, found in trees.items()}, is_shared)
+
+    def adopt(self, choice: Choice) -> list[str]:
+        """Take over a choice where it fits the queries; return the names of the queries it does not fit."""
+        misfits = []
+        for name in self.queries:
+            keys = [key for key in self.multitree.trees if key[0] == name]
+            chosen = choice.trees.get(name, ())
+            trees = {
+                key: unnamed(tree, self.multitree.patterns[key].form.variables)
+                for key, tree in zip(keys, chosen, strict=False)
+            }
+            if len(chosen) != len(keys) or None in trees.values():
+                misfits.append(name)
+            else:
+                self.multitree.replace({key: tree for key, tree in trees.items() if tree is not None})
+        return misfits
+
+    def woven(self, *, is_shared: bool = True) -> dict[Key, Woven]:
+        """Put all patterns together; unless shared, each reads scans of its own."""
+        reaches = self._reaches()
+        found = {}
+        for number, (key, tree) in enumerate(self.multitree.trees.items(), start=1):
+            pattern = self.multitree.patterns[key]
+            contents: dict[Node, Content] = {}
+
+            def reach(node: Tree, pattern: Pattern = pattern) -> Extent | None:
+                return pattern.extent if node.is_leaf else reaches[pattern.part(node).join]
+
+            context = self.context if is_shared else replace(self.context, copy=number)
+            built = assemble(pattern.form, tree, context, reach if is_shared else None, contents)
+            found[key] = Woven(built, _expected(pattern, contents, context))
+        return found
+
+    def _reaches(self) -> dict[int, Extent | None]:
+        """Return how far each join must reach for all who read it."""
+        reaches: dict[int, Extent | None] = {}
+        for key, tree in self.multitree.trees.items():
+            pattern = self.multitree.patterns[key]
+            for node in nodes_of(tree):
+                join = pattern.part(node).join
+                known = reaches.get(join)
+                if known is None or (pattern.extent is not None and pattern.extent.length > known.length):
+                    reaches[join] = pattern.extent
+        return reaches
+
+
+def _expected(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:
+    """Return the rows per second that each node of a pattern is expected to have."""
+    shape, own = pattern.shape, pattern.extent
+    found = {}
+    for node, content in contents.items():
+        extent = getattr(node, "extent", None)
+        window = shape.window if own is None or extent is None else shape.window * extent.length / own.length
+        found[node] = shape.rows_per_second(content.tree.mask, window, checks=content.checks)
+    for negation, inner in zip(pattern.form.negations, pattern.negated, strict=True):
+        absence = absence_of(negation, pattern.variables, pattern.form, context)
+        found.setdefault(absence.negated, inner.rows_per_second(inner.everything, inner.window))
+    return found

@@ -1,0 +1,97 @@
+"""How long the rows of a plan matter: when they come into being, and until when readers need them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.plan.extents import added, longest, span_of
+from weft.plan.nodes import Absence, DistinctUnion, Extent, Join, KleeneExpand, NegationCheck, Node, inputs_of
+from weft.plan.order import ends_last
+
+Lags = Mapping[Node, Extent | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A row is needed until the events to come are more than `reach` after its first or last event."""
+
+    since: Literal["first", "last"]
+    reach: Extent | None
+
+
+def lags_of(order: Iterable[Node]) -> Lags:
+    """Return for each node, inputs first, how long after its last event a row may come into being."""
+    lags: dict[Node, Extent | None] = {}
+    for node in order:
+        match node:
+            case NegationCheck(input=source, absence=absence):
+                lags[node] = longest((lags[source], settled_after(absence, lags)))
+            case _:
+                lags[node] = longest(lags[source] for source in inputs_of(node))
+    return lags
+
+
+def settled_after(absence: Absence, lags: Lags) -> Extent | None:
+    """Return how long after the event that closes its scope, or else the row's first, an absence is settled.
+
+    A scope without an event that closes it ends with the window of the row's first event.
+    """
+    inner = (settled_after(one, lags) for one in absence.unless)
+    lag = longest((lags[absence.negated], *inner))
+    return lag if absence.before else added(lag, absence.extent)
+
+
+def needs_of(order: Iterable[Node], lags: Lags) -> dict[Node, set[Need]]:
+    """Return for which readers' sake each node keeps its rows; a node that is absent keeps none."""
+    needs: dict[Node, set[Need]] = {}
+    waiting: set[Node] = set()  # nodes whose rows may come into being in a later step than their last event
+    for node in order:
+        if isinstance(node, NegationCheck) or any(source in waiting for source in inputs_of(node)):
+            waiting.add(node)
+        for source, need in _needs(node, lags):
+            needs.setdefault(source, set()).add(need)
+        if isinstance(node, DistinctUnion) and node in waiting:
+            # The same row may come into being through one input now and through another later.
+            needs.setdefault(node, set()).add(Need("last", lags[node]))
+    return needs
+
+
+def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:
+    match node:
+        case Join(left=left, right=right):
+            last = ends_last(node)
+            return [
+                (left, _need_of_side(node, lags[right], ends=last == "left")),
+                (right, _need_of_side(node, lags[left], ends=last == "right")),
+            ]
+        case KleeneExpand(extent=extent):
+            lag = longest(lags[source] for source in inputs_of(node))
+            return [(source, Need("first", added(extent, lag))) for source in inputs_of(node)]
+        case NegationCheck(input=source, absence=absence):
+            begins = span_of(source)
+            if _looks_back(absence):
+                begins = longest((begins, absence.extent))
+            return _needs_of_negated(absence, begins, lags[node])
+    return []
+
+
+def _need_of_side(node: Join, lag: Extent | None, *, ends: bool) -> Need:
+    """Return the need for rows of one side, for the sake of rows of the other that may lag behind.
+
+    A side that ends the match waits only for rows that end before it.
+    """
+    return Need("last", lag) if ends else Need("first", added(node.extent, lag))
+
+
+def _needs_of_negated(absence: Absence, begins: Extent | None, lag: Extent | None) -> list[tuple[Node, Need]]:
+    """Return how long negated rows are kept; a row's scope begins at most `begins` before its last event."""
+    found = [(absence.negated, Need("first", added(begins, lag)))]
+    for inner in absence.unless:  # its scope lies about a negated row
+        earlier = added(begins, inner.extent) if _looks_back(inner) else begins
+        found += _needs_of_negated(inner, earlier, lag)
+    return found
+
+
+def _looks_back(absence: Absence) -> bool:
+    """Whether the scope begins one window before the end of the row."""
+    return bool(absence.before and not absence.after)

@@ -1,0 +1,208 @@
+"""Sample events on Spark, and estimate statistics from them.
+
+Time is cut into slices of several windows, and the slices are dealt to buckets by a hash. A first job
+counts the events of each bucket; it reads hardly more than the times and types. A second job fetches the
+events of as many buckets as are wanted: whole slices from all over the data, so that the events within
+a window of each other come together. Where a few slices hold too many events already, a random part of
+their events is fetched. Both jobs are plain scans, and neither is larger for more data or skewed data
+in anything but what it reads.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+
+from weft.expressions import Aggregate, Attribute
+from weft.plan.nodes import Branch, Output, Plan, Scan
+from weft.runtime.columns import Events
+from weft.runtime.ingest import Layout, ingest
+from weft.runtime.measure import measure
+from weft.spark.batch import CONTENT, Input, _wire
+from weft.statistics.model import ItemKey, Question, Statistics
+from weft.tree import find
+
+ROWS = 100_000  # events that a sample holds at most, about
+WINDOWS_PER_SLICE = 8
+SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a second, and all of time
+BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row
+LEAST_BUCKETS = 8  # of few slices, so that the sample is not of one moment
+MICROSECONDS = 1_000_000
+BUCKET, N_EVENTS, EARLIEST, LATEST = "bucket", "n_events", "earliest", "latest"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Events of slices of time.
+
+    `duration` are the seconds in which the complete stream has as many events. Slices without events
+    do not count: what matters is how many events meet in a window while there are events at all.
+    `span` are the seconds from the first to the last event of the complete stream.
+    """
+
+    events: Events
+    duration: float
+    span: float
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The buckets up to `last` hold `n_events`, of which a random `part` of 2^PART_BITS is fetched."""
+
+    last: int
+    n_events: int
+    part: int
+
+
+def estimate(
+    source: Input,
+    items: Iterable[ItemKey],
+    questions: Iterable[Question],
+    keys: Iterable[str] = (),
+    *,
+    counts_all: bool = False,
+    rows: int = ROWS,
+    seed: int = 0,
+) -> Statistics:
+    """Return what a sample of the events says of items, predicate groups and keys.
+
+    With `counts_all`, events of all types are sampled, and `total_rate` is that of all of them, which
+    turns a window of so many events into one of time. Without any events, nothing is known.
+    """
+    asked, attributes = tuple(questions), tuple(keys)
+    wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
+    window = max((question.window for question in asked if question.window is not None), default=None)
+    sample = sample_events(
+        source,
+        attributes={*attributes, *_mentioned(wanted), *_mentioned(one.group for one in asked)},
+        type_names={item.type for item in wanted},
+        window=window,
+        counts_all=counts_all,
+        rows=rows,
+        seed=seed,
+    )
+    if sample is None:
+        return Statistics()
+    found = measure(sample.events, wanted, asked, attributes, duration=sample.duration, seed=seed)
+    return replace(found, duration=max(sample.span, sample.duration))
+
+
+def sample_events(
+    source: Input,
+    *,
+    attributes: Collection[str],
+    type_names: Collection[str],
+    window: float | None,
+    counts_all: bool = False,
+    rows: int = ROWS,
+    seed: int = 0,
+) -> Sample | None:
+    """Return about `rows` events of the types, or all there are; None when there are none.
+
+    A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
+    of time is one slice.
+    """
+    events = source.events.where(source.is_good)
+    if not counts_all:
+        events = events.where(source.is_of_type(sorted(type_names)))
+    slice_bits = slice_bits_for(window)
+    bucket = _bucket(source, slice_bits, seed)
+    counted = _counted(events, source, bucket)
+    drawn = choose_buckets([(row[BUCKET], row[N_EVENTS]) for row in counted], rows)
+    if drawn is None:
+        return None
+    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
+    fetched = events.where(bucket <= drawn.last)
+    if drawn.part < 1 << PART_BITS:
+        part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(seed)), 64 - PART_BITS)
+        fetched = fetched.where(part < drawn.part)
+    table = fetched.select(*(column.alias(name) for name, column in columns.items())).toArrow()
+    found = ingest(table, layout)
+    if not found.n_events:
+        return None
+    share = table.num_rows / drawn.n_events
+    return Sample(found, share * _covered(found, slice_bits) / MICROSECONDS, _span(counted))
+
+
+def slice_bits_for(window: float | None) -> int:
+    """Return the length of a slice for a window in seconds: the power of two of a microsecond.
+
+    >>> [slice_bits_for(window) for window in (0.001, 1.0, 3600.0, None)]
+    [20, 23, 35, 62]
+    """
+    if window is None:
+        return LONGEST_SLICE
+    length = max(WINDOWS_PER_SLICE * window * MICROSECONDS, 1.0)
+    return min(max(math.ceil(math.log2(length)), SHORTEST_SLICE), LONGEST_SLICE)
+
+
+def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> Drawn | None:
+    """Choose buckets, given as (number, events), in the order of their numbers, which are hashes.
+
+    As many as hold `rows` events together. If these were too few, the number of buckets has
+    precedence, and a part of the events is drawn. Where no bucket is empty, slices are many, and one
+    bucket holds enough of them.
+
+    >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=1_000)
+    Drawn(last=9, n_events=120, part=1048576)
+    >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=60)
+    Drawn(last=9, n_events=120, part=524288)
+    """
+    ordered = sorted(counted)
+    if not ordered:
+        return None
+    sums = np.cumsum([n_events for _, n_events in ordered])
+    least = 1 if len(ordered) == 1 << BUCKET_BITS else LEAST_BUCKETS
+    n_buckets = min(max(int(np.searchsorted(sums, rows, side="right")), least), len(ordered))
+    n_events = int(sums[n_buckets - 1])
+    part = min(1 << PART_BITS, math.ceil(rows / n_events * (1 << PART_BITS)))
+    return Drawn(ordered[n_buckets - 1][0], n_events, part)
+
+
+def _bucket(source: Input, slice_bits: int, seed: int) -> Column:
+    number = F.shiftright(F.unix_micros(source.time_column), slice_bits)
+    return F.shiftrightunsigned(F.xxhash64(number, F.lit(seed)), 64 - BUCKET_BITS)
+
+
+def _counted(events: DataFrame, source: Input, bucket: Column) -> Sequence[Row]:
+    time = F.unix_micros(source.time_column)
+    return (
+        events.groupBy(bucket.alias(BUCKET))
+        .agg(F.count(F.lit(1)).alias(N_EVENTS), F.min(time).alias(EARLIEST), F.max(time).alias(LATEST))
+        .collect()
+    )
+
+
+def _columns(
+    source: Input, type_names: Sequence[str], attributes: Sequence[str]
+) -> tuple[dict[str, Column], Layout]:
+    """Return the columns to fetch: what a plan gets that scans the types and returns the attributes."""
+    returns = tuple(Attribute("$0", name) for name in attributes)
+    branches = tuple(Branch(Scan(name), ("event",), returns) for name in type_names)
+    columns, layout = _wire(Plan((Output("sample", (), branches),)), source)
+    columns.pop(CONTENT, None)  # the identity of an event without an id: a hash of all its columns
+    return columns, replace(layout, content=None)
+
+
+def _covered(events: Events, slice_bits: int) -> float:
+    """Return the microseconds that the slices of a sample last; those at the ends count in part."""
+    n_slices = np.unique(events.times >> slice_bits).size
+    between = float(events.times[-1] - events.times[0]) or MICROSECONDS  # one moment counts as a second
+    return min(between, float(n_slices) * 2.0**slice_bits)
+
+
+def _span(counted: Sequence[Row]) -> float:
+    latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
+    return float(latest - earliest) / MICROSECONDS
+
+
+def _mentioned(keys: Iterable[object]) -> set[str]:
+    """Return the attributes that occur in keys of items and groups."""
+    names: set[str] = set()
+    for key in keys:
+        names |= {attribute.name for attribute in find(key, Attribute)}
+        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
+    return names

@@ -1,0 +1,59 @@
+"""One key for a predicate group, however a query names and orders its items."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, permutations, product
+
+from weft.expressions import Aggregate, Attribute, Expression
+from weft.statistics.model import GroupKey, ItemKey
+from weft.tree import transform_up
+
+MOST_PERMUTED = 6  # equal items whose orders are all tried; more of them keep the order given
+
+Canonical = Callable[[Expression], Expression]
+
+
+def group_key(items: Sequence[ItemKey], predicates: Iterable[Expression], canonical: Canonical) -> GroupKey:
+    """Return the key of predicates that speak of `$0`, `$1` ..., the items at these places.
+
+    The items are sorted; among equal ones, the order that gives the smallest predicates counts.
+
+    >>> from weft.expressions import Comparison
+    >>> less = Comparison("<", Attribute("$0", "x"), Attribute("$1", "x"))
+    >>> key = group_key([ItemKey("B"), ItemKey("A")], [less], lambda expression: expression)
+    >>> [item.type for item in key.items], key.predicates[0].left.variable
+    (['A', 'B'], '$1')
+    """
+    listed = list(predicates)
+
+    def rank(place: int) -> tuple[str, str]:
+        return (items[place].type, repr(items[place].predicates))
+
+    places = sorted(range(len(items)), key=rank)
+    ties = [tuple(tie) for _, tie in groupby(places, key=rank)]
+    options = []
+    for choice in product(*map(_orders, ties)):
+        numbers = {f"${place}": f"${number}" for number, place in enumerate(sum(choice, ()))}
+        found = {canonical(renamed(predicate, numbers)): None for predicate in listed}
+        options.append(tuple(sorted(found, key=repr)))
+    return GroupKey(tuple(items[place] for place in places), min(options, key=repr))
+
+
+def _orders(tie: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+    return permutations(tie) if len(tie) <= MOST_PERMUTED else (tie,)
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Return an expression with other names for its variables.
+
+    >>> renamed(Attribute("$0", "x"), {"$0": "a"})
+    Attribute(variable='a', name='x', place='each', type=None)
+    """
+
+    def changed(node: object) -> object:
+        if isinstance(node, Attribute):
+            return Attribute(names[node.variable], node.name, node.place, node.type)
+        if isinstance(node, Aggregate):
+            return Aggregate(node.function, names[node.variable], node.name, node.argument_type)
+        return node
+
+    return transform_up(expression, changed)

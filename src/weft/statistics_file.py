@@ -1,0 +1,310 @@
+"""Statistics as JSON that a person can read and write, and back.
+
+{
+  "version": 1,
+  "duration": 3600,
+  "total_rate": 1000,
+  "rates": [{"pattern": "A a", "where": "a.x > 3", "per_second": 47}],
+  "selectivities": [
+    {"pattern": "AND(A a, B b)", "where": "a.x < b.x", "selectivity": 0.1},
+    {"pattern": "A+ a[]", "where": "a[i].x > a[i-1].x", "selectivity": 0.4}
+  ],
+  "agreements": {"user": 0.01}
+}
+
+Everything but the version may be left out. Patterns and conditions are in the query language. Names of
+variables, the order of the events and the spelling of conditions do not matter: what a file says holds
+for every query with the same predicates.
+"""
+
+import json
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from weft.errors import DataError, QueryError, WeftError, near_name
+from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
+from weft.language.printer import expression_to_text, pattern_to_text
+from weft.language.read import read
+from weft.normalize.pipeline import normalize
+from weft.normalize.simplify_predicates import canonical
+from weft.pattern.nodes import Conjunction, Event, Kleene
+from weft.pattern.normal_form import Item, NormalForm
+from weft.schema import Schema
+from weft.statistics.keys import group_key, renamed
+from weft.statistics.model import GroupKey, ItemKey, Statistics
+from weft.tree import find
+
+VERSION = 1
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+Json = Any  # what json.loads gives
+
+
+def save_statistics(statistics: Statistics, path: str | Path) -> None:
+    """Write statistics to a file that `load_statistics` reads."""
+    text = json.dumps(to_document(statistics), indent=2, ensure_ascii=False)
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+
+
+def load_statistics(path: str | Path, schema: Schema) -> Statistics:
+    """Return the statistics of a file, checked against the schema of the events they speak of."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: this is not a text file in UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise DataError(f"{path}: {error}") from None
+    except RecursionError:
+        raise DataError(f"{path}: this nests too deeply to be statistics") from None
+    return from_document(document, schema, origin=str(path))
+
+
+def to_document(statistics: Statistics) -> dict[str, Json]:
+    """Return statistics as the lists and dictionaries that JSON knows.
+
+    >>> to_document(Statistics(rates={ItemKey("Login"): 47.0}, agreements={"user": 0.01}))["rates"]
+    [{'pattern': 'Login a', 'per_second': 47.0}]
+    """
+    rates = [_rate_entry(item, rate) for item, rate in statistics.rates.items()]
+    selectivities = [_group_entry(group, share) for group, share in statistics.selectivities.items()]
+    document: dict[str, Json] = {"version": VERSION}
+    if statistics.duration is not None:
+        document["duration"] = statistics.duration
+    if statistics.total_rate is not None:
+        document["total_rate"] = statistics.total_rate
+    return document | {
+        "rates": sorted(rates, key=_text_of_entry),
+        "selectivities": sorted(selectivities, key=_text_of_entry),
+        "agreements": dict(sorted(statistics.agreements.items())),
+    }
+
+
+def _text_of_entry(entry: Mapping[str, Json]) -> tuple[str, str]:
+    return entry["pattern"], entry.get("where", "")
+
+
+def _rate_entry(item: ItemKey, rate: float) -> dict[str, Json]:
+    entry = {"pattern": pattern_to_text(Event(item.type, _name(0)))}
+    if item.predicates:
+        entry["where"] = _where([renamed(one, {"$0": _name(0)}) for one in item.predicates])
+    return {**entry, "per_second": rate}
+
+
+def _group_entry(group: GroupKey, selectivity: float) -> dict[str, Json]:
+    names = {f"${place}": _name(place) for place in range(len(group.items))}
+    of_lists = {name for one in group.predicates for name in _list_variables(one)}
+    events: list[Event | Kleene] = []
+    conditions: list[Expression] = []
+    for place, item in enumerate(group.items):
+        event = Event(item.type, _name(place))
+        events.append(Kleene(event, 1, None) if f"${place}" in of_lists else event)
+        conditions += [renamed(one, {"$0": _name(place)}) for one in item.predicates]
+    conditions += [renamed(one, names) for one in group.predicates]
+    pattern = events[0] if len(events) == 1 else Conjunction(tuple(events))
+    return {"pattern": pattern_to_text(pattern), "where": _where(conditions), "selectivity": selectivity}
+
+
+def _name(place: int) -> str:
+    return LETTERS[place] if place < len(LETTERS) else f"v{place}"
+
+
+def _where(predicates: list[Expression]) -> str:
+    """Write predicates joined by AND; an AND that must not be split is written as a NOT of an OR."""
+    whole = [
+        Not(Or(tuple(Not(part) for part in one.operands))) if isinstance(one, And) else one
+        for one in predicates
+    ]
+    return expression_to_text(whole[0] if len(whole) == 1 else And(tuple(whole)))
+
+
+def from_document(document: Json, schema: Schema, *, origin: str = "<statistics>") -> Statistics:
+    """Return the statistics of lists and dictionaries as JSON gives them, which Python can write too.
+
+    >>> from weft.schema import LONG, TIMESTAMP
+    >>> schema = Schema({"ts": TIMESTAMP, "x": LONG}, time="ts")
+    >>> rate = {"pattern": "Login l", "where": "3 < l.x", "per_second": 47}
+    >>> (item,) = from_document({"version": 1, "rates": [rate]}, schema).rates
+    >>> item.type, expression_to_text(item.predicates[0])
+    ('Login', '"$0".x > 3')
+    """
+    return _Reader(schema, origin).statistics(document)
+
+
+class _Reader:
+    """Reads one document; every complaint says where in it."""
+
+    def __init__(self, schema: Schema, origin: str) -> None:
+        self.schema = schema
+        self.origin = origin
+
+    def statistics(self, document: Json) -> Statistics:
+        fields = self._fields(
+            document, "", (), ("version", "duration", "total_rate", "rates", "selectivities", "agreements")
+        )
+        if fields.get("version") != VERSION or isinstance(fields["version"], bool):
+            found = "no version" if "version" not in fields else f"version {_shown(fields['version'])}"
+            raise self._refused("", f'{found}, expected "version": {VERSION}', "write the file anew")
+        rates: dict[ItemKey, float] = {}
+        for place, entry in self._entries(fields, "rates"):
+            own = self._fields(entry, place, ("pattern", "per_second"), ("where",))
+            self._add(rates, self._item(own, place), self._number(own, "per_second", place), place)
+        selectivities: dict[GroupKey, float] = {}
+        for place, entry in self._entries(fields, "selectivities"):
+            own = self._fields(entry, place, ("pattern", "where", "selectivity"), ())
+            share = self._number(own, "selectivity", place, most=1.0)
+            self._add(selectivities, self._group(own, place), share, place)
+        return Statistics(
+            rates,
+            selectivities,
+            self._agreements(fields.get("agreements", {})),
+            total_rate=self._number(fields, "total_rate", "") if "total_rate" in fields else None,
+            duration=self._number(fields, "duration", "") if "duration" in fields else None,
+        )
+
+    def _refused(self, place: str, found: str, remedy: str) -> WeftError:
+        where = f"{self.origin}: {place}" if place else self.origin
+        return WeftError(f"{where}: found {found}; {remedy}")
+
+    def _fields(
+        self, value: Json, place: str, required: Collection[str], optional: Collection[str]
+    ) -> Mapping[str, Json]:
+        known = [*required, *optional]
+        if not isinstance(value, dict):
+            raise self._refused(
+                place, f"{_shown(value)}, expected an object", f"its fields are {_listed(known)}"
+            )
+        for name in value:
+            if name not in known:
+                near = near_name(name, known)
+                remedy = f'did you mean "{near}"?' if near else f"the fields are {_listed(known)}"
+                raise self._refused(place, f"the unknown field {_shown(name)}", remedy)
+        for name in required:
+            if name not in value:
+                raise self._refused(place, f'no "{name}"', f"an entry has the fields {_listed(known)}")
+        return value
+
+    def _entries(self, fields: Mapping[str, Json], name: str) -> list[tuple[str, Json]]:
+        entries = fields.get(name, [])
+        if not isinstance(entries, list):
+            raise self._refused(name, f"{_shown(entries)}, expected a list", "put the entries in [ ]")
+        return [(f"{name}[{number}]", entry) for number, entry in enumerate(entries)]
+
+    def _number(
+        self, fields: Mapping[str, Json], name: str, place: str, most: float = sys.float_info.max
+    ) -> float:
+        value = fields[name]
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
+            return float(value)
+        limits = f"from 0 to {most:g}" if most == 1 else "of at least 0"
+        unit = "it is a share of all tuples" if most == 1 else "it counts seconds, or events in a second"
+        raise self._refused(place, f'"{name}": {_shown(value)}, expected a number {limits}', unit)
+
+    def _agreements(self, value: Json) -> dict[str, float]:
+        if not isinstance(value, dict):
+            remedy = 'write for example {"user": 0.01}'
+            raise self._refused("agreements", f"{_shown(value)}, expected an object", remedy)
+        for name in value:
+            if name not in self.schema.attributes:
+                near = near_name(name, self.schema.attributes)
+                remedy = f'did you mean "{near}"?' if near else f"there are {_listed(self.schema.attributes)}"
+                raise self._refused("agreements", f"the unknown attribute {_shown(name)}", remedy)
+        return {name: self._number(value, name, "agreements", most=1.0) for name in value}
+
+    def _add(self, found: dict[Any, float], key: object, value: float, place: str) -> None:
+        if key in found:
+            earlier = f"{place.partition('[')[0]}[{list(found).index(key)}]"
+            raise self._refused(
+                place, f"the same events and conditions as in {earlier}", "remove one of them"
+            )
+        found[key] = value
+
+    def _item(self, fields: Mapping[str, Json], place: str) -> ItemKey:
+        form = self._form(fields, place)
+        if len(form.items) != 1 or form.items[0].is_list:
+            remedy = 'give each event an entry of its own, such as "pattern": "A a"'
+            raise self._refused(place, "a pattern of more than one event", remedy)
+        return _item_key(form.items[0], form)
+
+    def _group(self, fields: Mapping[str, Json], place: str) -> GroupKey:
+        form = self._form(fields, place)
+        own = {one for item in form.items for one in _own_predicates(item, form)}
+        about = [one for one in form.predicates if one not in own]
+        names = ", ".join(form.variables)
+        for one in about:
+            if variables_of(one) != set(form.variables):
+                found = f"{expression_to_text(one)}, which does not speak of all of {names}"
+                raise self._refused(place, found, "give it an entry of its own")
+        if not about:
+            remedy = "a condition on single events belongs to a rate"
+            raise self._refused(place, f"no condition that speaks of all of {names}", remedy)
+        places = {variable: f"${number}" for number, variable in enumerate(form.variables)}
+        items = [_item_key(item, form) for item in form.items]
+        return group_key(items, [renamed(one, places) for one in about], canonical)
+
+    def _form(self, fields: Mapping[str, Json], place: str) -> NormalForm:
+        """Return the normal form of an entry: events without order that matters, and conditions."""
+        for name in ("pattern", "where"):
+            if not isinstance(fields.get(name, ""), str):
+                found = f'"{name}": {_shown(fields[name])}, expected text'
+                raise self._refused(place, found, 'write for example "AND(A a, B b)" or "a.x < b.x"')
+        text = f"PATTERN {fields['pattern']}"
+        if fields.get("where", "").strip():
+            text += f"\nWHERE {fields['where']}"
+        origin = f"{self.origin}: {place}"
+        queries = read(text, self.schema, origin=origin, tie_break=True)
+        try:
+            forms = [form for query in queries for form in normalize(query)]
+        except QueryError as error:
+            raise QueryError(error.problems, text, origin) from None
+        if len(forms) != 1 or forms[0].negations:
+            remedy = "join single events by AND, without OR, NOT, * and ?"
+            raise self._refused(
+                place, f"a pattern with alternatives or negations: {fields['pattern']}", remedy
+            )
+        query, form = queries[0], forms[0]
+        if form.keys:
+            remedy = 'how often events agree stands under "agreements"'
+            raise self._refused(place, f"agreement on {', '.join(form.keys)}", remedy)
+        if query.window is not None or query.returns:
+            raise self._refused(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
+        return form
+
+
+def _item_key(item: Item, form: NormalForm) -> ItemKey:
+    own = {canonical(renamed(one, {item.variable: "$0"})) for one in _own_predicates(item, form)}
+    return ItemKey(item.type, tuple(sorted(own, key=repr)))
+
+
+def _own_predicates(item: Item, form: NormalForm) -> list[Expression]:
+    """Return the predicates on single events of an item; constant ones count for the first item."""
+    is_first = item == form.items[0]
+    return [
+        one
+        for one in form.predicates
+        if (variables_of(one) == {item.variable} or (is_first and not variables_of(one)))
+        and not (item.is_list and _list_variables(one))
+    ]
+
+
+def _list_variables(predicate: Expression) -> set[str]:
+    """Return the variables of which a predicate concerns more than one element at a time."""
+    places = {one.variable for one in find(predicate, Attribute) if one.place != "each"}
+    return places | {one.variable for one in find(predicate, Aggregate)}
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

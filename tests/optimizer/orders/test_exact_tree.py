@@ -1,0 +1,135 @@
+"""The exact tree is the best of all trees, also of those that contain what is to be shared."""
+
+import random
+from collections.abc import Set
+
+import pytest
+from tests.cost.random_shapes import random_shape
+from tests.exhaustive import all_trees
+from tests.optimizer.candidate_pairs import CandidatePairs
+
+from weft.cost.model import CostModel, Step
+from weft.cost.partial_matches import PartialMatches, tree_cost
+from weft.cost.shape import MOST_EXACT, Shape
+from weft.optimizer.orders.exact_order import exact_order
+from weft.optimizer.orders.exact_tree import exact_tree, local_cost
+from weft.optimizer.orders.units import units_of
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+
+MODELS = [PartialMatches(), CandidatePairs()]
+NAMES = ["partial matches", "candidate pairs"]
+
+
+def trees_of(shape: Shape, pinned: Set[Tree] = frozenset()) -> list[Tree]:
+    """Return all trees that contain the given ones."""
+    found = all_trees(shape.everything, shape.list_mask)
+    return [tree for tree in found if pinned <= set(nodes_of(tree))]
+
+
+def is_best(found: Tree, options: list[Tree], shape: Shape, model: CostModel) -> bool:
+    best = min(local_cost(tree, shape, model) for tree in options)
+    return local_cost(found, shape, model) == pytest.approx(best) and found in options
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(15))
+def test_no_tree_is_cheaper(seed: int, model: CostModel) -> None:
+    dice = random.Random(seed)
+    n_items = dice.randint(1, 5)
+    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 1))
+    assert is_best(exact_tree(shape, model), trees_of(shape), shape, model)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(15))
+def test_no_tree_with_the_given_parts_is_cheaper(seed: int, model: CostModel) -> None:
+    dice = random.Random(seed)
+    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]))
+    plain = [item for item in range(5) if item not in shape.lists]
+    items = dice.sample(plain, 4)
+    parts = dice.choice(
+        [
+            [pair(leaf(items[0]), leaf(items[1]))],
+            [pair(leaf(items[0]), leaf(items[1])), pair(leaf(items[2]), leaf(items[3]))],
+            [pair(pair(leaf(items[0]), leaf(items[1])), leaf(items[2]))],
+        ]
+    )
+    assert is_best(exact_tree(shape, model, parts), trees_of(shape, set(parts)), shape, model)
+
+
+def test_the_whole_tree_may_be_given() -> None:
+    shape = random_shape(random.Random(3), 4)
+    given = order_tree([3, 1, 0, 2])
+    assert exact_tree(shape, PartialMatches(), [given]) == given
+
+
+def test_given_parts_must_not_overlap() -> None:
+    shape = random_shape(random.Random(3), 4)
+    with pytest.raises(ValueError, match="no item in common"):
+        exact_tree(shape, PartialMatches(), [order_tree([0, 1]), order_tree([1, 2])])
+
+
+def existing_trees(dice: random.Random, mask: int) -> dict[int, Tree]:
+    """Return a random tree over some items with all its joins, by their items."""
+    tree = dice.choice(list(all_trees(mask)))
+    return {node.mask: node for node in nodes_of(tree) if not node.is_leaf}
+
+
+def rest_cost(tree: Tree, shape: Shape, existing: Set[Tree]) -> float:
+    """Return what a tree costs when other nodes, and the leaves below them, are there already."""
+    new = [node for node in nodes_of(tree) if node not in existing]
+    return sum(PartialMatches().node(shape, Step(node.mask), shape.window) for node in new)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_tree_is_cheaper_when_others_exist(seed: int) -> None:
+    dice = random.Random(seed)
+    shape = random_shape(dice, 4)
+    mask = dice.choice([mask for mask in range(15) if mask.bit_count() > 1])
+    existing = existing_trees(dice, mask)
+    nodes = {part for tree in existing.values() for part in nodes_of(tree)}
+    found = exact_tree(shape, PartialMatches(), (), existing)
+    best = min(rest_cost(tree, shape, nodes) for tree in trees_of(shape))
+    assert rest_cost(found, shape, nodes) == pytest.approx(best)
+
+
+def test_a_tree_that_exists_does_not_displace_a_given_one() -> None:
+    shape = random_shape(random.Random(1), 3)
+    given = pair(leaf(0), leaf(1))
+    other = pair(pair(leaf(0), leaf(2)), leaf(1))
+    found = exact_tree(shape, PartialMatches(), [given], {0b111: other, 0b101: pair(leaf(0), leaf(2))})
+    assert given in set(nodes_of(found))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_best_tree_is_not_dearer_than_the_best_order(seed: int) -> None:
+    dice = random.Random(seed)
+    shape, model = random_shape(dice, 6, n_lists=dice.randint(0, 2)), PartialMatches()
+    order = order_tree(exact_order(shape, model))
+    assert local_cost(exact_tree(shape, model), shape, model) <= local_cost(order, shape, model) * (1 + 1e-9)
+
+
+def test_a_tree_costs_what_its_nodes_hold() -> None:
+    shape, model = random_shape(random.Random(2), 4), PartialMatches()
+    tree = exact_tree(shape, model)
+    masks = [node.mask for node in nodes_of(tree)]
+    assert local_cost(tree, shape, model) == pytest.approx(tree_cost(shape, masks))
+
+
+@pytest.mark.parametrize("n_items", [MOST_EXACT, MOST_EXACT + 1, MOST_EXACT + 8])
+def test_many_items_have_a_tree_over_all_of_them(n_items: int) -> None:
+    shape = random_shape(random.Random(n_items), n_items, n_lists=2)
+    plain = [item for item in range(n_items) if item not in shape.lists]
+    pinned = [order_tree(plain[:3]), order_tree(plain[4:6])]
+    for given in ([], pinned):
+        tree = exact_tree(shape, PartialMatches(), given)
+        leaves = [node.mask for node in nodes_of(tree) if node.is_leaf]
+        assert sorted(leaves) == [1 << item for item in range(n_items)]
+        assert tree.mask == shape.everything
+        assert set(given) <= set(nodes_of(tree))
+
+
+def test_units_are_the_given_trees_and_the_other_items_by_their_first_item() -> None:
+    shape = random_shape(random.Random(0), 5)
+    given = [pair(leaf(1), leaf(4)), pair(leaf(2), leaf(0))]
+    assert units_of(shape, given) == [given[1], given[0], leaf(3)]

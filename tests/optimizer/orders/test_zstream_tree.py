@@ -1,0 +1,75 @@
+"""ZStream's tree is the best of all trees over intervals."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+from tests.cost.random_shapes import random_shape
+from tests.optimizer.candidate_pairs import CandidatePairs
+
+from weft.cost.model import CostModel
+from weft.cost.partial_matches import PartialMatches
+from weft.cost.shape import Group, ListBounds, Shape
+from weft.optimizer.orders.exact_tree import exact_tree, local_cost
+from weft.optimizer.orders.units import units_of
+from weft.optimizer.orders.zstream_tree import zstream_tree
+from weft.optimizer.trees import Tree, leaf, nodes_of, pair, shown
+
+MODELS = [PartialMatches(), CandidatePairs()]
+
+
+def interval_trees(units: Sequence[Tree]) -> Iterator[Tree]:
+    """Yield every tree that joins neighbors."""
+    if len(units) == 1:
+        yield units[0]
+    for middle in range(1, len(units)):
+        for left in interval_trees(units[:middle]):
+            for right in interval_trees(units[middle:]):
+                yield pair(left, right)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["partial matches", "candidate pairs"])
+@pytest.mark.parametrize("seed", range(15))
+def test_no_tree_over_intervals_is_cheaper(seed: int, model: CostModel) -> None:
+    dice = random.Random(seed)
+    shape = random_shape(dice, dice.randint(1, 6), n_checks=dice.randint(0, 1))
+    options = list(interval_trees([leaf(item) for item in range(shape.n_items)]))
+    found = zstream_tree(shape, model)
+    assert found in options
+    best = min(local_cost(tree, shape, model) for tree in options)
+    assert local_cost(found, shape, model) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> None:
+    dice = random.Random(seed)
+    shape, model = random_shape(dice, 6), PartialMatches()
+    items = dice.sample(range(6), 5)
+    pinned = [pair(leaf(items[0]), leaf(items[1])), pair(leaf(items[2]), pair(leaf(items[3]), leaf(items[4])))]
+    pinned = pinned[: dice.randint(1, 2)]
+    found = zstream_tree(shape, model, pinned)
+    options = list(interval_trees(units_of(shape, pinned)))
+    assert found in options
+    assert set(pinned) <= set(nodes_of(found))
+    best = min(local_cost(tree, shape, model) for tree in options)
+    assert local_cost(found, shape, model) == pytest.approx(best)
+
+
+def test_it_cannot_join_what_is_not_next_to_each_other() -> None:
+    shape = Shape((1.0, 1.0, 1.0), (0, 0, 0), 10.0, groups=(Group(0b101, 0.001),))
+    model = PartialMatches()
+    assert shown(exact_tree(shape, model), "abc") == "((a c) b)"
+    assert shown(zstream_tree(shape, model), "abc") in ("((a b) c)", "(a (b c))")
+
+
+def test_lists_come_last() -> None:
+    lists = {0: ListBounds(1, None), 2: ListBounds(1, 3)}
+    shape = Shape((0.1, 9.0, 0.1, 5.0), (0, 0, 0, 0), 1.0, lists=lists)
+    found = zstream_tree(shape, PartialMatches())
+    assert found == pair(pair(pair(leaf(1), leaf(3)), leaf(0)), leaf(2))
+
+
+def test_lists_alone_are_joined_one_after_the_other() -> None:
+    lists = {item: ListBounds(1, 3) for item in range(3)}
+    shape = Shape((1.0, 1.0, 1.0), (0, 0, 0), 1.0, lists=lists)
+    assert zstream_tree(shape, PartialMatches()) == pair(pair(leaf(0), leaf(1)), leaf(2))
