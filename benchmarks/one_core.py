@@ -4,6 +4,7 @@ import cProfile
 import pstats
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +17,13 @@ from workloads import Workload
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.optimizer.pipeline import optimize
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget, Meter
+from weft.runtime.columns import Events
 from weft.runtime.emit import emit, match_schema
-from weft.runtime.execute import Executor, Program
+from weft.runtime.execute import BATCH_EVENTS, Executor, Found, Program
 from weft.runtime.ingest import Layout, ingest
+from weft.runtime.state import END_OF_TIME
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema(
@@ -33,13 +38,20 @@ class CoreRun:
     ingest_seconds: float
     execute_seconds: float
     emit_seconds: float
-    n_built: int
-    n_examined: int
+    meter: Meter
     matches: Counter[str]
 
     @property
     def seconds(self) -> float:
         return self.ingest_seconds + self.execute_seconds + self.emit_seconds
+
+    @property
+    def n_built(self) -> int:
+        return sum(self.meter.built.values())
+
+    @property
+    def n_examined(self) -> int:
+        return sum(self.meter.examined.values())
 
 
 def read_rows(events: Path, workload: Workload) -> pa.Table:
@@ -48,26 +60,42 @@ def read_rows(events: Path, workload: Workload) -> pa.Table:
     return pq.read_table(events, columns=list(workload.columns), filters=wanted)
 
 
-def run_on_one_core(rows: pa.Table, workload: Workload) -> CoreRun:
-    """Run a workload on rows in memory, as a worker of Spark does."""
-    plan = optimize(bind(parse(workload.text), SCHEMA), SCHEMA)
-    layout = Layout(
+def layout_of(schema: Schema, attributes: Iterable[str], type_names: Iterable[str]) -> Layout:
+    """Return where the events of the benchmarks have their time, type, id and attributes."""
+    return Layout(
         time="ts",
         type="type",
         id="id",
         content=None,
         tie=None,
-        attributes={name: (name, SCHEMA.attributes[name]) for name in workload.attributes},
-        type_names=workload.types,
+        attributes={name: (name, schema.attributes[name]) for name in attributes},
+        type_names=tuple(type_names),
     )
+
+
+def run_on_one_core(rows: pa.Table, workload: Workload) -> CoreRun:
+    """Run a workload on rows in memory, as a worker of Spark does."""
+    plan = optimize(bind(parse(workload.text), SCHEMA), SCHEMA)
+    return run_plan(plan, rows, layout_of(SCHEMA, workload.attributes, workload.types))
+
+
+def run_plan(
+    plan: Plan,
+    rows: pa.Table,
+    layout: Layout,
+    *,
+    budget: Budget | None = None,
+    batch_events: int = BATCH_EVENTS,
+) -> CoreRun:
+    """Run a plan on rows in memory, from Arrow to Arrow."""
     schema = match_schema(pa.int64(), {})
     matches: Counter[str] = Counter()
     start = time.perf_counter()
     events = ingest(rows, layout)
     ingested = time.perf_counter()
-    executor = Executor(Program(plan))
+    executor = Executor(Program(plan), budget)
     emitting = 0.0
-    for found in executor.run(events):
+    for found in _found(executor, events, batch_events):
         before = time.perf_counter()
         output = plan.outputs[found.output]
         matches[output.query] += emit(found, output, (), schema).num_rows
@@ -76,10 +104,20 @@ def run_on_one_core(rows: pa.Table, workload: Workload) -> CoreRun:
         ingest_seconds=ingested - start,
         execute_seconds=time.perf_counter() - ingested - emitting,
         emit_seconds=emitting,
-        n_built=sum(executor.meter.built.values()),
-        n_examined=sum(executor.meter.examined.values()),
+        meter=executor.meter,
         matches=matches,
     )
+
+
+def _found(executor: Executor, events: Events, batch_events: int) -> Iterator[Found]:
+    """Yield the matches, batch by batch; batches shorter than the executor's own are never divided."""
+    if batch_events >= BATCH_EVENTS:
+        yield from executor.run(events)
+        return
+    for start in range(0, events.n_events, batch_events):
+        stop = min(start + batch_events, events.n_events)
+        frontier = END_OF_TIME if stop == events.n_events else int(events.times[stop])
+        yield from executor.process(events.take(slice(start, stop)), frontier)
 
 
 def measure_one_core(events: Path, n_events: int, workload: Workload, repeat: int) -> list[Measure]:

@@ -201,6 +201,24 @@ def test_run_shows_a_table_and_writes_parquet(spark: SparkSession, files: Path) 
     assert (row.query, row.who, [event.id for event in row.events]) == ("theft", "ann", [1, 2])
 
 
+def test_run_shows_what_the_plan_did(spark: SparkSession, files: Path) -> None:
+    result = run(files, "--explain", "analyze")
+    assert result.exit_code == 0, result.stderr
+    summary, analysis = result.stdout.split(" ms in the nodes, ")
+    assert "theft" in summary
+    assert "in the slowest of " in analysis
+    assert analysis.index("Shared plan: ") < analysis.index("scan Login") < analysis.index("Dearest nodes: ")
+
+
+def test_what_the_plan_did_is_no_part_of_the_json_object(spark: SparkSession, files: Path) -> None:
+    out = files / "matches.jsonl"
+    result = run(files, "--explain", "analyze", "--json", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["matches"] == {"theft": 1, "nothing": 0}
+    assert "Dearest nodes: " in result.stderr
+    assert [json.loads(line)["query"] for line in out.read_text().splitlines()] == ["theft"]
+
+
 def test_run_reads_json_lines_in_seconds_from_a_directory(spark: SparkSession, files: Path) -> None:
     (files / "log").mkdir()
     (files / "log" / "1.jsonl").write_text(

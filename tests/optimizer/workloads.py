@@ -106,11 +106,19 @@ def random_workload(
     *,
     n_types: int = 5,
     windows: Sequence[int] = (10,),
-    is_plain: bool = False,
+    has_lists: bool = False,
+    has_negations: bool = False,
 ) -> Workload:
-    """Return patterns that overlap, some with negations, lists and predicates unless they are plain."""
+    """Return patterns that overlap, with predicates between two and three items."""
     texts = tuple(
-        _random_pattern(dice, dice.choice(sizes), TYPES[:n_types], dice.choice(windows), is_plain=is_plain)
+        _random_pattern(
+            dice,
+            dice.choice(sizes),
+            TYPES[:n_types],
+            dice.choice(windows),
+            has_lists=has_lists,
+            has_negations=has_negations,
+        )
         for _ in range(n_patterns)
     )
     known = Statistics(rates={ItemKey(name): dice.uniform(0.2, 4.7) for name in TYPES})
@@ -123,19 +131,25 @@ def random_workload(
     return Workload(texts, replace(known, selectivities=selectivities))
 
 
-def _random_pattern(dice: random.Random, size: int, types: str, window: int, *, is_plain: bool) -> str:
-    names = [dice.choice(types) for _ in range(size)] if dice.random() < 0.2 else dice.sample(types, size)
+def _random_pattern(
+    dice: random.Random, size: int, types: str, window: int, *, has_lists: bool, has_negations: bool
+) -> str:
+    is_repeated = size > len(types) or dice.random() < 0.2
+    names = dice.choices(types, k=size) if is_repeated else dice.sample(types, size)
     variables = [f"{name.lower()}{place}" for place, name in enumerate(names)]
     operands = [f"{name} {variable}" for name, variable in zip(names, variables, strict=True)]
-    if not is_plain and dice.random() < 0.2:
+    if has_lists and dice.random() < 0.3:
         place = dice.randrange(size)
         operands[place] = f"{names[place]}{{1,2}} {variables[place]}[]"
-    if not is_plain and dice.random() < 0.3:
+    if has_negations and dice.random() < 0.4:
         operands.insert(dice.randint(1, size - 1), f"NOT {dice.choice(types)} n")
     operator = dice.choice(["SEQ", "SEQ", "AND"])
     conditions = [
         f"{variables[a]}.x {dice.choice(['<', '='])} {variables[b]}.x"
         for a, b in (sorted(dice.sample(range(size), 2)) for _ in range(dice.randint(0, 2)))
     ]
+    if size > 2 and dice.random() < 0.2:
+        one, two, three = dice.sample(variables, 3)
+        conditions.append(f"{one}.x + {two}.x < {three}.x")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"{operator}({', '.join(operands)}){where} WITHIN {window} seconds"

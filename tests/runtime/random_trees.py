@@ -9,7 +9,6 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeVar
 
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, type_of, variables_of
 from weft.normalize.pipeline import normalize
@@ -38,7 +37,6 @@ from weft.schema import Schema
 from weft.tree import find, transform_up
 
 SLACKS = (0, 1, 500_000, 3_000_000)  # how much longer than the window a node may reach; level -1: no end
-Expressions = TypeVar("Expressions", bound=Expression)
 
 
 @dataclass
@@ -109,7 +107,8 @@ class TreeWriter:
         (part,) = parts
         part = self._filtered(part, self._due(work, part.variables, late=True), form)
         if len(form.items) == 1:
-            keys = [Comparison("=", *[self._key(part.variables[0], key)] * 2) for key in form.keys]
+            own = [self._key(part.variables[0], key) for key in form.keys]
+            keys = [Comparison("=", key, key) for key in own]
             part = self._filtered(part, keys, form)
         while work.negations:
             negation = work.negations.pop(self.random.randrange(len(work.negations)))

@@ -5,10 +5,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.engine import Bindings, arrow_events, bindings_of, plain
 from tests.strategies import Case
 
+from weft.optimizer.pipeline import Strategy
 from weft.session import Detection, prepare
+from weft.statistics.model import Statistics
 
 
-def detection_of(spark: SparkSession, case: Case, partitions: int) -> Detection:
+def detection_of(
+    spark: SparkSession,
+    case: Case,
+    partitions: int,
+    *,
+    plan: Strategy = "auto",
+    statistics: Statistics | None = None,
+) -> Detection:
     """Prepare a case on Spark; derived types become SQL conditions on a column of letters."""
     table, _ = arrow_events(case)
     letters = ["".join(sorted(event.types)) for event in case.events]
@@ -24,6 +33,8 @@ def detection_of(spark: SparkSession, case: Case, partitions: int) -> Detection:
         order_by=case.order_by,
         types=types,
         partitions=partitions,
+        plan=plan,
+        statistics=statistics,
     )
 
 

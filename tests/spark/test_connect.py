@@ -33,7 +33,9 @@ QUERY lists PATTERN SEQ(A a, B{1,2} b[], C c) WHERE [k] WITHIN 320 milliseconds 
 detection = weft.prepare(events, text, time="ts", type="kind", id="id")
 counts = {row["query"]: row["count"] for row in detection.matches.groupBy("query").count().collect()}
 apart = {row["apart"] for row in detection.matches_of("timed").select("apart").distinct().collect()}
-print(json.dumps({"counts": counts, "apart": sorted(apart), "events": detection.input_counts()}))
+analyzed = dict(detection.analyze().matches)
+found = {"counts": counts, "analyzed": analyzed, "apart": sorted(apart), "events": detection.input_counts()}
+print(json.dumps(found))
 spark.stop()
 """
 
@@ -54,7 +56,7 @@ def test_connect_on_a_cluster_gives_the_same_matches(tmp_path: Path) -> None:
     found = json.loads(run.stdout.strip().splitlines()[-1])
     assert found["events"] == [6000, 0]
     assert found["apart"] == [2]
-    assert found["counts"] == expected_counts()
+    assert found["counts"] == found["analyzed"] == expected_counts()
 
 
 def expected_counts() -> dict[str, int]:

@@ -12,6 +12,7 @@ from tests.strategies import random_case
 
 import weft
 from weft.errors import BudgetError, DataError, QueryError, WeftError
+from weft.optimizer.pipeline import Strategy
 from weft.spark.failures import failure_of
 
 N_CASES = 30
@@ -25,8 +26,11 @@ def test_any_number_of_partitions_gives_the_reference_result(spark: SparkSession
         seed += N_CASES
         case = random_case(10_000 + seed)
     expected = expected_outcome(case)
-    for partitions in (1, 2, 7):
-        assert matches_by_query(detection_of(spark, case, partitions)) == expected, f"{partitions} partitions"
+    plans: list[tuple[int, Strategy]] = [(1, "auto"), (2, "share"), (7, "reorder")]
+    statistics = detection_of(spark, case, 1).look()
+    for partitions, plan in plans:
+        detection = detection_of(spark, case, partitions, plan=plan, statistics=statistics)
+        assert matches_by_query(detection) == expected, f"{partitions} partitions, plan {plan}"
 
 
 def test_output_has_the_documented_columns(spark: SparkSession) -> None:

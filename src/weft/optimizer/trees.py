@@ -76,6 +76,13 @@ def made_bare(tree: Tree) -> Tree:
     return Tree(tree.mask, made_bare(tree.left), made_bare(tree.right), bare=True)
 
 
+def made_checking(tree: Tree) -> Tree:
+    """Return a tree that checks every negation as soon as it can."""
+    if tree.left is None or tree.right is None:
+        return tree
+    return Tree(tree.mask, made_checking(tree.left), made_checking(tree.right))
+
+
 def order_of(tree: Tree) -> tuple[int, ...]:
     """Return the items of a one-sided tree in the order in which they are joined.
 

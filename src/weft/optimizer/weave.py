@@ -107,6 +107,7 @@ class Weave:
             n_left -= len(keys)
             self._improve_component(keys, part, heuristic, k, dice)
             limit.taken += part.taken
+        limit.tell(self.cost)
 
     def _improve_component(
         self, keys: list[Key], limit: Limit, heuristic: Heuristic, k: int, dice: random.Random

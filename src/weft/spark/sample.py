@@ -22,6 +22,7 @@ from weft.runtime.columns import Events
 from weft.runtime.ingest import Layout, ingest
 from weft.runtime.measure import measure
 from weft.spark.batch import CONTENT, Input, _wire
+from weft.spark.pushdown import quoted
 from weft.statistics.model import ItemKey, Question, Statistics
 from weft.tree import find
 
@@ -105,9 +106,11 @@ def sample_events(
     A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
     of time is one slice.
     """
-    events = source.events.where(source.is_good)
+    events = source.events.where(source.time_column.isNotNull())
     if not counts_all:
         events = events.where(source.is_of_type(sorted(type_names)))
+    elif source.type is not None:
+        events = events.where(F.col(quoted(source.type)).isNotNull())
     slice_bits = slice_bits_for(window)
     bucket = _bucket(source, slice_bits, seed)
     counted = _counted(events, source, bucket)
@@ -120,10 +123,12 @@ def sample_events(
         part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(seed)), 64 - PART_BITS)
         fetched = fetched.where(part < drawn.part)
     table = fetched.select(*(column.alias(name) for name, column in columns.items())).toArrow()
+    share = table.num_rows / drawn.n_events
+    if layout.id is not None:  # dropped only here, so that the first job need not read ids
+        table = table.filter(table[layout.id].is_valid())
     found = ingest(table, layout)
     if not found.n_events:
         return None
-    share = table.num_rows / drawn.n_events
     return Sample(found, share * _covered(found, slice_bits) / MICROSECONDS, _span(counted))
 
 

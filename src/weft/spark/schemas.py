@@ -88,6 +88,6 @@ def require_column(frame: T.StructType, name: str, role: str) -> T.DataType:
     if name in frame.fieldNames():
         return frame[name].dataType
     near = near_name(name, frame.fieldNames())
-    hint = f"; did you mean {near!r}?" if near else ""
+    hint = f"; did you mean {near!r}?" if near else "."
     columns = ", ".join(frame.fieldNames())
     raise DataError(f"no column {name!r} for {role}{hint} The columns are: {columns}")

@@ -45,8 +45,8 @@ class MultiTree(Generic[Key]):
         """Add the tree of a pattern; nodes that exist are shared."""
         if key in self.trees:
             raise ValueError(f"there is a tree for {key!r} already")
-        self.patterns[key], self.trees[key] = pattern, tree
-        self._enter(pattern, tree)
+        self.patterns[key], self.trees[key] = pattern, pattern.settled(tree)
+        self._enter(pattern, self.trees[key])
 
     def remove(self, key: Key) -> Tree:
         """Remove the tree of a pattern; nodes that others need stay."""
@@ -57,8 +57,9 @@ class MultiTree(Generic[Key]):
     def replace(self, trees: Mapping[Key, Tree]) -> int:
         """Give patterns other trees; return the change of the cost, in the ledger's units."""
         before = self.ledger.total
-        for key, tree in trees.items():
+        for key, given in trees.items():
             pattern, old = self.patterns[key], self.trees[key]
+            tree = pattern.settled(given)
             if tree == old:
                 continue
             self._leave(pattern, old)

@@ -79,7 +79,8 @@ class Neighborhood(Generic[Key]):
         changes: dict[Key, Tree] = {}
         for key, label in labels.items():
             items = label.items
-            own = relabelled(shared, lambda item, items=items: items[origin[item]])  # type: ignore[misc]
+            moved = relabelled(shared, lambda item, items=items: items[origin[item]])  # type: ignore[misc]
+            own = patterns[key].settled(moved)
             changes[key] = self._completed(key, [own], dice)
         return changes
 

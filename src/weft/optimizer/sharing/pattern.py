@@ -25,7 +25,7 @@ from weft.optimizer.assemble import (
     speaks_of_list,
 )
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.trees import Tree, made_bare, relabelled
+from weft.optimizer.trees import Tree, made_bare, made_checking, relabelled
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
@@ -294,4 +294,8 @@ class Pattern:
         labelled = self.labelled(mask)
         if part.negations and part.negations != self.negations_in(labelled):
             return None
-        return relabelled(part.tree, labelled.items.__getitem__)
+        return self.settled(relabelled(part.tree, labelled.items.__getitem__))
+
+    def settled(self, tree: Tree) -> Tree:
+        """Return the tree itself, or a simpler one that is the same: without negations, none can wait."""
+        return tree if self.form.negations else made_checking(tree)

@@ -1,0 +1,121 @@
+"""Plans of different strategies for one workload, on the same events, one after the other."""
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from one_core import CoreRun, layout_of, run_plan
+
+from weft.cost.model import CostModel
+from weft.expressions import Attribute
+from weft.language.read import read
+from weft.optimizer.choice import Choice
+from weft.optimizer.pipeline import Optimized, Settings, choose_plan
+from weft.pattern.nodes import Event, Query
+from weft.runtime.budget import Budget
+from weft.runtime.execute import BATCH_EVENTS
+from weft.runtime.ingest import Layout
+from weft.schema import Schema
+from weft.statistics.model import Statistics
+from weft.tree import find
+
+BUDGET = Budget(partial_matches=50_000_000, held=50_000_000)
+ROWS_PER_BATCH = 30_000_000  # that all nodes of a plan may be expected to build: some 2 GB
+SHORTEST_BATCH = 1_000  # events
+WARM_EVENTS = 20_000
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Queries, what is known of the events, and the events."""
+
+    text: str
+    schema: Schema
+    statistics: Statistics
+    events: pa.Table
+
+    @cached_property
+    def queries(self) -> tuple[Query, ...]:
+        return tuple(read(self.text, self.schema))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        return tuple(sorted({event.type for query in self.queries for event in find(query, Event)}))
+
+    @cached_property
+    def layout(self) -> Layout:
+        names = {attribute.name for query in self.queries for attribute in find(query, Attribute)}
+        return layout_of(self.schema, sorted(names), self.types)
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """The events that Spark would hand to Python: those of types that a query names."""
+        return self.events.filter(pc.is_in(self.events["type"], pa.array(self.types)))
+
+    def plan(self, settings: Settings) -> Optimized:
+        """Return the plan that the settings ask for, with the statistics of this arena."""
+        return choose_plan(self.queries, self.schema, settings)
+
+    def cost(self, choice: Choice, model: CostModel) -> float:
+        """Return what a plan costs under a model."""
+        return self.plan(Settings(choice, self.statistics, model)).cost
+
+    def run(self, optimized: Optimized, n_rows: int | None = None) -> CoreRun:
+        """Run a plan on the first rows, or on all."""
+        rows = self.rows if n_rows is None else self.rows.slice(0, n_rows)
+        batch = batch_events(optimized, self.rows.num_rows / self.seconds)
+        return run_plan(optimized.plan, rows, self.layout, budget=BUDGET, batch_events=batch)
+
+    @cached_property
+    def seconds(self) -> float:
+        """How long the events last."""
+        ends = pc.min_max(self.events["ts"].cast(pa.int64())).as_py()
+        return (ends["max"] - ends["min"]) / 1e6
+
+
+def batch_events(optimized: Optimized, events_per_second: float) -> int:
+    """Return how many events a batch may have.
+
+    All rows that a batch adds are in memory together. The executor bounds those of each node and redoes
+    what was too large; here the batches are small enough to begin with, so no plan does anything twice.
+    """
+    rows_per_event = sum(optimized.expected.values()) / events_per_second
+    return int(min(BATCH_EVENTS, max(SHORTEST_BATCH, ROWS_PER_BATCH / max(rows_per_event, 1e-9))))
+
+
+def race(arena: Arena, plans: Mapping[str, Optimized], repeat: int, say: Say) -> dict[str, list[CoreRun]]:
+    """Run all plans in turn, several rounds after one that warms the kernels; all find the same matches."""
+    for optimized in plans.values():
+        arena.run(optimized, WARM_EVENTS)
+    runs: dict[str, list[CoreRun]] = {name: [] for name in plans}
+    for number in range(repeat):
+        for name, optimized in plans.items():
+            runs[name].append(arena.run(optimized))
+        check_matches({name: runs[name][-1] for name in plans})
+        seconds = ", ".join(f"{name} {runs[name][-1].seconds:.2f} s" for name in plans)
+        say(f"{number + 1}/{repeat}: {seconds}")
+    return runs
+
+
+def check_matches(runs: Mapping[str, CoreRun]) -> None:
+    """Raise when two plans found different numbers of matches for a query."""
+    (first, expected), *others = runs.items()
+    for name, run in others:
+        if run.matches != expected.matches:
+            differing = sorted((run.matches - expected.matches) + (expected.matches - run.matches))
+            raise RuntimeError(f"{first} and {name} disagree on the matches of {', '.join(differing[:5])}")
+
+
+def median_ratio(
+    over: Sequence[CoreRun],
+    under: Sequence[CoreRun],
+    seconds_of: Callable[[CoreRun], float] = lambda run: run.seconds,
+) -> float:
+    """Return the median over rounds of the ratio of two plans, whose runs met the same conditions."""
+    pairs: Iterable[tuple[CoreRun, CoreRun]] = zip(over, under, strict=True)
+    return statistics.median(seconds_of(one) / seconds_of(other) for one, other in pairs)

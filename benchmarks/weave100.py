@@ -1,0 +1,199 @@
+"""A hundred patterns on the stock stream: what ordering and sharing gain, in cost and on the clock."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from contest import Arena, Say, median_ratio, race
+from measures import Measure
+from one_core import CoreRun
+from pyspark.sql import SparkSession
+from result_tables import report_table
+from stock_statistics import stock_statistics
+from stocks import MOST_MATCHES, SCHEMA, stock_events, stock_queries, stocks_parquet
+
+import weft
+from weft.cost.measured import Measured
+from weft.cost.model import CostModel, Step
+from weft.cost.partial_matches import PartialMatches
+from weft.cost.shape import Shape
+from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings
+from weft.optimizer.sharing.limits import Limit
+
+
+class JoinsAlone(PartialMatches):
+    """The papers' cost without the single events, which plans that share nothing keep for each pattern."""
+
+    __slots__ = ()
+
+    def node(self, shape: Shape, step: Step, window: float) -> float:
+        return super().node(shape, step, window) if step.left else 0.0
+
+
+N_PATTERNS, AVERAGE_SIZE, DENSITY = 100, 5, 0.3
+MODELS: dict[str, CostModel] = {"the papers' cost": PartialMatches(), "the measured cost": Measured()}
+PAPERS, MEASURED = MODELS
+REPORTED: dict[str, CostModel] = {**MODELS, "the papers' cost, joins alone": JoinsAlone()}
+BASELINES = ("trivial", "reorder", "share")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How the patterns are drawn; the first variant is the one with targets."""
+
+    name: str
+    window_seconds: float
+    most_matches: float = MOST_MATCHES
+
+    def arena(self, seconds: float) -> Arena:
+        """Return the patterns, the events of so many seconds, and exact statistics."""
+        return Arena(self.text, SCHEMA, stock_statistics(seconds), stock_events(seconds))
+
+    @cached_property
+    def text(self) -> str:
+        return stock_queries(
+            N_PATTERNS, AVERAGE_SIZE, self.window_seconds, density=DENSITY, most_matches=self.most_matches
+        )
+
+
+VARIANTS = (
+    Variant("0.6 s", 0.6),
+    Variant("0.1 s", 0.1),
+    Variant("0.1 s, all patterns kept", 0.1, math.inf),
+)
+
+
+def plans_of(arena: Arena, search_seconds: float) -> dict[str, Optimized]:
+    """Return the plans to compare: three baselines, and the result of the search under either cost."""
+    known = arena.statistics
+    plans = {name: arena.plan(Settings(name, known)) for name in STRATEGIES if name in BASELINES}
+    for name, model in MODELS.items():
+        plans[f"auto, {name}"] = arena.plan(
+            Settings("auto", known, model, limit=Limit(seconds=search_seconds))
+        )
+    return plans
+
+
+def measure_weave(
+    start_spark: Callable[[], SparkSession], seconds: float, search_seconds: float, repeat: int, say: Say
+) -> list[Measure]:
+    """Compare the plans of all variants on one core, and of the first on Spark; print one table."""
+    found: list[Measure] = []
+    rows = []
+    matches: dict[str, Counter[str]] = {}
+    for variant in VARIANTS:
+        say(f"weave100, {variant.name}: drawing patterns, searching for {search_seconds:g} s")
+        arena = variant.arena(seconds)
+        plans = plans_of(arena, search_seconds)
+        costs = {
+            model_name: {name: arena.cost(one.choice, model) for name, one in plans.items()}
+            for model_name, model in REPORTED.items()
+        }
+        runs = race(arena, plans, repeat, lambda text, name=variant.name: say(f"weave100, {name}, {text}"))
+        matches[variant.name] = runs["trivial"][0].matches
+        rows += _rows(variant, costs, runs)
+        found += _measures(variant, arena, costs, runs, is_target=variant is VARIANTS[0])
+    report_table("weave100", rows)
+    first = VARIANTS[0]
+    return found + measure_on_spark(
+        start_spark(), first, seconds, search_seconds, expected=matches[first.name], say=say
+    )
+
+
+def _measures(
+    variant: Variant,
+    arena: Arena,
+    costs: Mapping[str, Mapping[str, float]],
+    runs: Mapping[str, list[CoreRun]],
+    *,
+    is_target: bool,
+) -> list[Measure]:
+    section = f"weave100, {variant.name}"
+    first = next(iter(runs.values()))[0]
+    found = [
+        Measure(section, "events, of all types", arena.events.num_rows),
+        Measure(section, "events of the types in the patterns", arena.rows.num_rows),
+        Measure(section, "matches", sum(first.matches.values())),
+    ]
+    for model, own in costs.items():
+        auto_cost = own[f"auto, {model if model in MODELS else PAPERS}"]
+        ratio = auto_cost / min(own["reorder"], own["share"])
+        what = f"{model}: auto / the better of reorder and share"
+        found.append(Measure(section, what, ratio, at_most=0.75 if is_target and model == PAPERS else None))
+    for model in MODELS:
+        auto = runs[f"auto, {model}"]
+        for name in BASELINES:
+            least = 20.0 if is_target and name == "trivial" else None
+            what = f"run time: {name} / auto, {model}"
+            found.append(Measure(section, what, median_ratio(runs[name], auto), at_least=least))
+        inner = median_ratio(runs["trivial"], auto, lambda run: run.execute_seconds)
+        found.append(Measure(section, f"without ingest and emit: trivial / auto, {model}", inner))
+    return found
+
+
+def _rows(
+    variant: Variant, costs: Mapping[str, Mapping[str, float]], runs: Mapping[str, list[CoreRun]]
+) -> list[dict[str, str | float]]:
+    """Return a line for every plan; times are those of its fastest run."""
+    found: list[dict[str, str | float]] = []
+    for name, own in runs.items():
+        best = min(own, key=lambda run: run.seconds)
+        found.append(
+            {
+                "patterns": variant.name,
+                "plan": name,
+                **{model: round(of_plan[name], 1) for model, of_plan in costs.items()},
+                "seconds": round(best.seconds, 2),
+                "of these execute": round(best.execute_seconds, 2),
+                "of these emit": round(best.emit_seconds, 2),
+                "rows built": best.n_built,
+                "candidates": best.n_examined,
+                "trivial / this": round(median_ratio(runs["trivial"], own), 2),
+            }
+        )
+    return found
+
+
+def measure_on_spark(
+    spark: SparkSession,
+    variant: Variant,
+    seconds: float,
+    search_seconds: float,
+    *,
+    expected: Counter[str],
+    say: Say,
+) -> list[Measure]:
+    """Run a workload once on Spark with each strategy, after a run that counts the matches."""
+    events = spark.read.parquet(str(stocks_parquet(seconds)))
+    section = "weave100, Spark"
+    found, times = [], {}
+    for strategy in STRATEGIES:
+        start = time.perf_counter()
+        detection = weft.prepare(
+            events,
+            variant.text,
+            time="ts",
+            type="type",
+            id="id",
+            plan=strategy,
+            statistics=stock_statistics(seconds),
+            search_seconds=search_seconds,
+        )
+        detection.weave()
+        planned = time.perf_counter()
+        counted = detection.matches.groupBy("query").count().collect()
+        matches = Counter({row["query"]: row["count"] for row in counted})
+        if matches != expected:
+            raise RuntimeError(f"{strategy} finds other matches on Spark than on one core")
+        warm = time.perf_counter()
+        detection.matches.write.format("noop").mode("overwrite").save()
+        times[strategy] = time.perf_counter() - warm
+        say(f"{section}: {strategy} {times[strategy]:.2f} s after {planned - start:.2f} s of planning")
+        found.append(Measure(section, f"{strategy}, planning", planned - start, "s"))
+        found.append(Measure(section, f"{strategy}, run", times[strategy], "s"))
+    for strategy in BASELINES:
+        found.append(Measure(section, f"run time: {strategy} / auto", times[strategy] / times["auto"]))
+    return found

@@ -1,0 +1,84 @@
+"""Limits of a search: time, steps, and a word from outside."""
+
+import pytest
+
+from weft.optimizer.sharing.limits import Limit
+
+
+def test_without_a_limit_every_step_is_allowed() -> None:
+    limit = Limit()
+    assert all(limit.allows_step() for _ in range(1_000))
+    assert limit.used() == 0
+    assert limit.taken == 1_000
+
+
+@pytest.mark.parametrize("limit", [Limit(seconds=0), Limit(steps=0), Limit(is_cancelled=lambda: True)])
+def test_no_step_is_allowed_when_there_is_nothing_left(limit: Limit) -> None:
+    assert not limit.allows_step()
+    assert limit.taken == 0
+
+
+@pytest.mark.parametrize(("options", "name"), [({"seconds": -1.0}, "seconds"), ({"steps": -1}, "steps")])
+def test_a_limit_is_not_negative(options: dict[str, float], name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is -1"):
+        Limit(**options)  # type: ignore[arg-type]
+
+
+def test_the_share_used_is_the_larger_of_time_and_steps() -> None:
+    limit = Limit(seconds=3_600.0, steps=4)
+    assert [limit.allows_step() for _ in range(5)] == [True] * 4 + [False]
+    assert limit.used() == 1
+    late = Limit(seconds=10.0, steps=1_000, started=Limit().started - 5.0)
+    assert 0.5 <= late.used() < 1
+
+
+def test_time_that_is_over_allows_no_step() -> None:
+    assert not Limit(seconds=1.0, started=Limit().started - 2.0).allows_step()
+
+
+def test_a_part_has_a_share_of_what_is_left() -> None:
+    limit = Limit(seconds=100.0, steps=100)
+    for _ in range(20):
+        limit.allows_step()
+    part = limit.part(0.5)
+    assert part.steps == 40
+    assert part.seconds == pytest.approx(40, rel=0.01)
+    assert part.taken == 0
+    assert limit.part(0.0).steps == 0
+
+
+def test_a_part_is_cancelled_with_the_whole() -> None:
+    is_cancelled = False
+    part = Limit(is_cancelled=lambda: is_cancelled).part(0.5)
+    assert part.allows_step()
+    is_cancelled = True
+    assert not part.allows_step()
+
+
+def test_parts_tell_shares_of_the_whole() -> None:
+    told: list[tuple[float, float]] = []
+    limit = Limit(steps=10, progress=lambda used, cost: told.append((used, cost)))
+    for _ in range(5):
+        limit.allows_step()
+    limit.tell(3.0)
+    part = limit.part(0.4)
+    part.allows_step()
+    part.tell(2.0)
+    part.allows_step()
+    part.tell(1.0)
+    assert told == [(0.5, 3.0), (pytest.approx(0.6), 2.0), (pytest.approx(0.7), 1.0)]
+
+
+def test_nothing_is_told_when_nobody_listens() -> None:
+    limit = Limit(steps=1)
+    limit.tell(1.0)
+    limit.part(0.5).tell(1.0)
+
+
+def test_at_most_shortens_a_limit_and_never_lengthens_it() -> None:
+    assert Limit().at_most(2.0).seconds == 2
+    assert Limit(seconds=1.0).at_most(2.0).seconds == pytest.approx(1, abs=0.01)
+    limit = Limit(seconds=60.0, steps=10)
+    limit.allows_step()
+    assert limit.at_most(2.0).seconds == 2
+    assert limit.at_most(2.0).steps == 9

@@ -1,0 +1,184 @@
+"""Multi-pattern multitrees: figure 9, theorem C.1, and books that are always right."""
+
+import random
+
+import pytest
+from tests.exhaustive import all_trees, cheapest
+from tests.optimizer.workloads import MODEL, Workload, items, random_workload, rates, sequence
+from tests.random_trees import random_tree
+
+from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+
+A, B, C, D = map(leaf, range(4))
+
+
+class TestFigure9:
+    """P1 shares A with C and B with D, with two patterns, though neither is best for it alone."""
+
+    workload = Workload(
+        (sequence("ABCD", 4), sequence("AECF", 4), sequence("GBHD", 4)),
+        rates(A=1, B=0.9, C=1, D=0.9, E=10, F=12, G=10, H=12),
+    )
+    trees = {"P1": "((a c) (b d))", "P2": "(((a c) e) f)", "P3": "((g (b d)) h)"}
+
+    def test_the_optimum_shares_two_sub_patterns_of_one_pattern(self) -> None:
+        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        assert self.workload.shown(trees) == self.trees
+
+    def test_alone_the_pattern_would_join_others(self) -> None:
+        multitree = self.workload.multitree()
+        assert self.workload.shown(multitree.trees)["P1"] in ("((a b) (c d))", "((a d) (b c))")
+        assert multitree.n_shared() == 0
+
+    def test_a_shared_join_costs_once(self) -> None:
+        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        multitree = self.workload.multitree(trees)
+        assert multitree.n_shared() == 2
+        leaves = 4 * (1 + 0.9 + 1 + 0.9 + 10 + 12 + 10 + 12)
+        pairs = 4**2 * (1 * 1 + 0.9 * 0.9) / 2
+        triples = 4**3 * (1 * 1 * 10 + 0.9 * 0.9 * 10) / 6
+        wholes = 4**4 * (0.81 + 1 * 1 * 10 * 12 + 0.81 * 10 * 12) / 24
+        assert multitree.cost == pytest.approx(leaves + pairs + triples + wholes)
+
+    def test_the_shared_parts_of_a_pattern_are_known(self) -> None:
+        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        multitree = self.workload.multitree(trees)
+        assert multitree.shared_parts("P1") == [pair(A, C), pair(B, D)]
+        assert [tree.mask for tree in multitree.shared_parts("P2")] == [items("AC", "AECF")]
+
+
+def test_leaves_are_shared_whatever_the_trees() -> None:
+    workload = Workload((sequence("ABC", 10), sequence("ABD", 20)), rates(A=1, B=2, C=3, D=4))
+    multitree = workload.multitree({"P1": pair(pair(A, C), B), "P2": pair(A, pair(B, C))})
+    leaves = 20 * (1 + 2 + 4) + 10 * 3  # A and B for the longer window
+    joins = 10**2 * 1 * 3 / 2 + 20**2 * 2 * 4 / 2 + 10**3 * 1 * 2 * 3 / 6 + 20**3 * 1 * 2 * 4 / 6
+    assert multitree.cost == pytest.approx(leaves + joins)
+
+
+def test_a_shared_join_is_kept_for_the_longest_window() -> None:
+    workload = Workload((sequence("ABC", 10), sequence("ABD", 20)), rates(A=1, B=2, C=3, D=4))
+    trees = {key: pair(pair(A, B), C) for key in workload.patterns}
+    multitree = workload.multitree(trees)
+    join = workload.patterns["P1"].part(pair(A, B)).number
+    assert multitree.ledger.window(join) == 20
+    multitree.remove("P2")
+    assert multitree.ledger.window(join) == 10
+    assert multitree.cost == Workload(workload.texts[:1], workload.statistics).multitree(trees).cost
+
+
+def test_a_negation_is_a_node_above_the_join_so_that_the_join_is_shared() -> None:
+    texts = ("SEQ(A a, NOT D n, B b, C c) WITHIN 10 seconds", sequence("ABE"))
+    workload = Workload(texts)
+    tree = pair(pair(A, B), C)
+    assert workload.multitree({"P1": tree, "P2": tree}).n_shared() == 0
+    checked, plain = (workload.patterns[key].part(pair(A, B)) for key in workload.patterns)
+    assert checked.join == plain.join
+    assert checked.number != plain.number
+    bare = pair(pair(A, B)._replace(bare=True), C)
+    assert workload.multitree({"P1": bare, "P2": tree}).n_shared() == 1
+
+
+def test_the_trees_of_others_can_be_used() -> None:
+    workload = Workload((sequence("ABCD"), sequence("AECF")))
+    trees = {"P1": pair(pair(A, C), pair(B, D)), "P2": order_tree([0, 1, 2, 3])}
+    multitree, graph = workload.multitree(trees), workload.graph()
+    assert multitree.existing("P2", graph.common("P2")) == {0b0101: pair(A, C)}
+    assert multitree.existing("P1", graph.common("P1")) == {}
+
+
+def test_a_tree_is_added_once() -> None:
+    workload = Workload((sequence("AB"),))
+    multitree = workload.multitree()
+    with pytest.raises(ValueError, match="'P1' already"):
+        multitree.add("P1", workload.patterns["P1"], pair(A, B))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cost_after_any_changes_is_that_of_a_new_multitree(seed: int) -> None:
+    dice = random.Random(seed)
+    workload = random_workload(
+        dice, 5, (2, 3, 4), n_types=4, windows=(5, 10, 20), has_lists=True, has_negations=True
+    )
+    multitree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
+    for _ in range(40):
+        key = dice.choice(list(workload.patterns))
+        pattern = workload.patterns[key]
+        if key not in multitree.trees:
+            multitree.add(key, pattern, random_tree(pattern, dice))
+        elif dice.random() < 0.4:
+            tree = multitree.trees[key]
+            assert multitree.remove(key) == tree
+        else:
+            _replaces_exactly(multitree, workload, dice)
+        anew: MultiTree[str] = MultiTree(workload.numbers, MODEL)
+        for other in dice.sample(list(multitree.trees), len(multitree.trees)):
+            anew.add(other, workload.patterns[other], multitree.trees[other])
+        assert multitree.ledger.total == anew.ledger.total
+        assert multitree.ledger.n_nodes == anew.ledger.n_nodes
+    for key in list(multitree.trees):
+        multitree.remove(key)
+    assert multitree.ledger.total == 0
+    assert multitree.ledger.n_nodes == 0
+
+
+def _replaces_exactly(multitree: MultiTree[str], workload: Workload, dice: random.Random) -> None:
+    """Replace some trees, and see that the difference is that of the costs, and is undone exactly."""
+    keys = dice.sample(list(multitree.trees), dice.randint(1, len(multitree.trees)))
+    before = {key: multitree.trees[key] for key in keys}
+    total = multitree.ledger.total
+    delta = multitree.replace({key: random_tree(workload.patterns[key], dice) for key in keys})
+    assert delta == multitree.ledger.total - total
+    if dice.random() < 0.5:
+        assert multitree.replace(before) == -delta
+        assert multitree.ledger.total == total
+
+
+ORDERS = {
+    "a check in patterns of two sizes": (
+        "SEQ(A a, NOT D n, B b, C c) WITHIN 10 seconds",
+        "SEQ(A a, NOT D n, B b, C c, E e) WITHIN 10 seconds",
+    ),
+    "a list alone and next to an event": (
+        "AND(A{1,2} a[], B{1,2} b[]) WITHIN 10 seconds",
+        "AND(A{1,2} a[], C c) WITHIN 10 seconds",
+    ),
+}
+
+
+@pytest.mark.parametrize("texts", ORDERS.values(), ids=ORDERS)
+def test_a_plan_costs_the_same_whichever_pattern_came_first(texts: tuple[str, str]) -> None:
+    costs = set()
+    for ordered in (texts, texts[::-1]):
+        workload = Workload(ordered, rates(D=0.3))
+        trees = {key: order_tree(range(pattern.n_items)) for key, pattern in workload.patterns.items()}
+        costs.add(workload.multitree(trees).ledger.total)
+    assert len(costs) == 1
+
+
+def own_cost(workload: Workload, key: str, tree: Tree) -> int:
+    """Return what a tree costs alone, in the ledger's units."""
+    multitree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
+    multitree.add(key, workload.patterns[key], tree)
+    return multitree.ledger.total
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_theorem_c_1_every_tree_is_the_best_of_those_with_its_shared_sub_trees(seed: int) -> None:
+    dice = random.Random(seed)
+    workload = random_workload(
+        dice, dice.randint(2, 4), (3, 4), n_types=5, windows=(10, 20), has_lists=True
+    )
+    _, trees = cheapest(workload.patterns, workload.numbers, MODEL)
+    for key, tree in trees.items():
+        pattern = workload.patterns[key]
+        others = {
+            workload.patterns[other].part(node).number
+            for other in trees
+            if other != key
+            for node in nodes_of(trees[other])
+        }
+        shared = {node for node in nodes_of(tree) if pattern.part(node).number in others}
+        options = all_trees(pattern.shape.everything, pattern.shape.list_mask)
+        best = min(own_cost(workload, key, option) for option in options if shared <= set(nodes_of(option)))
+        assert own_cost(workload, key, tree) == best
