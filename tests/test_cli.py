@@ -256,6 +256,28 @@ def test_rows_that_are_all_rejected_are_explained(spark: SparkSession, files: Pa
     assert "every row was rejected" in result.stderr
 
 
+def test_a_plan_is_stored_and_used_again(spark: SparkSession, files: Path) -> None:
+    plan, statistics = files / "plan.json", files / "statistics.json"
+    first = run(files, "--plan", "share", "--save-plan", plan, "--save-statistics", statistics, "--json")
+    assert first.exit_code == 0, first.stderr
+    assert json.loads(plan.read_text())["queries"] == {"theft": [["l", "p"]], "nothing": [[["p", "l"], "q"]]}
+    assert {entry["pattern"] for entry in json.loads(statistics.read_text())["rates"]} >= {"Login a", "Pay a"}
+    again = run(files, "--plan", plan, "--statistics", statistics, "--explain", "plan")
+    assert again.exit_code == 0, again.stderr
+    assert "this plan" in again.stdout
+    assert "estimated" in again.stdout
+
+
+def test_a_plan_that_is_none_is_refused_before_spark_starts(files: Path) -> None:
+    wrong = run(files, "--plan", "trival")
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert "--plan trival: expected auto, trivial, reorder, share or a file" in wrong.stderr
+    assert "did you mean trivial?" in wrong.stderr
+    (files / "plan.json").write_text('{"version": 7}')
+    assert "version 7, expected 1" in run(files, "--plan", files / "plan.json").stderr
+    assert "No such file" in run(files, "--plan", files / "none.json").stderr
+
+
 def test_explain_with_events(spark: SparkSession, files: Path) -> None:
     result = invoke("explain", files / "queries.weft", files / "events.csv", "--master", "local[1]")
     assert result.exit_code == 0, result.stderr

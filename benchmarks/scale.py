@@ -1,0 +1,158 @@
+"""What a good plan gains over the trivial one, with the number of patterns and with their size.
+
+The experiments of figures 10, 11(a), 12(a) and 12(b) in section 6.2 of Kolchinsky, Schuster. Real-Time
+Multi-Pattern Detection over Event Streams. SIGMOD 2019, on the stock stream, one workload for each point.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from contest import Arena, Say, check_matches
+from measures import Measure
+from plots import plot_gains
+from result_tables import report_table
+from stock_statistics import stock_statistics
+from stocks import SCHEMA, stock_events, stock_queries
+
+from weft.cost.measured import Measured
+from weft.optimizer.pipeline import Optimized, Settings
+from weft.optimizer.sharing.limits import Limit
+
+COUNTS = (10, 30, 100, 300, 1000)
+SIZES = (3, 4, 5, 6, 7, 8)
+USUAL_COUNT, USUAL_SIZE = 100, 5
+WINDOW, DENSITY = 0.6, 0.3
+LONGEST_STREAM, SHORTEST_STREAM = 1000.0, 2.0  # seconds
+QUICK_SHARE = 0.2  # of the time that the trivial plan may take, for each of the others
+
+METHODS: dict[str, Settings] = {
+    "trivial": Settings("trivial"),
+    "SH": Settings("share"),
+    "RE": Settings("reorder"),
+    "edge prefix": Settings("auto", orders_only=True),
+    "edge": Settings("auto"),
+    "vertex-4": Settings("auto", k=4),
+    "vertex-8": Settings("auto", k=8),
+    "tabu edge": Settings("auto", heuristic="tabu"),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """The gains of one method on one workload: in the papers' cost, and in events per second."""
+
+    patterns: int
+    size: int
+    method: str
+    cost: float
+    cost_gain: float
+    stream_seconds: float
+    run_seconds: float
+    events_per_second: float
+    run_gain: float
+
+
+def measure_scale(
+    search_seconds: float, trivial_seconds: float, largest_count: int, largest_size: int, say: Say
+) -> list[Measure]:
+    """Measure all points; print them as a table and draw them."""
+    workloads = [(count, USUAL_SIZE) for count in COUNTS if count <= largest_count]
+    workloads += [(USUAL_COUNT, size) for size in SIZES if size <= largest_size and size != USUAL_SIZE]
+    points: list[Point] = []
+    for count, size in workloads:
+        points += measure_point(count, size, search_seconds, trivial_seconds, say)
+    report_table("scale", [asdict(point) for point in points])
+    plot_series(points, say)
+    best = [point for point in points if point.method == "edge"]
+    return [
+        Measure("scale", f"{point.patterns} patterns of {point.size}: {what}", gain)
+        for point in best
+        for what, gain in (("gain in cost", point.cost_gain), ("gain in run time", point.run_gain))
+    ]
+
+
+def plot_series(points: Sequence[Point], say: Say) -> None:
+    """Draw the gains over the number of patterns and over their size."""
+    by_count = sorted((p for p in points if p.size == USUAL_SIZE), key=lambda point: point.patterns)
+    by_size = sorted((p for p in points if p.patterns == USUAL_COUNT), key=lambda point: point.size)
+    axes = (
+        ("scale-patterns", "number of patterns", [(point.patterns, point) for point in by_count]),
+        ("scale-sizes", "average size of a pattern", [(point.size, point) for point in by_size]),
+    )
+    for name, label, placed in axes:
+        gains = {"in cost": _series(placed, "cost_gain"), "in run time": _series(placed, "run_gain")}
+        say(plot_gains(name, label, gains))
+
+
+def _series(placed: Sequence[tuple[int, Point]], field: str) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for place, point in placed:
+        if point.method != "trivial":
+            found.setdefault(point.method, []).append((place, getattr(point, field)))
+    return found
+
+
+def measure_point(
+    count: int, size: int, search_seconds: float, trivial_seconds: float, say: Say
+) -> list[Point]:
+    """Plan and run a workload with every method.
+
+    What counts is events per second, so a fast plan gets a longer stream than a slow one: in both, the time
+    should be spent on events and not on starting. All plans run on the shortest stream as well, and must
+    find the same matches there.
+    """
+    text = stock_queries(count, size, WINDOW, density=DENSITY)
+    known = stock_statistics(LONGEST_STREAM)
+    arena = Arena(text, SCHEMA, known, stock_events(LONGEST_STREAM))
+    plans, lengths = {}, {}
+    for name, method in METHODS.items():
+        limit = Limit(seconds=search_seconds)
+        settings = Settings(
+            method.strategy,
+            known,
+            heuristic=method.heuristic,
+            k=method.k,
+            orders_only=method.orders_only,
+            limit=limit,
+        )
+        plans[name] = arena.plan(settings)
+        time_box = trivial_seconds * (1.0 if name == "trivial" else QUICK_SHARE)
+        lengths[name] = stream_seconds(arena.cost(plans[name].choice, Measured()), time_box)
+    n_rows = {name: round(arena.rows.num_rows * length / LONGEST_STREAM) for name, length in lengths.items()}
+    shortest = min(n_rows.values())
+    checked = {name: arena.run(plan, shortest) for name, plan in plans.items()}
+    check_matches(checked)
+    runs = {name: arena.run(plan, n_rows[name]) for name, plan in plans.items()}
+    speeds = {
+        name: arena.events.num_rows / LONGEST_STREAM * lengths[name] / runs[name].seconds for name in plans
+    }
+    points = [
+        Point(
+            count,
+            size,
+            name,
+            cost=plan.cost,
+            cost_gain=plans["trivial"].cost / plan.cost,
+            stream_seconds=lengths[name],
+            run_seconds=runs[name].seconds,
+            events_per_second=speeds[name],
+            run_gain=speeds[name] / speeds["trivial"],
+        )
+        for name, plan in plans.items()
+    ]
+    say(f"scale, {count} patterns of {size}: {_shown(points, plans)}")
+    return points
+
+
+def stream_seconds(nanoseconds_per_second: float, time_box: float) -> float:
+    """Return how much of the stream a plan is expected to handle in a time, within limits.
+
+    >>> stream_seconds(2e8, time_box=10.0), stream_seconds(1e3, time_box=10.0)
+    (50.0, 1000.0)
+    """
+    return min(LONGEST_STREAM, max(SHORTEST_STREAM, time_box * 1e9 / nanoseconds_per_second))
+
+
+def _shown(points: Sequence[Point], plans: Mapping[str, Optimized]) -> str:
+    gains = ", ".join(f"{point.method} {point.run_gain:.1f}" for point in points[1:])
+    return f"trivial {points[0].run_seconds:.1f} s for {points[0].stream_seconds:.0f} s; gains: {gains}"

@@ -1,0 +1,85 @@
+"""A stored plan: written and read again, and errors that say what was found and expected."""
+
+import json
+import random
+
+import pytest
+from tests.optimizer.workloads import random_workload
+from tests.random_trees import random_tree
+
+from weft.errors import WeftError
+from weft.optimizer.choice import Choice, named, unnamed
+from weft.optimizer.trees import leaf, order_tree, pair
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice({}),
+        Choice({"q": ("a",)}),
+        Choice({"q": ([["a", "c"], "b"],), "é": ({"bare": ["x", {"bare": ["y", "z"]}]}, "a")}),
+        Choice({"q": ("a",)}, is_shared=False),
+    ],
+)
+def test_a_choice_is_read_as_it_was_written(choice: Choice) -> None:
+    assert Choice.from_json(choice.to_json()) == choice
+
+
+def test_what_is_written_is_readable() -> None:
+    written = json.loads(Choice({"q": ([["a", "c"], "b"],)}, is_shared=False).to_json())
+    assert written == {"version": 1, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
+    assert "é" in Choice({"é": ("a",)}).to_json()
+
+
+def test_a_plan_is_shared_unless_it_says_otherwise() -> None:
+    assert Choice.from_json('{"version": 1, "queries": {}}').is_shared
+
+
+WRONG = {
+    "not JSON": ("{", "plan.json is not JSON"),
+    "another kind of document": ("[1]", "version 'list', expected 1"),
+    "no version": ('{"queries": {}}', "version None, expected 1"),
+    "another version": ('{"version": 2, "queries": {}}', "version 2, expected 1"),
+    "no queries": ('{"version": 1}', 'lacks "queries"'),
+    "queries of another kind": ('{"version": 1, "queries": []}', 'lacks "queries"'),
+    "shared of another kind": ('{"version": 1, "shared": 1, "queries": {}}', "shared"),
+    "one tree instead of a list": ('{"version": 1, "queries": {"q": "a"}}', 'query q: found "a"'),
+    "a join of three": ('{"version": 1, "queries": {"q": [["a", "b", "c"]]}}', "query q: found"),
+    "a join of one": ('{"version": 1, "queries": {"q": [["a"]]}}', "query q: found"),
+    "a number in a tree": ('{"version": 1, "queries": {"q": [["a", 1]]}}', "query q: found"),
+    "an unknown mark": ('{"version": 1, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
+    "a mark on a leaf": ('{"version": 1, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
+    "nothing": ('{"version": 1, "queries": {"q": [null]}}', "query q: found [null], expected a list of trees"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_with_a_stored_plan_is_said(text: str, message: str) -> None:
+    with pytest.raises(WeftError) as caught:
+        Choice.from_json(text, "plan.json")
+    assert str(caught.value).startswith("plan.json")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_keep_their_form_under_names(seed: int) -> None:
+    dice = random.Random(seed)
+    workload = random_workload(dice, 3, (2, 3, 4, 5), has_lists=True, has_negations=True)
+    for pattern in workload.patterns.values():
+        tree = random_tree(pattern, dice)
+        stored = json.loads(json.dumps(named(tree, pattern.variables)))
+        assert unnamed(stored, pattern.variables) == tree
+
+
+def test_a_tree_names_each_variable_once_or_fits_not() -> None:
+    names = ("a", "b", "c")
+    assert unnamed([["a", "c"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
+    assert unnamed([["c", "a"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
+    for tree in ("a", ["a", "b"], [["a", "b"], "d"], [["a", "b"], "b"], [[["a", "b"], "c"], "c"]):
+        assert unnamed(tree, names) is None
+
+
+def test_a_tree_that_leaves_negations_to_its_reader_says_so() -> None:
+    tree = pair(pair(leaf(0), leaf(1))._replace(bare=True), leaf(2))
+    assert named(tree, ("a", "b", "c")) == [{"bare": ["a", "b"]}, "c"]
+    assert named(order_tree([1, 0, 2]), ("a", "b", "c")) == [["a", "b"], "c"]

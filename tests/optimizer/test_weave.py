@@ -1,0 +1,182 @@
+"""Queries on the loom: they come and go, and searches make their plan cheaper, never dearer."""
+
+import random
+
+import pytest
+from tests.optimizer.workloads import Workload, random_workload, rates, sequence
+from tests.strategies import SCHEMA
+
+from weft.optimizer.choice import Choice
+from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.trees import order_tree
+from weft.optimizer.weave import Heuristic, Weave
+
+HEURISTICS: list[Heuristic] = ["annealing", "tabu"]
+
+
+def workload_of(seed: int, n_patterns: int = 6) -> Workload:
+    return random_workload(
+        random.Random(seed), n_patterns, (3, 4), windows=(1, 2), has_lists=True, has_negations=True
+    )
+
+
+def empty(workload: Workload, *, orders_only: bool = False) -> Weave:
+    return weave_for(SCHEMA, Settings(statistics=workload.statistics, orders_only=orders_only))
+
+
+def test_a_query_is_added_with_the_best_reply_to_what_is_there() -> None:
+    """Alone, P2 would begin with E; next to P1 it takes A with C, which is there."""
+    workload = Workload((sequence("AC", 1), sequence("AEC", 1)), rates(A=10, C=10, E=5))
+    weave = empty(workload)
+    for query in workload.queries:
+        weave.add(query)
+    assert weave.choice().trees["P2"] == ([["a", "c"], "e"],)
+    alone = empty(workload)
+    alone.add(workload.queries[1])
+    assert alone.choice().trees["P2"] != ([["a", "c"], "e"],)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_best_reply_is_never_dearer_than_the_best_tree_alone(seed: int) -> None:
+    workload = workload_of(seed)
+    weave = empty(workload)
+    for query in workload.queries:
+        before = weave.multitree.ledger.total
+        weave.add(query, weave.plans.best)
+        alone = weave.multitree.ledger.total
+        weave.remove(query.name)
+        assert weave.multitree.ledger.total == before
+        weave.add(query)
+        assert weave.multitree.ledger.total <= alone
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_queries_that_come_and_go_leave_nothing_behind(seed: int) -> None:
+    workload, dice = workload_of(seed), random.Random(seed)
+    weave = empty(workload)
+    for _ in range(30):
+        query = dice.choice(workload.queries)
+        if query.name in weave.queries:
+            weave.remove(query.name)
+        else:
+            weave.add(query)
+        if dice.random() < 0.2:
+            weave.improve(Limit(steps=10), seed=seed)
+        trees = {name: tree for (name, _), tree in weave.multitree.trees.items()}
+        assert trees.keys() == weave.queries.keys()
+        keys = {key for component in weave.graph.components() for key in component}
+        assert keys == weave.multitree.trees.keys()
+    for name in list(weave.queries):
+        weave.remove(name)
+    assert weave.cost == 0
+    assert weave.graph.components() == []
+
+
+def test_a_query_is_added_once() -> None:
+    workload = Workload((sequence("AB"),))
+    weave = workload.weave()
+    with pytest.raises(ValueError, match="'P1' already"):
+        weave.add(workload.queries[0])
+
+
+def test_each_alternative_of_a_query_has_a_tree() -> None:
+    workload = Workload(("SEQ(A a, OR(B b, C c), D d)", sequence("ABD")))
+    weave = workload.weave()
+    assert set(weave.multitree.trees) == {("P1", 0), ("P1", 1), ("P2", 0)}
+    assert len(weave.choice().trees["P1"]) == 2
+    weave.remove("P1")
+    assert set(weave.multitree.trees) == {("P2", 0)}
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("k", [2, 4, 8])
+@pytest.mark.parametrize("orders_only", [False, True])
+def test_improving_never_makes_a_plan_dearer(heuristic: Heuristic, k: int, orders_only: bool) -> None:
+    for seed in range(4):
+        workload, dice = workload_of(seed), random.Random(seed)
+        weave = empty(workload, orders_only=orders_only)
+        for query in workload.queries:
+            is_poor = dice.random() < 0.5
+            weave.add(
+                query, (lambda p: order_tree(range(p.n_items)[::-1])) if is_poor else weave.plans.best
+            )
+        for n_steps in (1, 10, 80):
+            start = weave.multitree.ledger.total
+            weave.improve(Limit(steps=n_steps), heuristic=heuristic, k=k, seed=seed)
+            assert weave.multitree.ledger.total <= start
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_steps_and_a_seed_give_one_plan(heuristic: Heuristic) -> None:
+    choices = []
+    for _ in range(2):
+        weave = workload_of(3).weave()
+        weave.improve(Limit(steps=100), heuristic=heuristic, seed=5)
+        choices.append(weave.choice())
+    assert choices[0] == choices[1]
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize(
+    "limit", [Limit(seconds=0), Limit(steps=0), Limit(is_cancelled=lambda: True)], ids=["time", "steps", "word"]
+)
+def test_nothing_changes_when_nothing_may_be_done(heuristic: Heuristic, limit: Limit) -> None:
+    weave = workload_of(3).weave()
+    before = weave.choice()
+    weave.improve(limit, heuristic=heuristic)
+    assert weave.choice() == before
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_progress_counts_up_over_all_components(heuristic: Heuristic) -> None:
+    texts = tuple(sequence(types, 1) for types in ("ABC", "ABD", "BCD", "EFG", "EFH", "FGH"))
+    weave = Workload(texts).weave()
+    assert len(weave.graph.components()) == 2
+    told: list[float] = []
+    limit = Limit(steps=4_000, progress=lambda used, cost: told.append(used))
+    weave.improve(limit, heuristic=heuristic)
+    assert told
+    assert all(0 <= used <= 1 for used in told)
+    assert told == sorted(told)
+    assert 0 < limit.taken <= 4_000
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_sharing_every_query_pays_for_itself(seed: int) -> None:
+    workload = workload_of(seed)
+    weave = workload.weave()
+    alone = 0.0
+    for query in workload.queries:
+        single = empty(workload)
+        single.add(query, single.plans.best)
+        alone += single.cost
+    assert weave.cost_unshared >= weave.cost * (1 - 1e-9)
+    assert weave.cost_unshared == pytest.approx(alone, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_choice_is_adopted_as_it_was(seed: int) -> None:
+    workload = workload_of(seed)
+    weave = workload.weave()
+    weave.improve(Limit(steps=100), seed=seed)
+    stored = Choice.from_json(weave.choice().to_json())
+    other = workload.weave()
+    assert other.adopt(stored) == []
+    assert other.choice() == weave.choice()
+    assert other.cost == weave.cost
+
+
+def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
+    workload = Workload((sequence("ABC"), sequence("ABD"), sequence("AB")))
+    weave = workload.weave()
+    before = weave.choice().trees
+    fitting = [["a", "d"], "b"]
+    stored = Choice({"P1": ([["a", "x"], "b"],), "P2": (fitting,), "P3": (["a", "b"], ["a", "b"]), "P9": ("z",)})
+    assert weave.adopt(stored) == ["P1", "P3"]
+    assert weave.choice().trees == {**before, "P2": (fitting,)}
+
+
+def test_a_choice_that_misses_or_repeats_a_variable_does_not_fit() -> None:
+    for tree in (["a", "b"], [["a", "a"], "b"], [["a", "b"], ["c", "c"]], "a"):
+        assert Workload((sequence("ABC"),)).weave().adopt(Choice({"P1": (tree,)})) == ["P1"]
