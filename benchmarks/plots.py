@@ -33,4 +33,4 @@ def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
         axes.legend(fontsize="small")
     with mpl.rc_context({"svg.hashsalt": name}):  # the same numbers give the same file
         figure.savefig(path, metadata={"Date": None})
-    return f"drawn: {path}"
+    return f"drawn: {path.relative_to(RESULTS.parent)}"

@@ -18,16 +18,20 @@ from rich.table import Table
 
 from weft.demo_events import N_DAYS, N_USERS, write_events
 from weft.language.printer import expression_to_text
-from weft.optimizer.pipeline import optimize
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
 from weft.report import progress_shown, time_line, within_text
 from weft.session import Detection, prepare
-from weft.spark.progress import current_progress
+from weft.spark.progress import SearchProgress, current_progress
 from weft.tree import find
 
 SHOWN_MATCHES = ("takeover_abroad", "sim_swap_limit", "card_testing", "spending_spree", "money_mule")
 SHOWN_SHARED = 8
+WITHOUT = {
+    "trivial": "the queries as written, one by one",
+    "reorder": "the best order of each, nothing shared",
+    "share": "all that can be shared, in written order",
+}
 ONLY_COLUMN = r'"\$0"\.'  # the table of a filtered scan has one column: no need to say which
 
 
@@ -43,6 +47,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
         )
         events = spark.read.parquet(directory)
         detection = prepare(events, demo_queries(), time="ts", type="type", id="id", origin="demo.weft")
+        _weave(console, detection, spark)
         _show_sharing(console, detection)
         started = time.perf_counter()
         matches = detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
@@ -51,6 +56,22 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
         _show_counts(console, detection, counted, time.perf_counter() - started)
         _show_matches(console, detection, matches, events)
         matches.unpersist()
+
+
+def _weave(console: Console, detection: Detection, spark: SparkSession) -> None:
+    """Choose the plan, and say what that gains."""
+    started = time.perf_counter()
+    with progress_shown("Looking at a sample of the events", partial(current_progress, spark)):
+        detection.look()
+    search = SearchProgress()
+    with progress_shown("Weaving the plan", search.now):
+        detection.weave(search.tell)
+    spent = time.perf_counter() - started
+    costs = detection.costs()
+    chosen = costs.pop("this plan")
+    others = ", ".join(f"{cost / chosen:.1f} times for {WITHOUT[name]}" for name, cost in costs.items())
+    console.print(Rule("One plan for all queries"))
+    console.print(f"Chosen in {spent:.1f} s from a sample of the events. Expected work: {others}.")
 
 
 def demo_queries() -> str:
@@ -63,6 +84,7 @@ def sharing(plan: Plan) -> tuple[int, int, dict[Node, frozenset[str]]]:
 
     >>> from weft.language.parser import parse
     >>> queries = parse("QUERY p PATTERN SEQ(A, B)  QUERY q PATTERN SEQ(A, C)")
+    >>> from weft.optimizer.pipeline import optimize
     >>> n_nodes, n_alone, shared = sharing(optimize(queries, None))
     >>> n_nodes, n_alone, {node.type: sorted(queries) for node, queries in shared.items()}
     (5, 6, {'A': ['p', 'q']})
@@ -77,6 +99,7 @@ def node_text(node: Node) -> str:
     """Return in a few words what a node computes.
 
     >>> from weft.language.parser import parse
+    >>> from weft.optimizer.pipeline import optimize
     >>> plan = optimize(parse("QUERY q PATTERN SEQ(A a, B b) WHERE b.x > 3"), None)
     >>> [node_text(node) for node in topological_order(plan)]
     ['all A', 'all B', 'B where x > 3', 'join of A, B']
@@ -101,8 +124,8 @@ def node_text(node: Node) -> str:
 
 
 def _show_sharing(console: Console, detection: Detection) -> None:
-    n_nodes, n_alone, shared = sharing(optimize(detection.queries, None))
-    console.print(Rule("One plan for all queries"))
+    outputs = tuple(output for one in detection.weave() for output in one.optimized.plan.outputs)
+    n_nodes, n_alone, shared = sharing(Plan(outputs))
     console.print(
         f"{len(detection.queries)} queries need {n_nodes} operators, {n_alone} if each ran alone; "
         f"{len(shared)} operators serve several queries, for example:"

@@ -252,11 +252,22 @@ class Detection:
         """Return the number of events and of rejected rows."""
         return self._counts
 
+    def costs(self) -> dict[str, float]:
+        """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
+        total: dict[str, float] = {}
+        for planned in self.weave():
+            for name, cost in self._costs_of(planned).items():
+                total[name] = total.get(name, 0.0) + cost
+        return total
+
+    def _costs_of(self, planned: PlannedShare) -> dict[str, float]:
+        return costs_compared(planned, self._source.schema, self._planning, self.statistics)
+
     def explain(self) -> str:
         """Return the normal forms, the plans with the rows expected of their nodes, and what they cost."""
         lines = form_lines(self.queries)
         for planned in self.weave():
-            costs = costs_compared(planned, self._source.schema, self._planning, self.statistics)
+            costs = self._costs_of(planned)
             estimated = expected_rows(planned, self._source.schema, self.statistics)
             lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
         return "\n".join(lines)

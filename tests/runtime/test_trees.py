@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine import derived_schema, expected_outcome, run_plan
-from tests.runtime.random_trees import TreeWriter
+from tests.runtime.arbitrary_trees import TreeWriter
 from tests.strategies import SECOND, Case, cases, event
 
 from weft.expressions import Aggregate, Attribute, Comparison, ComparisonOperator, Expression

@@ -86,9 +86,8 @@ def test_a_stored_plan_for_another_query_of_that_name_is_refused(events: DataFra
 
 def test_statistics_may_be_given_and_are_not_estimated_then(events: DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "statistics.json"
-    rates = [
-        {"pattern": f"{name} e", "per_second": rate} for name, rate in zip("ABCD", (9, 0.01, 9, 0.01), strict=True)
-    ]
+    known = {"A": 9, "B": 0.01, "C": 9, "D": 0.01}
+    rates = [{"pattern": f"{name} e", "per_second": rate} for name, rate in known.items()]
     path.write_text(json.dumps({"version": 1, "rates": rates}))
     detection = prepared(events, statistics=path)
     assert detection.statistics.rates[ItemKey("A")] == 9

@@ -66,7 +66,7 @@ class TreeWriter:
 
     def plan(self, queries: Sequence[Query]) -> Plan:
         plan = Plan(tuple(map(self._output, queries)))
-        check_plan(plan, "random_trees")
+        check_plan(plan, "arbitrary_trees")
         return plan
 
     def _chance(self, percent: int) -> bool:

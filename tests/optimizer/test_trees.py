@@ -1,0 +1,56 @@
+"""Evaluation trees: joins have no sides, orders are trees, and names can change."""
+
+import random
+
+import pytest
+from tests.exhaustive import all_trees
+
+from weft.optimizer.trees import leaf, made_bare, nodes_of, order_of, order_tree, pair, relabelled, shown
+
+A, B, C, D = map(leaf, range(4))
+
+
+def test_a_join_has_no_sides() -> None:
+    assert pair(A, B) == pair(B, A)
+    assert pair(pair(D, B), pair(C, A)) == pair(pair(A, C), pair(B, D))
+    assert len({pair(A, B), pair(B, A), pair(A, C)}) == 2
+
+
+def test_an_order_is_a_tree_that_grows_to_one_side() -> None:
+    assert order_tree([2, 0, 3, 1]) == pair(pair(pair(A, C), D), B)
+    assert order_tree([3], pair(A, C)) == pair(pair(A, C), D)
+    assert order_tree([2]) == C
+    with pytest.raises(ValueError, match="at least one item"):
+        order_tree([])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_of_a_tree_gives_the_tree(seed: int) -> None:
+    order = random.Random(seed).sample(range(5), 5)
+    tree = order_tree(order)
+    assert order_of(tree)[2:] == tuple(order[2:])
+    assert order_tree(order_of(tree)) == tree
+
+
+def test_a_tree_with_two_sides_has_no_order() -> None:
+    with pytest.raises(ValueError, match="not one-sided"):
+        order_of(pair(pair(A, B), pair(C, D)))
+
+
+def test_nodes_come_before_what_joins_them() -> None:
+    tree = pair(pair(A, C), pair(B, D))
+    assert list(nodes_of(tree)) == [A, C, pair(A, C), B, D, pair(B, D), tree]
+
+
+def test_other_names_for_the_items_keep_the_form() -> None:
+    tree = pair(pair(A, B)._replace(bare=True), C)
+    swapped = relabelled(tree, [2, 0, 1].__getitem__)
+    assert shown(swapped, "abc") == "((a c) b)"
+    assert swapped.left is not None
+    assert swapped.left.bare
+    assert relabelled(swapped, [1, 2, 0].__getitem__) == tree
+
+
+def test_a_bare_tree_is_bare_in_all_its_joins() -> None:
+    for tree in all_trees(0b1111):
+        assert all(node.bare != node.is_leaf for node in nodes_of(made_bare(tree)))
