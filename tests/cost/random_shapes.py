@@ -69,7 +69,5 @@ def random_shape(
             )
             for item in dice.sample(everything, n_lists)
         },
-        checks=tuple(
-            Check(dice.randrange(1, 1 << n_items), dice.uniform(0.1, 0.9)) for _ in range(n_checks)
-        ),
+        checks=tuple(Check(dice.randrange(1, 1 << n_items), dice.uniform(0.1, 0.9)) for _ in range(n_checks)),
     )

@@ -90,9 +90,7 @@ def test_the_cheapest_tree_over_each_subset_is_the_cheapest_of_all(seed: int) ->
 @pytest.mark.parametrize("seed", range(25))
 def test_what_exists_already_costs_what_it_takes_to_read_it(seed: int) -> None:
     prices, n_items, dice = drawn(seed)
-    existing = {
-        subset: dice.choice([0.0, 5.0]) for subset in range(1, 1 << n_items) if dice.random() < 0.15
-    }
+    existing = {subset: dice.choice([0.0, 5.0]) for subset in range(1, 1 << n_items) if dice.random() < 0.15}
     free = np.array([existing.get(subset, np.inf) for subset in range(1 << n_items)])
     best, left_of = cheapest_splits(prices.own, prices.rows, prices.equal, prices.weight, free, 0)
     for subset in range(1, 1 << n_items):

@@ -49,7 +49,10 @@ WRONG = {
     "a number in a tree": ('{"version": 1, "queries": {"q": [["a", 1]]}}', "query q: found"),
     "an unknown mark": ('{"version": 1, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
     "a mark on a leaf": ('{"version": 1, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
-    "nothing": ('{"version": 1, "queries": {"q": [null]}}', "query q: found [null], expected a list of trees"),
+    "nothing": (
+        '{"version": 1, "queries": {"q": [null]}}',
+        "query q: found [null], expected a list of trees",
+    ),
 }
 
 

@@ -4,13 +4,17 @@ import random
 
 import pytest
 from tests.optimizer.workloads import Workload, random_workload, rates, sequence
+from tests.random_trees import random_tree
 from tests.strategies import SCHEMA
 
 from weft.optimizer.choice import Choice
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
-from weft.optimizer.trees import order_tree
+from weft.optimizer.sharing.maximal_sharing import maximal_sharing
+from weft.optimizer.trees import nodes_of, order_tree
 from weft.optimizer.weave import Heuristic, Weave
+from weft.plan.dag import topological_order
+from weft.plan.nodes import Join, KleeneExpand
 
 HEURISTICS: list[Heuristic] = ["annealing", "tabu"]
 
@@ -98,9 +102,7 @@ def test_improving_never_makes_a_plan_dearer(heuristic: Heuristic, k: int, order
         weave = empty(workload, orders_only=orders_only)
         for query in workload.queries:
             is_poor = dice.random() < 0.5
-            weave.add(
-                query, (lambda p: order_tree(range(p.n_items)[::-1])) if is_poor else weave.plans.best
-            )
+            weave.add(query, (lambda p: order_tree(range(p.n_items)[::-1])) if is_poor else weave.plans.best)
         for n_steps in (1, 10, 80):
             start = weave.multitree.ledger.total
             weave.improve(Limit(steps=n_steps), heuristic=heuristic, k=k, seed=seed)
@@ -119,7 +121,9 @@ def test_steps_and_a_seed_give_one_plan(heuristic: Heuristic) -> None:
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 @pytest.mark.parametrize(
-    "limit", [Limit(seconds=0), Limit(steps=0), Limit(is_cancelled=lambda: True)], ids=["time", "steps", "word"]
+    "limit",
+    [Limit(seconds=0), Limit(steps=0), Limit(is_cancelled=lambda: True)],
+    ids=["time", "steps", "word"],
 )
 def test_nothing_changes_when_nothing_may_be_done(heuristic: Heuristic, limit: Limit) -> None:
     weave = workload_of(3).weave()
@@ -172,7 +176,9 @@ def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
     weave = workload.weave()
     before = weave.choice().trees
     fitting = [["a", "d"], "b"]
-    stored = Choice({"P1": ([["a", "x"], "b"],), "P2": (fitting,), "P3": (["a", "b"], ["a", "b"]), "P9": ("z",)})
+    stored = Choice(
+        {"P1": ([["a", "x"], "b"],), "P2": (fitting,), "P3": (["a", "b"], ["a", "b"]), "P9": ("z",)}
+    )
     assert weave.adopt(stored) == ["P1", "P3"]
     assert weave.choice().trees == {**before, "P2": (fitting,)}
 
@@ -180,3 +186,24 @@ def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
 def test_a_choice_that_misses_or_repeats_a_variable_does_not_fit() -> None:
     for tree in (["a", "b"], [["a", "a"], "b"], [["a", "b"], ["c", "c"]], "a"):
         assert Workload((sequence("ABC"),)).weave().adopt(Choice({"P1": (tree,)})) == ["P1"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_the_books_count_once_is_one_node_of_the_plan(seed: int) -> None:
+    workload = random_workload(
+        random.Random(seed), 4, (2, 3, 4), n_types=3, windows=(5, 10), has_lists=True, has_negations=True
+    )
+    weave = empty(workload)
+    for query in workload.queries:
+        weave.add(query, lambda pattern: random_tree(pattern, random.Random(seed + pattern.n_items)))
+    if seed % 2:
+        weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns))
+    plan = plan_of_weave(weave, workload.queries, SCHEMA)
+    joins = [node for node in topological_order(plan) if isinstance(node, Join | KleeneExpand)]
+    counted = {
+        weave.multitree.patterns[key].part(node).join
+        for key, tree in weave.multitree.trees.items()
+        for node in nodes_of(tree)
+        if not node.is_leaf
+    }
+    assert len(joins) == len(counted)

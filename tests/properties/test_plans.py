@@ -60,9 +60,7 @@ def woven(case: Case, dice: random.Random, queries: Sequence[Query] | None = Non
 def random_plan(case: Case, seed: int) -> Plan:
     """Return a plan with random trees, shared or not."""
     dice = random.Random(seed)
-    return plan_of_weave(
-        woven(case, dice), case.queries, derived_schema(case), is_shared=dice.random() < 0.9
-    )
+    return plan_of_weave(woven(case, dice), case.queries, derived_schema(case), is_shared=dice.random() < 0.9)
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -179,7 +179,9 @@ def _expected(pattern: Pattern, contents: Mapping[Node, Content], context: Conte
     found = {}
     for node, content in contents.items():
         extent = getattr(node, "extent", None)
-        window = shape.window if own is None or extent is None else shape.window * extent.length / own.length
+        window = shape.window
+        if own is not None and isinstance(extent, Extent) and extent.length > own.length > 0:
+            window *= extent.length / own.length
         found[node] = shape.rows_per_second(content.tree.mask, window, checks=content.checks)
     for negation, inner in zip(pattern.form.negations, pattern.negated, strict=True):
         absence = absence_of(negation, pattern.variables, pattern.form, context)

@@ -45,7 +45,10 @@ def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> No
     dice = random.Random(seed)
     shape, model = random_shape(dice, 6), PartialMatches()
     items = dice.sample(range(6), 5)
-    pinned = [pair(leaf(items[0]), leaf(items[1])), pair(leaf(items[2]), pair(leaf(items[3]), leaf(items[4])))]
+    pinned = [
+        pair(leaf(items[0]), leaf(items[1])),
+        pair(leaf(items[2]), pair(leaf(items[3]), leaf(items[4]))),
+    ]
     pinned = pinned[: dice.randint(1, 2)]
     found = zstream_tree(shape, model, pinned)
     options = list(interval_trees(units_of(shape, pinned)))

@@ -44,8 +44,11 @@ def test_orders_begin_with_the_given_tree(seed: int) -> None:
         start = order_tree(dice.sample(range(4), 2))
         found = plans.best(pattern, [start])
         assert start in set(nodes_of(found))
-        rest = [order_tree(order, start) for order in ([a, b] for a in range(4) for b in range(4) if a != b)
-                if not start.mask & (1 << order[0] | 1 << order[1])]
+        rest = [
+            order_tree(order, start)
+            for order in ([a, b] for a in range(4) for b in range(4) if a != b)
+            if not start.mask & (1 << order[0] | 1 << order[1])
+        ]
         best = min(local_cost(tree, pattern.shape, MODEL) for tree in rest)
         assert local_cost(found, pattern.shape, MODEL) == pytest.approx(best)
 

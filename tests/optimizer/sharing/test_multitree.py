@@ -166,9 +166,7 @@ def own_cost(workload: Workload, key: str, tree: Tree) -> int:
 @pytest.mark.parametrize("seed", range(30))
 def test_theorem_c_1_every_tree_is_the_best_of_those_with_its_shared_sub_trees(seed: int) -> None:
     dice = random.Random(seed)
-    workload = random_workload(
-        dice, dice.randint(2, 4), (3, 4), n_types=5, windows=(10, 20), has_lists=True
-    )
+    workload = random_workload(dice, dice.randint(2, 4), (3, 4), n_types=5, windows=(10, 20), has_lists=True)
     _, trees = cheapest(workload.patterns, workload.numbers, MODEL)
     for key, tree in trees.items():
         pattern = workload.patterns[key]

@@ -62,7 +62,9 @@ def test_every_pair_of_patterns_is_reached() -> None:
         assert changes is not None
         seen.add(frozenset(changes))
         multitree.replace(changes)
-    assert {keys for keys in seen if len(keys) == 2} == set(map(frozenset, combinations(workload.patterns, 2)))
+    assert {keys for keys in seen if len(keys) == 2} == set(
+        map(frozenset, combinations(workload.patterns, 2))
+    )
     assert {keys for keys in seen if len(keys) == 1} == {frozenset({key}) for key in workload.patterns}
 
 
@@ -87,5 +89,7 @@ def test_orders_stay_orders(seed: int) -> None:
         assert changes is not None
         for tree in changes.values():
             joins = [node for node in nodes_of(tree) if node.left and node.right]
-            assert all(node.left and node.right and (node.left.is_leaf or node.right.is_leaf) for node in joins)
+            assert all(
+                node.left and node.right and (node.left.is_leaf or node.right.is_leaf) for node in joins
+            )
         multitree.replace(changes)

@@ -84,7 +84,9 @@ def test_the_result_is_never_dearer_than_the_start(search: Search, seed: int) ->
             assert multitree.ledger.total <= start
             assert multitree.cost == costs_anew(workload, multitree)
             assert list(multitree.trees) == list(workload.patterns)
-            assert all(tree.mask == workload.patterns[key].shape.everything for key, tree in multitree.trees.items())
+            assert all(
+                tree.mask == workload.patterns[key].shape.everything for key, tree in multitree.trees.items()
+            )
 
 
 @every_search
