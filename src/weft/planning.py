@@ -42,8 +42,11 @@ class Planning:
 
     def needs_statistics(self, queries: Sequence[Query]) -> bool:
         """Say whether there is a choice to make: two events can be joined in one way only."""
-        is_open = isinstance(self.plan, Choice) or self.plan in ("auto", "reorder")
-        return is_open and any(len(form.items) > 2 for query in queries for form in normalize(query))
+        if self.plan in ("trivial", "share"):
+            return False
+        known = self.plan.trees if isinstance(self.plan, Choice) else ()
+        new = [query for query in queries if query.name not in known]
+        return any(len(form.items) > 2 for query in new for form in normalize(query))
 
 
 @dataclass(frozen=True)
