@@ -13,7 +13,9 @@ from weft.cost.model import CostModel
 from weft.expressions import Attribute
 from weft.language.read import read
 from weft.optimizer.choice import Choice
-from weft.optimizer.pipeline import Optimized, Settings, choose_plan
+from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.pipeline import Optimized, Settings, choose_plan, weave_for
+from weft.optimizer.trees import order_tree
 from weft.pattern.nodes import Event, Query
 from weft.runtime.budget import Budget
 from weft.runtime.execute import BATCH_EVENTS
@@ -63,22 +65,28 @@ class Arena:
 
     def cost(self, choice: Choice, model: CostModel) -> float:
         """Return what a plan costs under a model."""
-        return self.plan(Settings(choice, self.statistics, model)).cost
+        weave = weave_for(self.schema, Settings(statistics=self.statistics, model=model))
+        for query in self.queries:
+            weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+        weave.adopt(choice)
+        return weave.cost if choice.is_shared else weave.cost_unshared
 
-    def run(self, optimized: Optimized, n_rows: int | None = None) -> CoreRun:
+    def run(
+        self, optimized: Optimized, n_rows: int | None = None, *, batch_events: int | None = None
+    ) -> CoreRun:
         """Run a plan on the first rows, or on all."""
         rows = self.rows if n_rows is None else self.rows.slice(0, n_rows)
-        batch = batch_events(optimized, self.rows.num_rows / self.seconds)
+        batch = batch_events or events_per_batch(optimized, self.rows.num_rows / self.seconds)
         return run_plan(optimized.plan, rows, self.layout, budget=BUDGET, batch_events=batch)
 
     @cached_property
     def seconds(self) -> float:
         """How long the events last."""
         ends = pc.min_max(self.events["ts"].cast(pa.int64())).as_py()
-        return (ends["max"] - ends["min"]) / 1e6
+        return float(ends["max"] - ends["min"]) / 1e6
 
 
-def batch_events(optimized: Optimized, events_per_second: float) -> int:
+def events_per_batch(optimized: Optimized, events_per_second: float) -> int:
     """Return how many events a batch may have.
 
     All rows that a batch adds are in memory together. The executor bounds those of each node and redoes
@@ -88,17 +96,20 @@ def batch_events(optimized: Optimized, events_per_second: float) -> int:
     return int(min(BATCH_EVENTS, max(SHORTEST_BATCH, ROWS_PER_BATCH / max(rows_per_event, 1e-9))))
 
 
-def race(arena: Arena, plans: Mapping[str, Optimized], repeat: int, say: Say) -> dict[str, list[CoreRun]]:
+def race(
+    arena: Arena, plans: Mapping[str, Optimized], repeat: int, say: Say, name: str = ""
+) -> dict[str, list[CoreRun]]:
     """Run all plans in turn, several rounds after one that warms the kernels; all find the same matches."""
     for optimized in plans.values():
         arena.run(optimized, WARM_EVENTS)
-    runs: dict[str, list[CoreRun]] = {name: [] for name in plans}
+    runs: dict[str, list[CoreRun]] = {plan_name: [] for plan_name in plans}
     for number in range(repeat):
-        for name, optimized in plans.items():
-            runs[name].append(arena.run(optimized))
-        check_matches({name: runs[name][-1] for name in plans})
-        seconds = ", ".join(f"{name} {runs[name][-1].seconds:.2f} s" for name in plans)
-        say(f"{number + 1}/{repeat}: {seconds}")
+        for plan_name, optimized in plans.items():
+            runs[plan_name].append(arena.run(optimized))
+        last = {plan_name: own[-1] for plan_name, own in runs.items()}
+        check_matches(last)
+        seconds = ", ".join(f"{plan_name} {run.seconds:.2f} s" for plan_name, run in last.items())
+        say(f"{name} {number + 1}/{repeat}: {seconds}")
     return runs
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from estimates import estimated_statistics
 from measures import Measure
 from workloads import Workload
 
+from weft.cost.measured import Measured
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.optimizer.pipeline import optimize
+from weft.optimizer.pipeline import Settings, optimize
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns import Events
@@ -29,6 +31,8 @@ from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 SCHEMA = Schema(
     {"ts": TIMESTAMP, "type": STRING, "id": LONG, "key": LONG, "price": DOUBLE, "volume": LONG}, time="ts"
 )
+
+SAMPLE_EVENTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,18 @@ def layout_of(schema: Schema, attributes: Iterable[str], type_names: Iterable[st
     )
 
 
-def run_on_one_core(rows: pa.Table, workload: Workload) -> CoreRun:
+def plan_for(rows: pa.Table, workload: Workload) -> Plan:
+    """Return the plan that Weft would choose after a look at some of the rows."""
+    queries = bind(parse(workload.text), SCHEMA)
+    layout = layout_of(SCHEMA, workload.attributes, workload.types)
+    known = estimated_statistics(queries, ingest(rows.slice(0, SAMPLE_EVENTS), layout))
+    return optimize(queries, SCHEMA, Settings(statistics=known, model=Measured()))
+
+
+def run_on_one_core(rows: pa.Table, workload: Workload, plan: Plan | None = None) -> CoreRun:
     """Run a workload on rows in memory, as a worker of Spark does."""
-    plan = optimize(bind(parse(workload.text), SCHEMA), SCHEMA)
-    return run_plan(plan, rows, layout_of(SCHEMA, workload.attributes, workload.types))
+    layout = layout_of(SCHEMA, workload.attributes, workload.types)
+    return run_plan(plan or plan_for(rows, workload), rows, layout)
 
 
 def run_plan(
@@ -124,8 +136,9 @@ def measure_one_core(events: Path, n_events: int, workload: Workload, repeat: in
     """Return the speed of the best of several runs, after one that warms the kernels."""
     pa.set_cpu_count(1)
     rows = read_rows(events, workload)
-    run_on_one_core(rows.slice(0, 100_000), workload)
-    best = min((run_on_one_core(rows, workload) for _ in range(repeat)), key=lambda run: run.seconds)
+    plan = plan_for(rows, workload)
+    run_on_one_core(rows.slice(0, SAMPLE_EVENTS), workload, plan)
+    best = min((run_on_one_core(rows, workload, plan) for _ in range(repeat)), key=lambda run: run.seconds)
     return [
         Measure("one_core", "seconds", best.seconds, "s"),
         Measure("one_core", "of these ingest", best.ingest_seconds, "s"),
@@ -140,9 +153,10 @@ def print_profile(events: Path, workload: Workload, *, lines: int = 25) -> None:
     """Print where a warm run of a workload spends its time, function by function."""
     pa.set_cpu_count(1)
     rows = read_rows(events, workload)
-    run_on_one_core(rows.slice(0, 100_000), workload)
+    plan = plan_for(rows, workload)
+    run_on_one_core(rows.slice(0, SAMPLE_EVENTS), workload, plan)
     profiler = cProfile.Profile()
-    run = profiler.runcall(run_on_one_core, rows, workload)
+    run = profiler.runcall(run_on_one_core, rows, workload, plan)
     print(
         f"\n{workload.name}: ingest {run.ingest_seconds:.2f} s, execute {run.execute_seconds:.2f} s, "
         f"emit {run.emit_seconds:.2f} s (under the profiler)"

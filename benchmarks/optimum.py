@@ -10,6 +10,7 @@ import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 from typing import Literal, get_args
 
@@ -96,7 +97,7 @@ def small_workload(seed: int) -> Small:
 
 
 def _log_uniform(low: float, high: float, dice: random.Random) -> float:
-    return low * (high / low) ** dice.random()
+    return float(low * (high / low) ** dice.random())
 
 
 def _pattern(name: str, sequences: float, rates: Mapping[str, float], dice: random.Random) -> str:
@@ -125,9 +126,7 @@ def searches() -> dict[Name, Search]:
     }
     for heuristic, k, way in product(get_args(Heuristic), (2, 4, 8), get_args(Way)):
         run = _improve if way == "with best reply" else _search_only
-        found[heuristic, str(k), way] = lambda weave, run=run, heuristic=heuristic, k=k: run(
-            weave, heuristic, k
-        )
+        found[heuristic, str(k), way] = partial(run, heuristic=heuristic, k=k)
     return found
 
 

@@ -7,8 +7,10 @@ from result_tables import RESULTS
 try:
     import matplotlib as mpl
     from matplotlib.figure import Figure
+
+    CAN_DRAW = True
 except ImportError:
-    mpl = None
+    CAN_DRAW = False
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
@@ -17,7 +19,7 @@ STYLES = {"SH": ":", "RE": ":", "edge prefix": "--"}  # of what shares or reorde
 
 def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
     """Draw one panel for each kind of gain; return where the picture is, or why there is none."""
-    if mpl is None:
+    if not CAN_DRAW:
         return f"{name}: no picture, since matplotlib is missing (it is among the extras `bench`)"
     path = RESULTS / f"{name}.svg"
     figure = Figure(figsize=(10, 4), layout="constrained")

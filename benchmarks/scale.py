@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 
 from contest import Arena, Say, check_matches
 from measures import Measure
+from node_work import expected_nanoseconds
 from plots import plot_gains
 from result_tables import report_table
 from stock_statistics import stock_statistics
 from stocks import SCHEMA, stock_events, stock_queries
 
-from weft.cost.measured import Measured
 from weft.optimizer.pipeline import Settings
 from weft.optimizer.sharing.limits import Limit
 
@@ -109,7 +109,7 @@ def measure_point(
         settings = replace(method, statistics=known, limit=Limit(seconds=search_seconds))
         plans[name] = arena.plan(settings)
         time_box = trivial_seconds * (1.0 if name == "trivial" else QUICK_SHARE)
-        lengths[name] = stream_seconds(arena.cost(plans[name].choice, Measured()), time_box)
+        lengths[name] = stream_seconds(expected_nanoseconds(plans[name]), time_box)
     n_rows = {name: round(arena.rows.num_rows * length / LONGEST_STREAM) for name, length in lengths.items()}
     shortest = min(n_rows.values())
     checked = {name: arena.run(plan, shortest) for name, plan in plans.items()}

@@ -108,7 +108,7 @@ def stock_rates(n_types: int = N_TYPES) -> dict[str, float]:
     return {stock.name: stock.rate for stock in market(n_types)}
 
 
-def stock_selectivities(n_types: int = N_TYPES) -> dict[tuple[str, str, str], float]:
+def stock_selectivities(n_types: int = N_TYPES) -> dict[tuple[str, str, Literal["<", ">"]], float]:
     """Return, for types and operator (a, b, "<"), the share of their pairs with a.diff < b.diff."""
     operators: tuple[Literal["<", ">"], ...] = ("<", ">")
     stocks = market(n_types)

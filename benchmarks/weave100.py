@@ -11,7 +11,7 @@ from contest import Arena, Say, median_ratio, race
 from measures import Measure
 from one_core import CoreRun
 from pyspark.sql import SparkSession
-from result_tables import report_table
+from result_tables import Row, report_table
 from stock_statistics import stock_statistics
 from stocks import MOST_MATCHES, SCHEMA, stock_events, stock_queries, stocks_parquet
 
@@ -20,7 +20,7 @@ from weft.cost.measured import Measured
 from weft.cost.model import CostModel, Step
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
-from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings
+from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, Strategy
 from weft.optimizer.sharing.limits import Limit
 
 
@@ -37,7 +37,7 @@ N_PATTERNS, AVERAGE_SIZE, DENSITY = 100, 5, 0.3
 MODELS: dict[str, CostModel] = {"the papers' cost": PartialMatches(), "the measured cost": Measured()}
 PAPERS, MEASURED = MODELS
 REPORTED: dict[str, CostModel] = {**MODELS, "the papers' cost, joins alone": JoinsAlone()}
-BASELINES = ("trivial", "reorder", "share")
+BASELINES: tuple[Strategy, ...] = ("trivial", "reorder", "share")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ VARIANTS = (
 def plans_of(arena: Arena, search_seconds: float) -> dict[str, Optimized]:
     """Return the plans to compare: three baselines, and the result of the search under either cost."""
     known = arena.statistics
-    plans = {name: arena.plan(Settings(name, known)) for name in STRATEGIES if name in BASELINES}
+    plans: dict[str, Optimized] = {name: arena.plan(Settings(name, known)) for name in BASELINES}
     for name, model in MODELS.items():
         plans[f"auto, {name}"] = arena.plan(
             Settings("auto", known, model, limit=Limit(seconds=search_seconds))
@@ -77,24 +77,29 @@ def plans_of(arena: Arena, search_seconds: float) -> dict[str, Optimized]:
     return plans
 
 
+def costs_of(arena: Arena, plans: Mapping[str, Optimized]) -> dict[str, dict[str, float]]:
+    """Return what each plan costs under each model."""
+    return {
+        model_name: {name: arena.cost(one.choice, model) for name, one in plans.items()}
+        for model_name, model in REPORTED.items()
+    }
+
+
 def measure_weave(
     start_spark: Callable[[], SparkSession], seconds: float, search_seconds: float, repeat: int, say: Say
 ) -> list[Measure]:
     """Compare the plans of all variants on one core, and of the first on Spark; print one table."""
     found: list[Measure] = []
-    rows = []
+    rows: list[Row] = []
     matches: dict[str, Counter[str]] = {}
     for variant in VARIANTS:
         say(f"weave100, {variant.name}: drawing patterns, searching for {search_seconds:g} s")
         arena = variant.arena(seconds)
         plans = plans_of(arena, search_seconds)
-        costs = {
-            model_name: {name: arena.cost(one.choice, model) for name, one in plans.items()}
-            for model_name, model in REPORTED.items()
-        }
-        runs = race(arena, plans, repeat, lambda text, name=variant.name: say(f"weave100, {name}, {text}"))
+        costs = costs_of(arena, plans)
+        runs = race(arena, plans, repeat, say, f"weave100, {variant.name},")
         matches[variant.name] = runs["trivial"][0].matches
-        rows += _rows(variant, costs, runs)
+        rows += plan_rows(variant.name, costs, runs)
         found += _measures(variant, arena, costs, runs, is_target=variant is VARIANTS[0])
     report_table("weave100", rows)
     first = VARIANTS[0]
@@ -134,16 +139,16 @@ def _measures(
     return found
 
 
-def _rows(
-    variant: Variant, costs: Mapping[str, Mapping[str, float]], runs: Mapping[str, list[CoreRun]]
-) -> list[dict[str, str | float]]:
+def plan_rows(
+    patterns: str, costs: Mapping[str, Mapping[str, float]], runs: Mapping[str, list[CoreRun]]
+) -> list[Row]:
     """Return a line for every plan; times are those of its fastest run."""
-    found: list[dict[str, str | float]] = []
+    found: list[Row] = []
     for name, own in runs.items():
         best = min(own, key=lambda run: run.seconds)
         found.append(
             {
-                "patterns": variant.name,
+                "patterns": patterns,
                 "plan": name,
                 **{model: round(of_plan[name], 1) for model, of_plan in costs.items()},
                 "seconds": round(best.seconds, 2),

@@ -276,9 +276,9 @@ def _planned(
                 search_seconds=wanted.search_seconds,
                 origin=text.origin,
             )
-        detection.look()
         if wanted.save_statistics is not None:
             save_statistics(detection.statistics, wanted.save_statistics)
+        detection.look()
     search = SearchProgress()
     with progress_shown("Weaving the plan", search.now):
         detection.weave(search.tell)

@@ -114,19 +114,21 @@ def why_lines(costs: Mapping[str, float], planned: PlannedShare) -> list[str]:
     return [*lines, *planned.optimized.notes]
 
 
-def estimated_statistics(source: Input, queries: Sequence[Query]) -> Statistics:
+def estimated_statistics(source: Input, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
-    questions = []
-    for form in forms:
-        window = form.window.length / 1e6 if isinstance(form.window, TimeWindow) else None
-        questions += questions_of(form, window)
+    windows = {
+        form: form.window.length / 1e6 if isinstance(form.window, TimeWindow) else None for form in forms
+    }
+    questions = [question for form in forms for question in questions_of(form, windows[form])]
     return estimate(
         source,
         dict.fromkeys(key for form in forms for key in item_keys(form)),
         dict.fromkeys(questions),
         dict.fromkeys(key for form in forms for key in form.keys),
+        window=max((window for window in windows.values() if window is not None), default=None),
         counts_all=any(isinstance(form.window, CountWindow) for form in forms),
+        is_quick=is_quick,
     )
 
 

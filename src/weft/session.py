@@ -1,7 +1,7 @@
 """The facade: queries and a DataFrame of events in, a DataFrame of matches out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,6 +161,7 @@ class Detection:
         self._budget = budget
         self._planning = planning
         self._statistics = statistics
+        self._looked: Statistics | None = None
         self._planned: list[PlannedShare] | None = None
 
     @cached_property
@@ -174,9 +175,9 @@ class Detection:
 
     @property
     def statistics(self) -> Statistics:
-        """Rates and selectivities: those given, or estimated from a sample of the events, once."""
+        """Rates and selectivities: those given, or estimated from a sample of all of the events, once."""
         if self._statistics is None:
-            self._statistics = estimated_statistics(self._source, self.queries)
+            self._statistics = estimated_statistics(self._source, self.queries, is_quick=False)
         return self._statistics
 
     @property
@@ -185,9 +186,14 @@ class Detection:
         return merged_choice(self.weave())
 
     def look(self) -> Statistics:
-        """Look at a sample of the events, unless the statistics are known or would not be used."""
-        is_needed = self._statistics is not None or self._planning.needs_statistics(self.queries)
-        return self.statistics if is_needed else Statistics()
+        """Take a quick look at the events, unless the statistics are known or would not be used."""
+        if self._statistics is not None:
+            return self._statistics
+        if self._looked is None:
+            is_needed = self._planning.needs_statistics(self.queries)
+            quick = partial(estimated_statistics, self._source, self.queries, is_quick=True)
+            self._looked = quick() if is_needed else Statistics()
+        return self._looked
 
     def weave(
         self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tests.strategies import SCHEMA
@@ -36,7 +36,7 @@ class Workload:
     """Queries P1, P2, ... with patterns and conditions as written, and what is known of the events."""
 
     texts: tuple[str, ...]
-    statistics: Statistics = Statistics()
+    statistics: Statistics = field(default_factory=Statistics)
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:

@@ -279,6 +279,8 @@ def test_agreement_is_measured_within_the_largest_window() -> None:
     )
     asked = [ask(compared("<", of(0), of(1)), items=(A, A), window=window) for window in (0.5, 10.0)]
     within = measure(events, [A, C], asked, ["user"], duration=1.0).agreement("user")
+    assert measure(events, [A, C], [], ["user"], duration=1.0, window=10.0).agreement("user") == within
+    assert measure(events, [A, C], asked[:1], ["user"], duration=1.0, window=10.0).agreement("user") == within
     anywhere = measure(events, [A, C], [], ["user"], duration=1.0).agreement("user")
     assert within == pytest.approx(0.945, abs=0.02)
     assert anywhere == pytest.approx(0.01, abs=noise(0.01))

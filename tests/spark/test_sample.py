@@ -15,7 +15,7 @@ from weft.spark.sample import BUCKET_BITS, PART_BITS, choose_buckets, estimate, 
 from weft.spark.schemas import event_schema
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
-A, B, D = map(ItemKey, "ABD")
+A, B, D = ItemKey("A"), ItemKey("B"), ItemKey("D")
 N_EVENTS = 40_000  # ten in a second
 SECOND = 1_000_000
 
@@ -111,6 +111,9 @@ def test_the_sample_is_within_the_window(spark: SparkSession, events: DataFrame)
     within = estimate(source_of(events), [], [asked("=", window=1.0)], rows=9_000)
     assert anywhere.selectivity(asked("=").group) < 0.005
     assert within.selectivity(asked("=").group) > 0.2
+    keyed = [estimate(source_of(events), [A], [], ["x"], window=window, rows=9_000) for window in (1.0, None)]
+    assert keyed[0].agreement("x") > 0.2
+    assert keyed[1].agreement("x") < 0.005
 
 
 def test_the_sample_does_not_depend_on_partitions(events: DataFrame) -> None:

@@ -66,16 +66,28 @@ def item_key(item: Item, form: NormalForm) -> ItemKey:
 
 def questions_of(form: NormalForm, window: float | None) -> list[Question]:
     """Return all that a plan for a form would like to know of its predicates."""
-    found = []
-    lists = {item.variable for item in form.items if item.is_list}
-    for variables, predicates in _grouped(form.predicates).items():
-        is_of_list = variables <= lists and any(map(speaks_of_list, predicates))
-        if len(variables) > 1 or (variables and is_of_list):
+    found: dict[Question, None] = {}
+
+    def ask(variables: frozenset[str], predicates: list[Expression]) -> None:
+        if predicates:
             key = _key(form, variables, predicates)
-            found.append(Question(key, _order_of(key, form, variables, predicates), window))
+            found[Question(key, _order_of(key, form, variables, predicates), window)] = None
+
+    for variables, predicates in _grouped(form.predicates).items():
+        if len(variables) > 1:
+            ask(variables, predicates)
+            ask(variables, [p for p in predicates if _is_hashable(p)])
+    for item in form.items:
+        if item.is_list:
+            for part in _about_list(item, form):
+                ask(frozenset({item.variable}), part)
     for negation in form.negations:
-        found += questions_of(negation.form, window)
-    return found
+        for variables, predicates in _grouped(negation.predicates).items():
+            outer = _outer_key(negation, form, variables, predicates)
+            if outer is not None and len(variables) > 1:
+                found[Question(outer, window=window)] = None
+        found |= dict.fromkeys(questions_of(negation.form, window))
+    return list(found)
 
 
 def item_keys(form: NormalForm) -> list[ItemKey]:
@@ -156,15 +168,19 @@ def _is_hashable(predicate: Expression) -> bool:
 
 
 def _list_bounds(item: Item, form: NormalForm, statistics: Statistics) -> ListBounds:
-    about = [p for p in form.predicates if variables_of(p) == {item.variable} and speaks_of_list(p)]
-    edges = [p for p in about if not any(find(p, Aggregate)) and _places(p) <= {"current", "previous"}]
-    whole = [p for p in about if p not in edges]
-
     def share(predicates: list[Expression]) -> float:
         key = frozenset({item.variable})
         return statistics.selectivity(_key(form, key, predicates)) if predicates else 1.0
 
+    edges, whole = _about_list(item, form)
     return ListBounds(item.least, item.most, share(edges), share(whole))
+
+
+def _about_list(item: Item, form: NormalForm) -> tuple[list[Expression], list[Expression]]:
+    """Return the predicates on consecutive elements of a list, and those on the list as a whole."""
+    about = [p for p in form.predicates if variables_of(p) == {item.variable} and speaks_of_list(p)]
+    edges = [p for p in about if not any(find(p, Aggregate)) and _places(p) <= {"current", "previous"}]
+    return edges, [p for p in about if p not in edges]
 
 
 def _places(predicate: Expression) -> set[str]:
@@ -185,8 +201,9 @@ def _check(
     inner = shape_of(negation.form, statistics, context)
     rate = inner.rows_per_second(inner.everything, window)
     for variables, predicates in _grouped(negation.predicates).items():
-        if variables:
-            rate *= _outer_selectivity(negation, form, variables, predicates, statistics)
+        group = _outer_key(negation, form, variables, predicates) if variables else None
+        if group is not None:
+            rate *= statistics.selectivity(group)
     for key in form.keys:
         rate *= statistics.agreement(key)
     below, above = 0, 0
@@ -200,18 +217,17 @@ def _check(
     return Check(needs, survival(rate, window, n_items, n_open))
 
 
-def _outer_selectivity(
-    negation: NegatedForm,
-    form: NormalForm,
-    variables: frozenset[str],
-    predicates: Sequence[Expression],
-    statistics: Statistics,
-) -> float:
-    """Return how often predicates between a negated pattern and the match hold."""
+def _outer_key(
+    negation: NegatedForm, form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression]
+) -> GroupKey | None:
+    """Return the key of predicates between a negated pattern and the match.
+
+    None when a NOT around this one has a part in them.
+    """
     sources = [(item, form) for item in form.items] + [(item, negation.form) for item in negation.form.items]
     named = [(item, source) for item, source in sources if item.variable in variables]
-    if len(named) != len(variables):  # a NOT around this one has a part in it
-        return 1.0
+    if len(named) != len(variables):
+        return None
     columns = [item.variable for item, _ in named]
     keys = [item_key(item, source) for item, source in named]
-    return statistics.selectivity(group_key(keys, rename(predicates, columns), canonical))
+    return group_key(keys, rename(predicates, columns), canonical)

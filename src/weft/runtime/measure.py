@@ -37,6 +37,7 @@ def measure(
     keys: Iterable[str],
     *,
     duration: float,
+    window: float | None = None,
     total_rate: float | None = None,
     seed: int = 0,
 ) -> Statistics:
@@ -53,6 +54,8 @@ def measure(
         What to measure. Of several questions about one group the first that has an answer counts.
     duration
         The seconds in which the complete stream has as many events as the sample.
+    window
+        The seconds within which agreement on keys is measured, if longer than those of all questions.
     total_rate
         The rate of events of all types, where the sample holds only some of these.
 
@@ -77,10 +80,10 @@ def measure(
             if found is not None:
                 selectivities[question.group] = found
     types = dict.fromkeys(item.type for item in wanted)
-    window = max((question.window for question in asked if question.window is not None), default=None)
+    longest = largest_window(asked, window)
     agreements = {}
     for key in keys:
-        share = sample.agreement(key, types, window)
+        share = sample.agreement(key, types, longest)
         if share is not None:
             agreements[key] = share
     return Statistics(
@@ -90,6 +93,12 @@ def measure(
         total_rate=events.n_events / duration if total_rate is None else total_rate,
         duration=max(duration, sample.span),
     )
+
+
+def largest_window(questions: Iterable[Question], window: float | None = None) -> float | None:
+    """Return the largest of a window and those of questions, in seconds; None when there is none."""
+    windows = (window, *(question.window for question in questions))
+    return max((one for one in windows if one is not None), default=None)
 
 
 @dataclass(frozen=True)

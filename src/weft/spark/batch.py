@@ -97,7 +97,7 @@ def detect_share(
 
     With `analyze`, the rows whose `query` is NULL say in `match_id` what a node did in a shard.
     """
-    columns, layout = _wire(plan, source)
+    columns, layout = wire(plan, source)
     rows = source.events.where(source.is_good)
     if not _counts_positions(plan):
         wanted = wanted_rows(plan, source.is_of_type)
@@ -161,7 +161,7 @@ def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
     return F.expr(f"explode(if({first} = {last}, array({last}), array({first}, {last})))")
 
 
-def _wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
+def wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
     """Return the columns that travel to Python, and their meaning there."""
     type_names = sorted({scan.type for output in plan.outputs for scan in find(output, Scan)})
     derived = tuple(name for name in type_names if name in source.types)

@@ -6,6 +6,9 @@ events of as many buckets as are wanted: whole slices from all over the data, so
 a window of each other come together. Where a few slices hold too many events already, a random part of
 their events is fetched. Both jobs are plain scans, and neither is larger for more data or skewed data
 in anything but what it reads.
+
+Where the first rows come in order of time, they are a stretch of the stream, and a job that ends as soon
+as it has them is enough to choose a plan. So are all rows, where there are few.
 """
 
 import math
@@ -20,8 +23,8 @@ from weft.expressions import Aggregate, Attribute
 from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns import Events
 from weft.runtime.ingest import Layout, ingest
-from weft.runtime.measure import measure
-from weft.spark.batch import CONTENT, Input, _wire
+from weft.runtime.measure import largest_window, measure
+from weft.spark.batch import CONTENT, TIME, Input, wire
 from weft.spark.pushdown import quoted
 from weft.statistics.model import ItemKey, Question, Statistics
 from weft.tree import find
@@ -30,6 +33,7 @@ ROWS = 100_000  # events that a sample holds at most, about
 WINDOWS_PER_SLICE = 8
 SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a second, and all of time
 BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row
+LEAST_IN_ORDER = 0.95  # of the pairs of neighbors among the first rows, to be a stretch of the stream
 LEAST_BUCKETS = 8  # of few slices, so that the sample is not of one moment
 MICROSECONDS = 1_000_000
 BUCKET, N_EVENTS, EARLIEST, LATEST = "bucket", "n_events", "earliest", "latest"
@@ -41,12 +45,12 @@ class Sample:
 
     `duration` are the seconds in which the complete stream has as many events. Slices without events
     do not count: what matters is how many events meet in a window while there are events at all.
-    `span` are the seconds from the first to the last event of the complete stream.
+    `span` are the seconds from the first to the last event of the complete stream, where that is known.
     """
 
     events: Events
     duration: float
-    span: float
+    span: float | None
 
 
 @dataclass(frozen=True)
@@ -64,31 +68,45 @@ def estimate(
     questions: Iterable[Question],
     keys: Iterable[str] = (),
     *,
+    window: float | None = None,
     counts_all: bool = False,
+    is_quick: bool = False,
     rows: int = ROWS,
     seed: int = 0,
 ) -> Statistics:
     """Return what a sample of the events says of items, predicate groups and keys.
 
+    `window` is the largest in seconds that the workload has, where no question has a larger one. It
+    gives the length of the slices and the distance within which agreement on keys is measured.
     With `counts_all`, events of all types are sampled, and `total_rate` is that of all of them, which
-    turns a window of so many events into one of time. Without any events, nothing is known.
+    turns a window of so many events into one of time. Without any events, nothing is known. To be
+    quick is to be content with the first events, if they come in order of time; how long the stream
+    lasts is not known then.
     """
     asked, attributes = tuple(questions), tuple(keys)
     wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
-    window = max((question.window for question in asked if question.window is not None), default=None)
-    sample = sample_events(
-        source,
-        attributes={*attributes, *_mentioned(wanted), *_mentioned(one.group for one in asked)},
-        type_names={item.type for item in wanted},
-        window=window,
-        counts_all=counts_all,
-        rows=rows,
-        seed=seed,
-    )
+    longest = largest_window(asked, window)
+    names = {*attributes, *_mentioned(wanted), *_mentioned(one.group for one in asked)}
+    types = {item.type for item in wanted}
+    sample = None
+    if is_quick:
+        sample = first_events(source, attributes=names, type_names=types, counts_all=counts_all, rows=rows)
+    if sample is None:
+        sample = sample_events(
+            source,
+            attributes=names,
+            type_names=types,
+            window=longest,
+            counts_all=counts_all,
+            rows=rows,
+            seed=seed,
+        )
     if sample is None:
         return Statistics()
-    found = measure(sample.events, wanted, asked, attributes, duration=sample.duration, seed=seed)
-    return replace(found, duration=max(sample.span, sample.duration))
+    found = measure(
+        sample.events, wanted, asked, attributes, duration=sample.duration, window=longest, seed=seed
+    )
+    return replace(found, duration=None if sample.span is None else max(sample.span, sample.duration))
 
 
 def sample_events(
@@ -106,11 +124,7 @@ def sample_events(
     A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
     of time is one slice.
     """
-    events = source.events.where(source.time_column.isNotNull())
-    if not counts_all:
-        events = events.where(source.is_of_type(sorted(type_names)))
-    elif source.type is not None:
-        events = events.where(F.col(quoted(source.type)).isNotNull())
+    events = _wanted(source, type_names, counts_all=counts_all)
     slice_bits = slice_bits_for(window)
     bucket = _bucket(source, slice_bits, seed)
     counted = _counted(events, source, bucket)
@@ -130,6 +144,43 @@ def sample_events(
     if not found.n_events:
         return None
     return Sample(found, share * _covered(found, slice_bits) / MICROSECONDS, _span(counted))
+
+
+def first_events(
+    source: Input,
+    *,
+    attributes: Collection[str],
+    type_names: Collection[str],
+    counts_all: bool = False,
+    rows: int = ROWS,
+) -> Sample | None:
+    """Return the first `rows` events of the types; None when they are no stretch of the stream.
+
+    They are if they come in order of time, but for a few, or if there are no others.
+    """
+    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
+    events = _wanted(source, type_names, counts_all=counts_all).limit(rows)
+    table = events.select(*(column.alias(name) for name, column in columns.items())).toArrow()
+    is_complete = table.num_rows < rows
+    times = table[TIME].to_numpy()
+    if not is_complete and np.mean(times[1:] >= times[:-1]) < LEAST_IN_ORDER:
+        return None
+    if layout.id is not None:
+        table = table.filter(table[layout.id].is_valid())
+    found = ingest(table, layout)
+    if not found.n_events:
+        return None
+    seconds = (float(found.times[-1] - found.times[0]) or MICROSECONDS) / MICROSECONDS
+    return Sample(found, seconds, seconds if is_complete else None)
+
+
+def _wanted(source: Input, type_names: Collection[str], *, counts_all: bool) -> DataFrame:
+    events = source.events.where(source.time_column.isNotNull())
+    if not counts_all:
+        return events.where(source.is_of_type(sorted(type_names)))
+    if source.type is not None:
+        return events.where(F.col(quoted(source.type)).isNotNull())
+    return events
 
 
 def slice_bits_for(window: float | None) -> int:
@@ -187,7 +238,7 @@ def _columns(
     """Return the columns to fetch: what a plan gets that scans the types and returns the attributes."""
     returns = tuple(Attribute("$0", name) for name in attributes)
     branches = tuple(Branch(Scan(name), ("event",), returns) for name in type_names)
-    columns, layout = _wire(Plan((Output("sample", (), branches),)), source)
+    columns, layout = wire(Plan((Output("sample", (), branches),)), source)
     columns.pop(CONTENT, None)  # the identity of an event without an id: a hash of all its columns
     return columns, replace(layout, content=None)
 

@@ -13,7 +13,7 @@ from weft.cost.shape import Group, ListBounds, Shape
 from weft.optimizer.orders.exact_tree import exact_tree, local_cost
 from weft.optimizer.orders.units import units_of
 from weft.optimizer.orders.zstream_tree import zstream_tree
-from weft.optimizer.trees import Tree, leaf, nodes_of, pair, shown
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown
 
 MODELS = [PartialMatches(), CandidatePairs()]
 
@@ -45,11 +45,7 @@ def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> No
     dice = random.Random(seed)
     shape, model = random_shape(dice, 6), PartialMatches()
     items = dice.sample(range(6), 5)
-    pinned = [
-        pair(leaf(items[0]), leaf(items[1])),
-        pair(leaf(items[2]), pair(leaf(items[3]), leaf(items[4]))),
-    ]
-    pinned = pinned[: dice.randint(1, 2)]
+    pinned = [order_tree(items[:2]), order_tree(items[2:])][: dice.randint(1, 2)]
     found = zstream_tree(shape, model, pinned)
     options = list(interval_trees(units_of(shape, pinned)))
     assert found in options
