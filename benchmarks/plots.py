@@ -7,6 +7,7 @@ from result_tables import RESULTS
 try:
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     CAN_DRAW = True
 except ImportError:
@@ -30,6 +31,8 @@ def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
         axes.set(xscale="log", yscale="log", xlabel=label, ylabel=f"gain over the trivial plan, {kind}")
         ticks = sorted({place for points in series.values() for place, _ in points})
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize="small")

@@ -102,7 +102,7 @@ def test_all_strategies_find_the_same_matches_in_batches_of_any_length(arena) ->
     pieces = arena.run(plans["auto"], batch_events=500)
     contest.check_matches({"whole": runs["auto"][0], "in pieces": pieces})
     more = replace(pieces, matches=pieces.matches + Counter({"p003": 1}))
-    with pytest.raises(RuntimeError, match="whole and other disagree on the matches of p003$"):
+    with pytest.raises(RuntimeError, match=r"whole and other disagree on the matches of p003$"):
         contest.check_matches({"whole": pieces, "other": more})
 
 

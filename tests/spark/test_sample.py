@@ -11,7 +11,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from weft.expressions import Attribute, Comparison
 from weft.schema import LONG, STRING
 from weft.spark.batch import Input
-from weft.spark.sample import BUCKET_BITS, PART_BITS, choose_buckets, estimate, sample_events
+from weft.spark.sample import (
+    BUCKET_BITS,
+    PART_BITS,
+    choose_buckets,
+    estimate,
+    first_events,
+    sample_events,
+)
 from weft.spark.schemas import event_schema
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
@@ -59,6 +66,29 @@ def test_all_events_when_they_are_few(events: DataFrame) -> None:
     assert sample.span == pytest.approx(4_000, rel=0.001)
     assert bool(np.all(np.diff(sample.events.times) >= 0))
     assert set(sample.events.columns) == {"x"}
+
+
+def test_the_first_events_are_a_sample_where_they_come_in_order(events: DataFrame) -> None:
+    ordered = events.coalesce(1).sortWithinPartitions("ts")
+    sample = first_events(source_of(ordered), attributes={"x"}, type_names={"A", "B"}, rows=900)
+    assert sample is not None
+    assert (sample.events.n_events, sample.span) == (900, None)
+    assert sample.duration == pytest.approx(100, rel=0.01)
+    assert first_events(source_of(events), attributes={"x"}, type_names={"A", "B"}, rows=900) is None
+    everything = first_events(source_of(events), attributes=set(), type_names={"A", "B"})
+    assert everything is not None
+    assert everything.span == pytest.approx(4_000, rel=0.001)
+
+
+def test_a_quick_estimate_is_as_good_where_the_stream_is_even(events: DataFrame) -> None:
+    ordered = events.coalesce(1).sortWithinPartitions("ts")
+    quick = estimate(source_of(ordered), [A, B], [asked()], is_quick=True, rows=9_000)
+    unordered = estimate(source_of(events), [A, B], [asked()], is_quick=True, rows=9_000)
+    assert quick.duration is None
+    assert unordered.duration == pytest.approx(4_000, rel=0.001)
+    for item in (A, B):
+        assert quick.rate(item) == pytest.approx(unordered.rate(item), rel=0.05)
+    assert quick.selectivity(asked().group) == pytest.approx(unordered.selectivity(asked().group), abs=0.05)
 
 
 def test_a_sample_is_bounded_and_of_whole_slices(events: DataFrame) -> None:

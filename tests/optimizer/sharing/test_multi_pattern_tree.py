@@ -198,7 +198,7 @@ def test_a_state_costs_the_same_whichever_pattern_came_first() -> None:
     costs = set()
     for ordered in (texts, texts[::-1]):
         workload = Workload(ordered)
-        costs.add(tree_of(workload, {key: (0, 1, 2) for key in workload.patterns}).ledger.total)
+        costs.add(tree_of(workload, dict.fromkeys(workload.patterns, (0, 1, 2))).ledger.total)
     assert len(costs) == 1
 
 
