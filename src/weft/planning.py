@@ -70,7 +70,7 @@ def plan_share(
     settings = Settings(
         planning.plan,
         statistics,
-        planning.model,
+        planning.model.at_rate(statistics.events_per_second),
         limit=Limit(seconds=planning.search_seconds, progress=progress, is_cancelled=is_cancelled),
         worth=lambda cost: SEARCH_SHARE * cost * 1e-9 * statistics.span,
     )
@@ -88,7 +88,8 @@ def costs_compared(
     planned: PlannedShare, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    settings = Settings(planned.optimized.choice, statistics, planning.model)
+    model = planning.model.at_rate(statistics.events_per_second)
+    settings = Settings(planned.optimized.choice, statistics, model)
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": settings} | {name: replace(settings, strategy=name) for name in baselines}
     return {name: choose_plan(planned.share.queries, schema, wanted).cost for name, wanted in chosen.items()}

@@ -126,6 +126,7 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
         case "auto":
             for query in queries:
                 weave.add(query, weave.plans.best)
+            _start_with_sharing(weave)
             if settings.worth is not None:
                 limit = limit.at_most(settings.worth(weave.cost))
             weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
@@ -133,6 +134,13 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
     raise WeftError(
         f"plan is {settings.strategy!r}, expected one of {', '.join(STRATEGIES)} or a stored plan"
     )
+
+
+def _start_with_sharing(weave: Weave) -> None:
+    """Begin with as much sharing as possible where that is cheaper than the best tree of each query."""
+    before = dict(weave.multitree.trees)
+    if weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns)) >= 0:
+        weave.multitree.replace(before)
 
 
 def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:

@@ -5,8 +5,9 @@ Reference   Vance, Maier. Rapid Bushy Join-order Optimization with Cartesian Pro
             events Kolchinsky, Schuster. Join Query Optimization Techniques for Complex Event Processing
             Applications. PVLDB 11(11), 2018.
 Differs     Contains given sub-trees, and may use trees that exist already.
-Complexity  O(3^n) for n items and given sub-trees; optimal. Beyond MOST_EXACT of these, the better of
-            the greedy order and ZStream's tree is returned.
+Complexity  O(3^n) for n items and given sub-trees; optimal, except that with negations rows are counted
+            after the checks, also where a join builds them before. Beyond MOST_EXACT items, the better
+            of the greedy order and ZStream's tree is returned.
 """
 
 from collections.abc import Mapping, Sequence
