@@ -63,7 +63,6 @@ def test_what_is_wrong_with_a_stored_plan_is_said(text: str, message: str) -> No
     assert message in str(caught.value)
 
 
-@pytest.mark.xfail(reason="the message speaks of queries")
 def test_what_is_wrong_with_shared_is_said() -> None:
     with pytest.raises(WeftError, match="shared"):
         Choice.from_json('{"version": 1, "shared": 1, "queries": {}}')

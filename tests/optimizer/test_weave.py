@@ -146,7 +146,6 @@ def test_progress_counts_up_over_all_components(heuristic: Heuristic) -> None:
     assert 0 < limit.taken <= 4_000
 
 
-@pytest.mark.xfail(reason="leaves that one pattern has twice are counted twice")
 def test_without_sharing_every_query_pays_for_itself() -> None:
     workload = Workload(("SEQ(A a, B b, A c) WITHIN 1 second", sequence("AB", 1)), rates(A=1, B=2))
     weave = workload.weave()

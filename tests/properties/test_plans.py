@@ -185,7 +185,6 @@ def test_the_plans_of_queries_that_differ_in_one_detail_share_joins() -> None:
     assert shared > 20
 
 
-@pytest.mark.xfail(reason="a NOT inside the NOT of a single event does not look at keys")
 def test_a_not_inside_a_not_looks_at_events_of_the_same_key() -> None:
     events = (event(0, "D", 0, k=1), event(1, "A", 3, k=2), event(2, "B", 7, k=1))
     case = Case("QUERY q PATTERN SEQ(D d, NOT SEQ(NOT A a, B b)) WHERE [k] WITHIN 1 minute", events)

@@ -286,7 +286,7 @@ def _absence(
     own = negation.form
     own_variables = set(own.variables)
     outward = tuple(inner for inner in own.negations if not inner.outer_variables <= own_variables)
-    alone = len(own.items) == 1 and not own.items[0].is_list
+    alone = is_single_event(negation)
     searched = replace(
         own,
         keys=() if alone else own.keys,

@@ -51,8 +51,10 @@ class Choice:
                 f"{origin} has version {found!r}, expected {VERSION}; make the plan anew with --save-plan"
             )
         queries, is_shared = document.get("queries"), document.get("shared", True)
-        if not isinstance(queries, dict) or not isinstance(is_shared, bool):
+        if not isinstance(queries, dict):
             raise WeftError(f'{origin} lacks "queries", an object of trees by query name')
+        if not isinstance(is_shared, bool):
+            raise WeftError(f'{origin} has "shared": {json.dumps(is_shared)[:60]}, expected true or false')
         return Choice({str(name): _trees(trees, name, origin) for name, trees in queries.items()}, is_shared)
 
 

@@ -72,7 +72,7 @@ class Weave:
         total = 0.0
         for key, tree in self.multitree.trees.items():
             pattern = self.multitree.patterns[key]
-            for node in pattern.numbered(tree).nodes:
+            for node in set(pattern.numbered(tree).nodes):
                 shape, step = self.numbers.priced[node]
                 total += self.model.node(shape, step, pattern.window)
         return total

@@ -11,6 +11,8 @@ Complexity  O(3^n) for n items and given sub-trees; optimal, except that with ne
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
@@ -52,10 +54,15 @@ def exact_tree(
             own[1 << place] = prices.reading[1 << place]
     found: dict[int, Tree] = {}
     if existing:
+        usable = {mask: tree for mask, tree in existing.items() if _contains(tree, pinned)}
+        covered = reduce(or_, usable, 0)
+        for place, unit in enumerate(units):
+            if unit.is_leaf and unit.mask & covered:  # the leaves below a tree that exists do too
+                own[1 << place] = prices.reading[1 << place]
         for subset, mask in enumerate(masks.tolist()):
-            if mask in existing:
+            if mask in usable:
                 free[subset] = prices.reading[subset]
-                found[subset] = existing[mask]
+                found[subset] = usable[mask]
     is_list = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
     _, left_of = cheapest_splits(own, prices.rows, prices.equal, prices.weight, free, is_list)
 
@@ -68,6 +75,12 @@ def exact_tree(
         return pair(tree_of(left), tree_of(subset ^ left))
 
     return tree_of(masks.size - 1)
+
+
+def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:
+    """Say whether a tree contains all the given ones that it has items of."""
+    parts = set(nodes_of(tree))
+    return all(one in parts for one in pinned if one.mask & tree.mask)
 
 
 def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Tree:

@@ -33,7 +33,8 @@ def all_trees(mask: int, lists: int = 0) -> Iterator[Tree]:
     while part:
         part = (part - 1) & rest
         left, right = part | lowest, rest ^ part
-        if any(side & ~lists == 0 and side & (side - 1) for side in (left, right)):
+        several = [side & ~lists == 0 and side & (side - 1) != 0 for side in (left, right)]
+        if any(several) and (mask & ~lists or all(several)):
             continue
         for one in all_trees(left, lists):
             for other in all_trees(right, lists):

@@ -78,6 +78,6 @@ class MultiPatternTree(Generic[Key]):
             frame = pattern.frame if place else -1
             thing = ("state", state, frame, pattern.leaves[item], relations, wide)
             mask |= 1 << item
-            state = self.numbers.node(thing, pattern.shape, Step(mask, mask & ~(1 << item), 1 << item))
+            state = self.numbers.node(thing, pattern.shape, Step(mask, mask & ~(1 << item), 1 << item, 0))
             found.append(state)
         return found

@@ -126,7 +126,8 @@ class Pattern:
             if item.is_list:
                 own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
                 about = rename([p for p in own if speaks_of_list(p)], (item.variable,))
-                node = ("list", node, item.least, item.most, about)
+                starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
+                node = ("list", node, item.least, item.most, about, starts)
             elif self.n_items == 1 and self.form.keys:
                 node = ("present", node, self.form.keys)
             found.append(self.numbers.node(node, self.shape, Step(1 << place)))

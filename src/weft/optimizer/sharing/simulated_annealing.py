@@ -40,7 +40,9 @@ def simulated_annealing(
     """
     multitree = neighborhood.multitree
     n_probes = min(n_probes, PATIENCE * neighborhood.size)
-    threshold = warmth * _first_threshold(neighborhood, limit.part(0.1), dice, n_probes)
+    probing = limit.part(0.1)
+    threshold = warmth * _first_threshold(neighborhood, probing, dice, n_probes)
+    limit.taken += probing.taken
     best_total = multitree.ledger.total
     best: dict[Key, Tree] = {}  # what differs from the present trees
     best_at = limit.taken
