@@ -212,9 +212,7 @@ def _check(
     for variable in negation.before:
         above |= 1 << numbers[variable]
         above |= sum(1 << n for n in range(len(before)) if before[n] >> numbers[variable] & 1)
-    n_points = (
-        needs.bit_count()
-    )  # not all items: then patterns agree on a check they share
+    n_points = needs.bit_count()  # not all items: then patterns agree on a check they share
     n_open = min(n_points, n_points + 1 - ((below | above) & needs).bit_count())
     return Check(needs, survival(rate, window, n_points, n_open))
 
