@@ -267,7 +267,8 @@ def test_all_subsets_at_once_are_the_subsets_one_by_one(seed: int) -> None:
     n_lists = dice.choice([0, 0, 1, 2, n_items])
     shape = random_shape(dice, n_items, n_lists=min(n_lists, n_items), n_checks=dice.randint(0, 2))
     for mask in range(1, 1 << n_items):
-        assert shape.all_instances[mask] == pytest.approx(shape.instances(mask, shape.window))
+        assert shape.all_instances[mask] == pytest.approx(shape.instances(mask, shape.window, checks=0))
+        assert shape.all_ready[mask] == shape.ready(mask)
         assert shape.all_equality_shares[mask] == pytest.approx(shape.equality_share(mask))
 
 

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from weft.cost.model import Prices, Step
+from weft.cost.model import Step
 from weft.cost.shape import Shape
+from weft.kernels.subsets import Prices, Tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +14,16 @@ class CandidatePairs:
     weight: float = 0.05
 
     def node(self, shape: Shape, step: Step, window: float) -> float:
+        if step.is_check:
+            return 0.0
         rows = shape.instances(step.mask, window, checks=step.checks)
-        if step.is_check or not step.left:
-            return 0.0 if step.is_check else rows
-        left, right = (shape.instances(part, window) for part in (step.left, step.right))
+        if not step.left:
+            return rows
+        left, right = (shape.instances(part, window, checks=step.checks) for part in (step.left, step.right))
         shares = [shape.equality_share(mask) for mask in (step.mask, step.left, step.right)]
         return rows + self.weight * left * right * shares[0] / (shares[1] * shares[2])
 
     def prices(self, shape: Shape) -> Prices:
-        rows = shape.all_instances
-        return Prices(rows, rows, shape.all_equality_shares, self.weight, np.zeros_like(rows))
+        tariff = Tariff(pair=self.weight, row_out=1.0, leaf=1.0)
+        shares = shape.all_equality_shares
+        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff)

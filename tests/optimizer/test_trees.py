@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from tests.exhaustive import all_trees
 
+from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.trees import leaf, made_bare, nodes_of, order_of, order_tree, pair, relabelled, shown
 
 A, B, C, D = map(leaf, range(4))

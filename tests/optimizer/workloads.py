@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tests.strategies import SCHEMA
@@ -121,14 +121,34 @@ def random_workload(
         )
         for _ in range(n_patterns)
     )
-    known = Statistics(rates={ItemKey(name): dice.uniform(0.2, 4.7) for name in TYPES})
-    questions = [
-        question
-        for pattern in Workload(texts).patterns.values()
-        for question in questions_of(pattern.form, None)
-    ]
+    return _measured(dice, texts, {ItemKey(name): dice.uniform(0.2, 4.7) for name in TYPES})
+
+
+def negating_workload(dice: random.Random) -> Workload:
+    """Return one pattern of three to five types, no two alike, with one to three negations."""
+    size = dice.randint(3, 5)
+    names = dice.sample(TYPES, size)
+    operands = [f"{name} {name.lower()}" for name in names]
+    if dice.random() < 0.4:
+        place = dice.randrange(size)
+        operands[place] = f"{names[place]}{{1,2}} {names[place].lower()}[]"
+    conditions = [f"{a.lower()}.x = {b.lower()}.x" for a, b in [dice.sample(names, 2)] if dice.random() < 0.5]
+    for number in range(dice.randint(1, 3)):
+        operands.insert(dice.randint(1, len(operands) - 1), f"NOT {dice.choice(TYPES)} n{number}")
+        if dice.random() < 0.4:
+            conditions.append(f"n{number}.x < {dice.choice(names).lower()}.x")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    operator = dice.choice(["SEQ", "SEQ", "SEQ", "AND"])
+    text = f"{operator}({', '.join(operands)}){where} WITHIN 10 seconds"
+    return _measured(dice, (text,), {ItemKey(name): 10 ** dice.uniform(-2, 1) for name in TYPES})
+
+
+def _measured(dice: random.Random, texts: tuple[str, ...], rates: Mapping[ItemKey, float]) -> Workload:
+    """Return a workload with random selectivities."""
+    patterns = Workload(texts).patterns.values()
+    questions = [question for pattern in patterns for question in questions_of(pattern.form, None)]
     selectivities = {question.group: dice.uniform(0.01, 0.92) for question in questions}
-    return Workload(texts, replace(known, selectivities=selectivities))
+    return Workload(texts, Statistics(rates=rates, selectivities=selectivities))
 
 
 def _random_pattern(

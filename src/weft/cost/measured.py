@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.cost.model import Prices, Step
+from weft.cost.model import Step
 from weft.cost.shape import Shape
+from weft.kernels.subsets import Prices, Tariff
 
 NODE_PER_EVENT = 0.5  # nanoseconds: some 0.2 milliseconds for a node and a batch of 400,000 events
 
@@ -51,16 +52,9 @@ class Measured:
         return self.fixed + self.row_in * (left + right) + self.candidate * pairs + self.row_out * rows
 
     def prices(self, shape: Shape) -> Prices:
-        """Return the nanoseconds of every subset; what it costs to read a subset is counted with it."""
-        masks = np.arange(1 << shape.n_items)
-        sizes = np.bitwise_count(masks).astype(np.int64)
+        """Return the rows per second of every subset, and the nanoseconds for each."""
+        sizes = np.bitwise_count(np.arange(1 << shape.n_items)).astype(np.int64)
         rows = shape.all_instances * sizes / shape.window
-        own = self.fixed + (self.row_in + self.row_out) * rows
-        own[1 << np.arange(shape.n_items)] = self.row_in * rows[1 << np.arange(shape.n_items)]
-        return Prices(
-            own=own,
-            rows=rows,
-            equal=shape.all_equality_shares,
-            weight=self.candidate * shape.window,
-            reading=self.row_in * rows,
-        )
+        pair = self.candidate * shape.window
+        tariff = Tariff(self.fixed, self.row_in, pair, self.row_out, self.row_checked)
+        return Prices(rows, shape.all_equality_shares, shape.all_ready, shape.survivals, tariff)

@@ -12,10 +12,9 @@ Complexity  O(k + p) for a state of k items and p predicate groups.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from weft.cost.model import Prices, Step
+from weft.cost.model import Step
 from weft.cost.shape import Shape
+from weft.kernels.subsets import Prices, Tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,9 @@ class PartialMatches:
         return shape.instances(step.mask, window, checks=step.checks)
 
     def prices(self, shape: Shape) -> Prices:
-        """Return the partial matches of every subset."""
-        nothing = np.ones_like(shape.all_instances)
-        return Prices(shape.all_instances, nothing, nothing, 0.0, 0.0 * nothing)
+        """Return the partial matches of every subset; leaves and joins hold them."""
+        shares, tariff = shape.all_equality_shares, Tariff(row_out=1.0, leaf=1.0)
+        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff)
 
 
 def order_cost(shape: Shape, order: Sequence[int]) -> float:

@@ -103,6 +103,16 @@ class Shape:
 
         `checks` is a mask of the negations that have been applied; by default all that can be.
         """
+        rows = self._unchecked(mask, window)
+        for number in items_of(self.ready(mask) & checks):
+            rows *= self.checks[number].survival
+        return rows
+
+    def ready(self, mask: int) -> int:
+        """Return the negations that can be checked when the items of a mask are there."""
+        return sum(1 << number for number, check in enumerate(self.checks) if not check.needs & ~mask)
+
+    def _unchecked(self, mask: int, window: float) -> float:
         plain = mask & ~self.list_mask
         if mask & (mask - 1) == 0 and not plain and self.list_mask != self.everything:
             return self.rates[mask.bit_length() - 1] * window  # elements, to be joined to something
@@ -117,9 +127,6 @@ class Shape:
             rows *= self.agreement ** (n_plain - 1)
         for item in items_of(mask & self.list_mask):
             rows *= self.expected_lists(item, mask, window)
-        for number, check in enumerate(self.checks):
-            if checks >> number & 1 and check.needs & ~mask == 0:
-                rows *= check.survival
         return min(rows, MOST_ROWS)
 
     def rows_per_second(self, mask: int, window: float, *, checks: int = -1) -> float:
@@ -167,7 +174,7 @@ class Shape:
 
     @cached_property
     def all_instances(self) -> Array:
-        """The instances of every subset in the pattern's own window."""
+        """The instances of every subset in the pattern's own window, before any check."""
         masks = np.arange(1 << self.n_items)
         rows = np.asarray(self._fractions[masks & ~self.list_mask])
         for item in range(self.n_items):
@@ -182,8 +189,6 @@ class Shape:
         for item in self.lists:
             for mask in masks[masks >> item & 1 == 1]:
                 rows[mask] *= self.expected_lists(item, int(mask), self.window)
-        for check in self.checks:
-            rows[masks & check.needs == check.needs] *= check.survival
         if self.list_mask != self.everything:
             for item in self.lists:
                 rows[1 << item] = self.rates[item] * self.window
@@ -199,6 +204,20 @@ class Shape:
             if group.equality < 1:
                 shares[masks & group.mask == group.mask] *= group.equality
         return np.asarray(np.maximum(shares, 1e-30))
+
+    @cached_property
+    def all_ready(self) -> Array:
+        """The negations that can be checked on every subset, as a mask."""
+        masks = np.arange(1 << self.n_items)
+        ready = np.zeros_like(masks)
+        for number, check in enumerate(self.checks):
+            ready[masks & check.needs == check.needs] |= 1 << number
+        return ready
+
+    @cached_property
+    def survivals(self) -> Array:
+        """The share of rows that passes each negation."""
+        return np.array([check.survival for check in self.checks], np.float64)
 
 
 def _series(mean: float, edge: float, n_open: int, n_points: int, bounds: ListBounds) -> float:

@@ -1,11 +1,37 @@
 """Dynamic programs over all subsets of a few items; a subset is a bit mask."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Tariff(NamedTuple):
+    """What a node costs, and a row read, a pair of rows looked at, a row built, checked, held by a leaf."""
+
+    fixed: float = 0.0
+    row_in: float = 0.0
+    pair: float = 0.0
+    row_out: float = 0.0
+    row_checked: float = 0.0
+    leaf: float = 0.0
+
+
+class Prices(NamedTuple):
+    """What the nodes over each subset have to do, and the tariff for it.
+
+    `rows` are those of a subset before any check, `equal` the share of pairs that equalities leave among
+    its items. `ready` is the mask of the checks whose items are all in the subset, and `survivals` is,
+    for each check, the share of rows that pass it.
+    """
+
+    rows: Array
+    equal: Array
+    ready: Array
+    survivals: Array
+    tariff: Tariff
 
 
 @njit(cache=True)
@@ -33,27 +59,75 @@ def order_fractions(before: Array) -> Array:
 
 
 @njit(cache=True)
-def cheapest_splits(
-    own: Array, rows: Array, equal: Array, weight: float, free: Array, lists: int
-) -> tuple[Array, Array]:
-    """Return the cost of the cheapest binary tree over each subset, and its left part.
+def _share(survivals: Array, checks: int) -> float:
+    """Return the share of rows that pass some checks."""
+    share = 1.0
+    for number in range(survivals.size):
+        if checks >> number & 1:
+            share *= survivals[number]
+    return share
 
-    A tree costs what its nodes cost: `own` of each subset, and `weight` for each candidate pair of a
-    left and a right row, of which equalities leave the share `equal[both] / (equal[left] *
-    equal[right])`. A subset may be had for what `free` says, infinity if not. The items in the mask
+
+@njit(cache=True)
+def _checked(tariff: Tariff, survivals: Array, checks: int, rows: float) -> float:
+    """Return what some checks cost, done one after the other."""
+    total = 0.0
+    for number in range(survivals.size):
+        if checks >> number & 1:
+            total += tariff.fixed + tariff.row_checked * rows
+            rows *= survivals[number]
+    return total
+
+
+@njit(cache=True)
+def _joined(tariff: Tariff, left_rows: float, right_rows: float, equal: float, built: float) -> float:
+    """Return what a join costs that reads and builds some rows; equalities leave a share of all pairs."""
+    read = tariff.row_in * (left_rows + right_rows)
+    return tariff.fixed + read + tariff.pair * left_rows * right_rows * equal + tariff.row_out * built
+
+
+@njit(cache=True)
+def cheapest_splits(prices: Prices, given: Array, lists: int) -> tuple[Array, Array]:
+    """Return the cost of the cheapest binary tree over each subset, all that is ready checked, and its parts.
+
+    A join is priced with the rows that have passed the checks below it; the checks that become ready
+    with it come after it. Where `given` is not -1, there is a tree over the subset that costs nothing
+    and has passed the checks of this mask. A single item is then taken as it is given; a larger subset
+    may be read as it is, may have its missing checks done, or may be built anew. The items in the mask
     `lists` are joined one at a time, to something that is there.
+
+    A part is a subset, negative where its given tree is read as it is. The second part is 0 where the
+    given tree of the subset itself is taken and checked; both are 0 for a single item.
     """
-    n_subsets = own.size
+    rows, equal, all_ready, survivals, tariff = prices
+    n_subsets = given.size
     only_lists = lists == n_subsets - 1
-    best = np.full(n_subsets, np.inf)
-    left_of = np.zeros(n_subsets, np.int64)
+    parts_of = np.zeros((n_subsets, 2), np.int64)
+    # Of each subset, the cheapest tree, and the given one if its reader has checks left to do:
+    costs = np.zeros((n_subsets, 2))
+    checks = np.zeros((n_subsets, 2), np.int64)
+    shares = np.ones((n_subsets, 2))
+    n_ways = np.ones(n_subsets, np.int64)
     for subset in range(1, n_subsets):
-        if free[subset] < np.inf:
-            best[subset] = free[subset]
+        is_single = subset & (subset - 1) == 0
+        is_given = given[subset] >= 0
+        ready = all_ready[subset]
+        checks[subset, 0] = given[subset] if is_single and is_given else ready
+        shares[subset, 0] = _share(survivals, checks[subset, 0])
+        if is_single:
+            if not is_given:
+                held = tariff.fixed + tariff.leaf * rows[subset]
+                costs[subset, 0] = held + _checked(tariff, survivals, ready, rows[subset])
             continue
-        if subset & (subset - 1) == 0:
-            best[subset] = own[subset]
-            continue
+        best = np.inf
+        if is_given:
+            share = _share(survivals, given[subset])
+            best = _checked(tariff, survivals, ready & ~given[subset], rows[subset] * share)
+            parts_of[subset, 0] = -subset
+            if given[subset] == ready:
+                costs[subset, 0] = best
+                continue
+            checks[subset, 1], shares[subset, 1], n_ways[subset] = given[subset], share, 2
         lowest = subset & -subset
         rest = subset ^ lowest
         part = rest
@@ -65,26 +139,35 @@ def cheapest_splits(
             right_is_lists = right & ~lists == 0 and right & (right - 1) != 0
             if (left_is_lists or right_is_lists) and (not only_lists or left_is_lists == right_is_lists):
                 continue
-            pairs = rows[left] * rows[right] * equal[subset] / (equal[left] * equal[right])
-            total = best[left] + best[right] + weight * pairs
-            if total < best[subset]:
-                best[subset] = total
-                left_of[subset] = left
-        best[subset] += own[subset]
-    return best, left_of
+            among = equal[subset] / (equal[left] * equal[right])
+            for i in range(n_ways[left]):
+                for j in range(n_ways[right]):
+                    left_rows, right_rows = rows[left] * shares[left, i], rows[right] * shares[right, j]
+                    built = rows[subset] * shares[left, i] * shares[right, j]
+                    total = costs[left, i] + costs[right, j]
+                    total += _joined(tariff, left_rows, right_rows, among, built)
+                    missing = ready & ~(checks[left, i] | checks[right, j])
+                    if missing:  # seldom, and a call costs
+                        total += _checked(tariff, survivals, missing, built)
+                    if total < best:
+                        best = total
+                        parts_of[subset, 0] = -left if i else left
+                        parts_of[subset, 1] = -right if j else right
+        costs[subset, 0] = best
+    return costs[:, 0], parts_of
 
 
 @njit(cache=True)
-def cheapest_lasts(
-    own: Array, rows: Array, equal: Array, weight: float, lists: int, start: int
-) -> tuple[Array, Array]:
+def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) -> tuple[Array, Array]:
     """Return the cost of the cheapest order of each subset, and its last item.
 
-    An order costs what its prefixes cost, plus the candidate pairs of each prefix with the next item.
-    With a `start`, that subset comes first and costs nothing here. A list comes first only where
-    there is nothing else.
+    An order costs what the first item and the joins with each further one cost, with the checks above
+    them; those of single items are the same in every order. With a `start`, that subset comes first,
+    has passed `start_checks`, and costs nothing here. A list comes first only where there is nothing
+    else.
     """
-    n_subsets = own.size
+    rows, equal, ready, survivals, tariff = prices
+    n_subsets = rows.size
     best = np.full(n_subsets, np.inf)
     last_of = np.full(n_subsets, -1, np.int64)
     everything = n_subsets - 1
@@ -99,7 +182,7 @@ def cheapest_lasts(
             while subset >> item & 1 == 0:
                 item += 1
             if subset & ~lists or lists == everything:
-                best[subset] = own[subset]
+                best[subset] = tariff.fixed + tariff.leaf * rows[subset]
                 last_of[subset] = item
             continue
         item = 0
@@ -107,11 +190,15 @@ def cheapest_lasts(
             bit = 1 << item
             earlier = subset ^ bit
             if subset & bit and not start & bit and best[earlier] < np.inf:
-                pairs = rows[earlier] * rows[bit] * equal[subset] / (equal[earlier] * equal[bit])
-                total = best[earlier] + weight * pairs
+                checks = start_checks if earlier == start else ready[earlier]
+                share, item_share = _share(survivals, checks), _share(survivals, ready[bit])
+                among = equal[subset] / (equal[earlier] * equal[bit])
+                built = rows[subset] * share * item_share
+                total = best[earlier]
+                total += _joined(tariff, rows[earlier] * share, rows[bit] * item_share, among, built)
+                total += _checked(tariff, survivals, ready[subset] & ~(checks | ready[bit]), built)
                 if total < best[subset]:
                     best[subset] = total
                     last_of[subset] = item
             item += 1
-        best[subset] += own[subset]
     return best, last_of

@@ -7,23 +7,24 @@ import pytest
 from tests.cost.random_shapes import random_shape
 from tests.optimizer.candidate_pairs import CandidatePairs
 
+from weft.cost.measured import Measured
 from weft.cost.model import CostModel, Step
 from weft.cost.partial_matches import PartialMatches, order_cost
 from weft.cost.shape import MOST_EXACT, Group, Shape
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.greedy_order import greedy_order
+from weft.optimizer.orders.local_cost import node_cost
+from weft.optimizer.trees import order_tree
 
-MODELS = [PartialMatches(), CandidatePairs()]
+MODELS = [PartialMatches(), CandidatePairs(), Measured()]
+NAMES = ["partial matches", "candidate pairs", "measured"]
 
 
 def cost(order: tuple[int, ...], shape: Shape, model: CostModel) -> float:
-    """Return what the prefixes of an order cost."""
-    total, mask = 0.0, 0
-    for item in order:
-        step = Step(mask | 1 << item, mask, 1 << item if mask else 0)
-        total += model.node(shape, step, shape.window)
-        mask |= 1 << item
-    return total
+    """Return what the first item of an order and its joins cost, with the checks above them."""
+    first = model.node(shape, Step(1 << order[0]), shape.window)
+    joins = (node_cost(order_tree(order[:length]), shape, model) for length in range(2, len(order) + 1))
+    return first + sum(joins)
 
 
 def orders_of(shape: Shape, start: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
@@ -36,23 +37,23 @@ def orders_of(shape: Shape, start: tuple[int, ...] = ()) -> list[tuple[int, ...]
     ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["partial matches", "candidate pairs"])
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
 @pytest.mark.parametrize("seed", range(15))
 def test_no_order_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
     n_items = dice.randint(1, 5)
-    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 1))
+    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 3))
     found = exact_order(shape, model)
     options = orders_of(shape)
     assert found in options
     assert cost(found, shape, model) == pytest.approx(min(cost(order, shape, model) for order in options))
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["partial matches", "candidate pairs"])
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
 @pytest.mark.parametrize("seed", range(15))
 def test_no_order_with_the_same_beginning_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
-    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]))
+    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]), n_checks=dice.randint(0, 3))
     start = tuple(dice.sample(range(5), dice.randint(1, 5)))
     found = exact_order(shape, model, start)
     assert found[: len(start)] == start

@@ -1,23 +1,27 @@
 """The exact tree is the best of all trees, also of those that contain what is to be shared."""
 
 import random
-from collections.abc import Set
+from collections.abc import Mapping, Set
+from dataclasses import replace
 
 import pytest
 from tests.cost.random_shapes import random_shape
-from tests.exhaustive import all_trees
 from tests.optimizer.candidate_pairs import CandidatePairs
+from tests.optimizer.replies import bare_somewhere, replies
 
-from weft.cost.model import CostModel, Step
+from weft.cost.measured import Measured
+from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches, tree_cost
-from weft.cost.shape import MOST_EXACT, Shape
+from weft.cost.shape import MOST_EXACT, Check, Shape
 from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.orders.exact_tree import exact_tree, local_cost
+from weft.optimizer.orders.exact_tree import exact_tree
+from weft.optimizer.orders.local_cost import local_cost, node_cost
 from weft.optimizer.orders.units import units_of
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+from weft.optimizer.sharing.exhaustive import all_trees
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown
 
-MODELS = [PartialMatches(), CandidatePairs()]
-NAMES = ["partial matches", "candidate pairs"]
+MODELS = [PartialMatches(), CandidatePairs(), Measured()]
+NAMES = ["partial matches", "candidate pairs", "measured"]
 
 
 def trees_of(shape: Shape, pinned: Set[Tree] = frozenset()) -> list[Tree]:
@@ -36,7 +40,7 @@ def is_best(found: Tree, options: list[Tree], shape: Shape, model: CostModel) ->
 def test_no_tree_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
     n_items = dice.randint(1, 5)
-    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 1))
+    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 3))
     assert is_best(exact_tree(shape, model), trees_of(shape), shape, model)
 
 
@@ -44,7 +48,7 @@ def test_no_tree_is_cheaper(seed: int, model: CostModel) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_no_tree_with_the_given_parts_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
-    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]))
+    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]), n_checks=dice.randint(0, 3))
     plain = [item for item in range(5) if item not in shape.lists]
     items = dice.sample(plain, 4)
     parts = dice.choice(
@@ -69,28 +73,50 @@ def test_given_parts_must_not_overlap() -> None:
         exact_tree(shape, PartialMatches(), [order_tree([0, 1]), order_tree([1, 2])])
 
 
-def existing_trees(dice: random.Random, mask: int) -> dict[int, Tree]:
-    """Return a random tree over some items with all its joins, by their items."""
-    tree = dice.choice(list(all_trees(mask)))
-    return {node.mask: node for node in nodes_of(tree) if not node.is_leaf}
-
-
-def rest_cost(tree: Tree, shape: Shape, existing: Set[Tree]) -> float:
+def rest_cost(tree: Tree, shape: Shape, model: CostModel, existing: Mapping[int, Tree]) -> float:
     """Return what a tree costs when other nodes, and the leaves below them, are there already."""
-    new = [node for node in nodes_of(tree) if node not in existing]
-    return sum(PartialMatches().node(shape, Step(node.mask), shape.window) for node in new)
+    known = {part for other in existing.values() for part in nodes_of(other)}
+    whole = tree._replace(bare=False)
+    new = sum(node_cost(node, shape, model) for node in nodes_of(whole) if node not in known)
+    checked = [node for node in nodes_of(whole) if node not in known and node._replace(bare=True) in known]
+    return new - sum(node_cost(node._replace(bare=True), shape, model) for node in checked)
 
 
-def test_no_tree_is_cheaper_when_others_exist() -> None:
-    for seed in range(60):
-        dice = random.Random(seed)
-        shape = random_shape(dice, 4)
-        mask = dice.choice([mask for mask in range(15) if mask.bit_count() > 1])
-        existing = existing_trees(dice, mask)
-        nodes = {part for tree in existing.values() for part in nodes_of(tree)}
-        found = exact_tree(shape, PartialMatches(), (), existing)
-        best = min(rest_cost(tree, shape, nodes) for tree in trees_of(shape))
-        assert rest_cost(found, shape, nodes) == pytest.approx(best)
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(40))
+def test_no_tree_is_cheaper_when_others_exist(seed: int, model: CostModel) -> None:
+    """The others may have checked negations or not; those that they left may be checked on their rows."""
+    dice = random.Random(seed)
+    shape = random_shape(dice, 4, n_lists=dice.choice([0, 0, 1]), n_checks=dice.randint(0, 3))
+    shape = replace(shape, checks=tuple(check for check in shape.checks if check.needs.bit_count() > 1))
+    mask = dice.choice([mask for mask in range(15) if mask.bit_count() > 1])
+    other = bare_somewhere(dice, dice.choice(list(all_trees(mask, shape.list_mask))))
+    existing = {node.mask: node for node in nodes_of(other) if not node.is_leaf}
+    found = exact_tree(shape, model, (), existing)
+    options = list(replies(units_of(shape, ()), existing, shape.list_mask))
+    best = min(rest_cost(tree, shape, model, existing) for tree in options)
+    assert found in options
+    assert rest_cost(found, shape, model, existing) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(30))
+def test_no_tree_with_given_parts_that_left_negations_is_cheaper(seed: int, model: CostModel) -> None:
+    dice = random.Random(seed)
+    shape = random_shape(dice, 5, n_lists=dice.choice([0, 1]), n_checks=dice.randint(1, 3))
+    items = dice.sample([item for item in range(5) if item not in shape.lists], 4)
+    given = [order_tree(items[:2]), order_tree(items[2:])]
+    parts = [bare_somewhere(dice, tree) for tree in given[: dice.randint(1, 2)]]
+    options = list(replies(units_of(shape, parts), {}, shape.list_mask))
+    assert is_best(exact_tree(shape, model, parts), options, shape, model)
+
+
+def test_a_negation_may_be_worth_a_detour() -> None:
+    """A check that only three items have ready leaves so little that they come before the cheaper pair."""
+    shape = Shape((1.0, 2.0, 3.0, 1.0), (0, 0, 0, 0), 10.0, checks=(Check(0b0111, 1e-6),))
+    tree = exact_tree(shape, PartialMatches())
+    assert shown(tree, "abcd") == "(((a b) c) d)"
+    assert local_cost(tree, shape, PartialMatches()) == pytest.approx(70 + 200 + 6000 + 0.06)
 
 
 def test_a_tree_that_exists_does_not_displace_a_given_one() -> None:

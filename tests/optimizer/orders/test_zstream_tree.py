@@ -7,15 +7,18 @@ import pytest
 from tests.cost.random_shapes import random_shape
 from tests.optimizer.candidate_pairs import CandidatePairs
 
+from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Group, ListBounds, Shape
-from weft.optimizer.orders.exact_tree import exact_tree, local_cost
+from weft.optimizer.orders.exact_tree import exact_tree
+from weft.optimizer.orders.local_cost import local_cost
 from weft.optimizer.orders.units import units_of
 from weft.optimizer.orders.zstream_tree import zstream_tree
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown
+from weft.optimizer.trees import Tree, leaf, made_bare, nodes_of, order_tree, pair, shown
 
-MODELS = [PartialMatches(), CandidatePairs()]
+MODELS = [PartialMatches(), CandidatePairs(), Measured()]
+NAMES = ["partial matches", "candidate pairs", "measured"]
 
 
 def interval_trees(units: Sequence[Tree]) -> Iterator[Tree]:
@@ -28,11 +31,11 @@ def interval_trees(units: Sequence[Tree]) -> Iterator[Tree]:
                 yield pair(left, right)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=["partial matches", "candidate pairs"])
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
 @pytest.mark.parametrize("seed", range(15))
 def test_no_tree_over_intervals_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
-    shape = random_shape(dice, dice.randint(1, 6), n_checks=dice.randint(0, 1))
+    shape = random_shape(dice, dice.randint(1, 6), n_checks=dice.randint(0, 3))
     options = list(interval_trees([leaf(item) for item in range(shape.n_items)]))
     found = zstream_tree(shape, model)
     assert found in options
@@ -43,9 +46,10 @@ def test_no_tree_over_intervals_is_cheaper(seed: int, model: CostModel) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> None:
     dice = random.Random(seed)
-    shape, model = random_shape(dice, 6), PartialMatches()
+    shape, model = random_shape(dice, 6, n_checks=dice.randint(0, 3)), dice.choice(MODELS)
     items = dice.sample(range(6), 5)
     pinned = [order_tree(items[:2]), order_tree(items[2:])][: dice.randint(1, 2)]
+    pinned = [made_bare(tree) if dice.random() < 0.5 else tree for tree in pinned]
     found = zstream_tree(shape, model, pinned)
     options = list(interval_trees(units_of(shape, pinned)))
     assert found in options

@@ -1,15 +1,25 @@
 """The algorithm for single patterns, as the search calls it."""
 
 import random
+from collections.abc import Sequence
+from itertools import permutations
 
 import pytest
-from tests.exhaustive import all_trees
-from tests.optimizer.workloads import MODEL, Workload, random_workload, sequence
+from tests.optimizer.replies import bare_somewhere, replies
+from tests.optimizer.workloads import MODEL, Workload, negating_workload, random_workload, sequence
 
+from weft.cost.measured import Measured
+from weft.cost.model import CostModel
+from weft.cost.partial_matches import PartialMatches
 from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.orders.exact_tree import exact_tree, local_cost
+from weft.optimizer.orders.exact_tree import exact_tree
+from weft.optimizer.orders.local_cost import local_cost
+from weft.optimizer.orders.units import units_of
+from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.sharing.local_plans import LocalPlans
-from weft.optimizer.trees import leaf, nodes_of, order_tree, pair
+from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -24,7 +34,7 @@ def test_the_best_tree_is_found_once_and_again(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_best_tree_of_a_part_is_the_best_of_all(seed: int) -> None:
-    workload = random_workload(random.Random(seed), 2, (4,))
+    workload = random_workload(random.Random(seed), 2, (4,), has_negations=True)
     plans = LocalPlans(MODEL)
     for pattern in workload.patterns.values():
         for mask in range(1, 1 << pattern.n_items):
@@ -37,11 +47,11 @@ def test_the_best_tree_of_a_part_is_the_best_of_all(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_orders_begin_with_the_given_tree(seed: int) -> None:
     dice = random.Random(seed)
-    workload = random_workload(dice, 2, (4,))
+    workload = random_workload(dice, 2, (4,), has_negations=True)
     plans = LocalPlans(MODEL, orders_only=True)
     for pattern in workload.patterns.values():
         assert plans.best(pattern) == order_tree(exact_order(pattern.shape, MODEL))
-        start = order_tree(dice.sample(range(4), 2))
+        start = order_tree(dice.sample(range(4), 2))._replace(bare=dice.random() < 0.5)
         found = plans.best(pattern, [start])
         assert start in set(nodes_of(found))
         rest = [
@@ -59,3 +69,59 @@ def test_a_reply_uses_what_is_there() -> None:
     assert LocalPlans(MODEL).reply(pattern, {0b101: other}) == pair(other, leaf(1))
     given = pair(leaf(0), leaf(1))
     assert LocalPlans(MODEL).reply(pattern, {}, [given]) == pair(given, leaf(2))
+
+
+MODELS = [PartialMatches(), Measured(), Measured(fixed=10.0, row_checked=2.0)]
+NAMES = ["partial matches", "measured", "cheap checks"]
+
+
+def in_the_books(pattern: Pattern, tree: Tree, model: CostModel, others: Sequence[Tree] = ()) -> float:
+    """Return what a plan costs that has a tree for the pattern, besides parts that others need."""
+    multitree: MultiTree[str] = MultiTree(pattern.numbers, model)
+    for other in others:
+        multitree.ledger.add(pattern.part(other).nodes, pattern.window)
+    multitree.add("P1", pattern, tree)
+    return multitree.cost
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(40))
+def test_no_tree_with_negations_is_cheaper_in_the_books(seed: int, model: CostModel) -> None:
+    pattern = negating_workload(random.Random(seed)).patterns["P1"]
+    shape, found = pattern.shape, LocalPlans(model).best(pattern)
+    costs = {
+        tree: (in_the_books(pattern, tree, model), local_cost(tree, shape, model))
+        for tree in all_trees(shape.everything, shape.list_mask)
+    }
+    assert costs[found] == pytest.approx(tuple(map(min, zip(*costs.values(), strict=True))))
+    differences = [booked - local for booked, local in costs.values()]  # what is negated is the same in all
+    assert max(differences) - min(differences) <= 1e-6 * max(booked for booked, _ in costs.values())
+
+
+@pytest.mark.parametrize("model", MODELS[1:], ids=NAMES[1:])
+@pytest.mark.parametrize("seed", range(20))
+def test_no_order_with_negations_is_cheaper_in_the_books(seed: int, model: CostModel) -> None:
+    pattern = negating_workload(random.Random(seed)).patterns["P1"]
+    orders = [order for order in permutations(range(pattern.n_items)) if order[0] not in pattern.shape.lists]
+    found = in_the_books(pattern, LocalPlans(model, orders_only=True).best(pattern), model)
+    best = min(in_the_books(pattern, order_tree(order), model) for order in orders)
+    assert found == pytest.approx(best)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(40))
+def test_no_reply_is_cheaper_in_the_books(seed: int, model: CostModel) -> None:
+    """Part of a tree exists, some joins bare; a further part of it may be given."""
+    dice = random.Random(seed)
+    pattern = negating_workload(dice).patterns["P1"]
+    shape = pattern.shape
+    masks = [mask for mask in range(shape.everything) if mask.bit_count() > 1 and mask & ~shape.list_mask]
+    part = dice.choice(list(all_trees(dice.choice(masks), shape.list_mask)))
+    other = bare_somewhere(dice, part)
+    existing = {node.mask: node for node in nodes_of(other) if not node.is_leaf}
+    pinned = [existing[dice.choice(list(existing))]] if dice.random() < 0.3 else []
+    found = LocalPlans(model).reply(pattern, existing, pinned)
+    options = list(replies(units_of(shape, pinned), existing, shape.list_mask))
+    assert found in options
+    best = min(in_the_books(pattern, tree, model, [other]) for tree in options)
+    assert in_the_books(pattern, found, model, [other]) == pytest.approx(best)

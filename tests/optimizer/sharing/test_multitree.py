@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from tests.exhaustive import all_trees, cheapest
 from tests.optimizer.workloads import MODEL, Workload, items, random_workload, rates, sequence
 from tests.random_trees import random_tree
 
+from weft.optimizer.sharing.exhaustive import all_trees, cheapest_multitree
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
 
@@ -22,7 +22,7 @@ class TestFigure9:
     )
 
     def test_the_optimum_shares_two_sub_patterns_of_one_pattern(self) -> None:
-        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        _, trees = cheapest_multitree(self.workload.patterns, self.workload.numbers, MODEL)
         assert self.workload.shown(trees) == {
             "P1": "((a c) (b d))",
             "P2": "(((a c) e) f)",
@@ -35,7 +35,7 @@ class TestFigure9:
         assert multitree.n_shared() == 0
 
     def test_a_shared_join_costs_once(self) -> None:
-        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        _, trees = cheapest_multitree(self.workload.patterns, self.workload.numbers, MODEL)
         multitree = self.workload.multitree(trees)
         assert multitree.n_shared() == 2
         leaves = 4 * (1 + 0.9 + 1 + 0.9 + 10 + 12 + 10 + 12)
@@ -45,7 +45,7 @@ class TestFigure9:
         assert multitree.cost == pytest.approx(leaves + pairs + triples + wholes)
 
     def test_the_shared_parts_of_a_pattern_are_known(self) -> None:
-        _, trees = cheapest(self.workload.patterns, self.workload.numbers, MODEL)
+        _, trees = cheapest_multitree(self.workload.patterns, self.workload.numbers, MODEL)
         multitree = self.workload.multitree(trees)
         assert multitree.shared_parts("P1") == [pair(A, C), pair(B, D)]
         assert [tree.mask for tree in multitree.shared_parts("P2")] == [items("AC", "AECF")]
@@ -170,7 +170,7 @@ def own_cost(workload: Workload, key: str, tree: Tree) -> int:
 def test_theorem_c_1_every_tree_is_the_best_of_those_with_its_shared_sub_trees(seed: int) -> None:
     dice = random.Random(seed)
     workload = random_workload(dice, dice.randint(2, 4), (3, 4), n_types=5, windows=(10, 20), has_lists=True)
-    _, trees = cheapest(workload.patterns, workload.numbers, MODEL)
+    _, trees = cheapest_multitree(workload.patterns, workload.numbers, MODEL)
     for key, tree in trees.items():
         pattern = workload.patterns[key]
         others = {

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tests.exhaustive import cheapest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
 
 from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.exhaustive import cheapest_multitree
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
@@ -206,7 +206,7 @@ def test_one_pattern_after_the_other_cannot_find_what_all_must_do_together() -> 
     annealing(2)(workload, together, Limit(steps=100), 0)
     assert alone.n_shared() == 0
     assert together.n_shared() == 1
-    assert together.cost == cheapest(workload.patterns, workload.numbers, MODEL)[0] < alone.cost
+    assert together.cost == cheapest_multitree(workload.patterns, workload.numbers, MODEL)[0] < alone.cost
 
 
 N_SMALL = 60
@@ -218,7 +218,7 @@ def small(seed: int) -> tuple[Workload, float]:
     workload = random_workload(random.Random(seed), 3, (3, 4), n_types=4, windows=(1, 2))
     found = workload.multitree()
     replies(workload, found, Limit(steps=100), seed)
-    return workload, cheapest(workload.patterns, workload.numbers, MODEL, bound=found.cost)[0]
+    return workload, cheapest_multitree(workload.patterns, workload.numbers, MODEL, bound=found.cost)[0]
 
 
 @pytest.mark.parametrize(

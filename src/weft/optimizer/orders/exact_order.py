@@ -17,8 +17,12 @@ from weft.kernels.subsets import cheapest_lasts
 from weft.optimizer.orders.greedy_order import greedy_order
 
 
-def exact_order(shape: Shape, model: CostModel, start: Sequence[int] = ()) -> tuple[int, ...]:
+def exact_order(
+    shape: Shape, model: CostModel, start: Sequence[int] = (), *, start_checks: int = -1
+) -> tuple[int, ...]:
     """Return the cheapest evaluation order among those that begin with `start`.
+
+    `start_checks` are the negations that the start has passed; by default all that can be.
 
     >>> from weft.cost.partial_matches import PartialMatches
     >>> exact_order(Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0), PartialMatches())
@@ -26,9 +30,9 @@ def exact_order(shape: Shape, model: CostModel, start: Sequence[int] = ()) -> tu
     """
     if shape.n_items > MOST_EXACT:
         return greedy_order(shape, start)
-    prices = model.prices(shape)
     prefix = sum(1 << item for item in start)
-    _, last_of = cheapest_lasts(prices.own, prices.rows, prices.equal, prices.weight, shape.list_mask, prefix)
+    checks = shape.ready(prefix) & start_checks
+    _, last_of = cheapest_lasts(model.prices(shape), shape.list_mask, prefix, checks)
     order: list[int] = []
     mask = shape.everything
     while mask != prefix:

@@ -4,10 +4,11 @@ Idea        The best tree over a subset joins the best trees over some two parts
 Reference   Vance, Maier. Rapid Bushy Join-order Optimization with Cartesian Products. SIGMOD 1996; for
             events Kolchinsky, Schuster. Join Query Optimization Techniques for Complex Event Processing
             Applications. PVLDB 11(11), 2018.
-Differs     Contains given sub-trees, and may use trees that exist already.
-Complexity  O(3^n) for n items and given sub-trees; optimal, except that with negations rows are counted
-            after the checks, also where a join builds them before. Beyond MOST_EXACT items, the better
-            of the greedy order and ZStream's tree is returned.
+Differs     Contains given sub-trees, and may use trees that exist already: as they are, or with the
+            negations checked that they have left to their readers.
+Complexity  O(3^n) for n items and given sub-trees; optimal among trees that check every negation as soon
+            as its items are there. Beyond MOST_EXACT items, the better of the greedy order and
+            ZStream's tree is returned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +17,14 @@ from operator import or_
 
 import numpy as np
 
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Shape
 from weft.kernels.subsets import cheapest_splits
 from weft.optimizer.orders.greedy_order import greedy_order
-from weft.optimizer.orders.units import subset_masks, unit_prices, units_of
+from weft.optimizer.orders.local_cost import local_cost, passed
+from weft.optimizer.orders.units import built_tree, subset_masks, unit_prices, units_of
 from weft.optimizer.orders.zstream_tree import zstream_tree
-from weft.optimizer.trees import Tree, nodes_of, order_tree, pair
+from weft.optimizer.trees import Tree, nodes_of, order_tree
 
 
 def exact_tree(
@@ -36,7 +38,7 @@ def exact_tree(
     `existing` are trees, by their items, that are computed anyway: one only has to read them.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.trees import leaf, shown
+    >>> from weft.optimizer.trees import leaf, pair, shown
     >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
     >>> shown(exact_tree(chain, PartialMatches()), "abc")
     '(a (b c))'
@@ -47,34 +49,16 @@ def exact_tree(
         return _approximate(shape, model, pinned)
     units = units_of(shape, pinned)
     masks = subset_masks(units)
-    prices = unit_prices(model.prices(shape), masks)
-    own, free = prices.own.copy(), np.full(masks.size, np.inf)
-    for place, unit in enumerate(units):
-        if not unit.is_leaf:  # whatever the plan, a given sub-tree costs the same
-            own[1 << place] = prices.reading[1 << place]
-    found: dict[int, Tree] = {}
-    if existing:
-        usable = {mask: tree for mask, tree in existing.items() if _contains(tree, pinned)}
-        covered = reduce(or_, usable, 0)
-        for place, unit in enumerate(units):
-            if unit.is_leaf and unit.mask & covered:  # the leaves below a tree that exists do too
-                own[1 << place] = prices.reading[1 << place]
-        for subset, mask in enumerate(masks.tolist()):
-            if mask in usable:
-                free[subset] = prices.reading[subset]
-                found[subset] = usable[mask]
+    usable = {mask: tree for mask, tree in (existing or {}).items() if _contains(tree, pinned)}
+    covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
+    found = {1 << place: unit for place, unit in enumerate(units) if not unit.is_leaf or unit.mask & covered}
+    found |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
+    given = np.full(masks.size, -1, np.int64)
+    for subset, tree in found.items():  # these cost the same in every plan
+        given[subset] = passed(tree, shape)
     is_list = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
-    _, left_of = cheapest_splits(own, prices.rows, prices.equal, prices.weight, free, is_list)
-
-    def tree_of(subset: int) -> Tree:
-        if subset in found:
-            return found[subset]
-        if subset & (subset - 1) == 0:
-            return units[subset.bit_length() - 1]
-        left = int(left_of[subset])
-        return pair(tree_of(left), tree_of(subset ^ left))
-
-    return tree_of(masks.size - 1)
+    _, parts_of = cheapest_splits(unit_prices(model.prices(shape), masks), given, is_list)
+    return built_tree(masks.size - 1, parts_of, units, found)
 
 
 def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:
@@ -89,12 +73,3 @@ def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Tree
     if not pinned:
         options.append(order_tree(greedy_order(shape)))
     return min(options, key=lambda tree: local_cost(tree, shape, model))
-
-
-def local_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
-    """Return what a tree costs that shares nothing."""
-    return sum(model.node(shape, Step(node.mask, *_parts(node)), shape.window) for node in nodes_of(tree))
-
-
-def _parts(node: Tree) -> tuple[int, int]:
-    return (0, 0) if node.left is None or node.right is None else (node.left.mask, node.right.mask)

@@ -1,12 +1,12 @@
 """The parts from which a tree is built: given sub-trees, and the items that are in none of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weft.cost.model import Prices
 from weft.cost.shape import Array, Shape
-from weft.optimizer.trees import Tree, leaf
+from weft.kernels.subsets import Prices
+from weft.optimizer.trees import Tree, leaf, pair
 
 
 def units_of(shape: Shape, pinned: Sequence[Tree]) -> list[Tree]:
@@ -36,6 +36,21 @@ def subset_masks(units: Sequence[Tree]) -> Array:
 
 def unit_prices(prices: Prices, masks: Array) -> Prices:
     """Return the prices of subsets of units."""
-    return Prices(
-        prices.own[masks], prices.rows[masks], prices.equal[masks], prices.weight, prices.reading[masks]
-    )
+    return prices._replace(rows=prices.rows[masks], equal=prices.equal[masks], ready=prices.ready[masks])
+
+
+def built_tree(part: int, parts_of: Array, units: Sequence[Tree], given: Mapping[int, Tree]) -> Tree:
+    """Return the tree that `cheapest_splits` describes, from units and from trees that are there.
+
+    >>> parts_of = np.array([[0, 0], [0, 0], [0, 0], [0b01, 0b10]])
+    >>> built_tree(0b11, parts_of, [leaf(0), leaf(1)], {}) == pair(leaf(0), leaf(1))
+    True
+    """
+    if part < 0:
+        return given[-part]
+    if part & (part - 1) == 0:
+        return units[part.bit_length() - 1]
+    left, right = parts_of[part].tolist()
+    if not right:
+        return given[part]._replace(bare=False)
+    return pair(built_tree(left, parts_of, units, given), built_tree(right, parts_of, units, given))

@@ -11,8 +11,9 @@ Complexity  O(n^3) estimates for n items; optimal among trees over intervals.
 
 from collections.abc import Sequence
 
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel
 from weft.cost.shape import Shape
+from weft.optimizer.orders.local_cost import node_cost
 from weft.optimizer.orders.units import units_of
 from weft.optimizer.trees import Tree, pair
 
@@ -38,19 +39,14 @@ def zstream_tree(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) ->
 
 
 def _over_intervals(units: Sequence[Tree], shape: Shape, model: CostModel) -> Tree:
-    best: dict[tuple[int, int], tuple[float, Tree]] = {}
-    for place, unit in enumerate(units):
-        best[place, place + 1] = (model.node(shape, Step(unit.mask), shape.window), unit)
+    best = {(place, place + 1): (0.0, unit) for place, unit in enumerate(units)}  # in every tree
     for length in range(2, len(units) + 1):
         for start in range(len(units) - length + 1):
             stop = start + length
             options = []
             for middle in range(start + 1, stop):
                 (left_cost, left), (right_cost, right) = best[start, middle], best[middle, stop]
-                step = Step(left.mask | right.mask, left.mask, right.mask)
-                options.append(
-                    (left_cost + right_cost + model.node(shape, step, shape.window), middle, left, right)
-                )
-            cost, _, left, right = min(options, key=lambda option: option[:2])
-            best[start, stop] = (cost, pair(left, right))
+                tree = pair(left, right)
+                options.append((left_cost + right_cost + node_cost(tree, shape, model), tree))
+            best[start, stop] = min(options, key=lambda option: option[0])
     return best[0, len(units)][1]

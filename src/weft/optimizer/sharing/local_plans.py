@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from weft.cost.model import CostModel
-from weft.cost.shape import MOST_EXACT, Array, Shape, items_of
+from weft.cost.shape import MOST_EXACT, Array, Shape
 from weft.kernels.subsets import cheapest_splits
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order
+from weft.optimizer.orders.local_cost import passed
+from weft.optimizer.orders.units import built_tree, units_of
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, order_of, order_tree, pair
+from weft.optimizer.trees import Tree, order_of, order_tree
 
 
 class LocalPlans:
@@ -36,7 +38,8 @@ class LocalPlans:
         if not pinned:
             return order_tree(exact_order(shape, model))
         start = order_of(pinned[0])
-        return order_tree(exact_order(shape, model, start)[len(start) :], pinned[0])
+        order = exact_order(shape, model, start, start_checks=passed(pinned[0], shape))
+        return order_tree(order[len(start) :], pinned[0])
 
     def reply(self, pattern: Pattern, existing: Mapping[int, Tree], pinned: Sequence[Tree] = ()) -> Tree:
         """Return the tree that costs least when the trees of others are there already."""
@@ -51,17 +54,6 @@ class LocalPlans:
             order = [item for item in greedy_order(shape) if mask >> item & 1]
             return order_tree(sorted(order, key=lambda item: item in shape.lists))
         if pattern not in self._splits:
-            prices = self.model.prices(shape)
-            free = np.full(prices.own.size, np.inf)
-            self._splits[pattern] = cheapest_splits(
-                prices.own, prices.rows, prices.equal, prices.weight, free, shape.list_mask
-            )[1]
-        left_of = self._splits[pattern]
-
-        def tree_of(subset: int) -> Tree:
-            if subset & (subset - 1) == 0:
-                return leaf(next(items_of(subset)))
-            left = int(left_of[subset])
-            return pair(tree_of(left), tree_of(subset ^ left))
-
-        return tree_of(mask)
+            nothing = np.full(1 << shape.n_items, -1, np.int64)
+            self._splits[pattern] = cheapest_splits(self.model.prices(shape), nothing, shape.list_mask)[1]
+        return built_tree(mask, self._splits[pattern], units_of(shape, ()), {})

@@ -215,10 +215,10 @@ class Pattern:
         for place, needs in enumerate(self.needs):
             if found.checks >> place & 1 or needs & ~mask:
                 continue
-            checks = found.checks | 1 << place
             negated, forbidden = self._forbidden(place, found.columns)
             thing = ("check", found.number, forbidden)
-            number = self.numbers.node(thing, self.shape, Step(mask, mask, 0, checks))
+            number = self.numbers.node(thing, self.shape, Step(mask, mask, 0, found.checks))
+            checks = found.checks | 1 << place
             found = Numbered((*found.nodes, negated, number), found.columns, checks, found.join)
         return found
 
@@ -232,7 +232,7 @@ class Pattern:
         negation, inner = self.form.negations[place], self.negated[place]
         names = tuple(self.variables[item] for item in columns)
         absence = absence_of(negation, names, self.form, self.context)
-        number = self.numbers.node(absence.negated, inner, Step(inner.everything))
+        number = self.numbers.node(absence.negated, inner, Step(inner.everything, checks=-1))
         kept = absence if negation.needs_whole_match else replace(absence, extent=None)
         return number, self.numbers.of(kept)
 
