@@ -29,8 +29,10 @@ from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
 from weft.normalize.simplify_predicates import canonical
+from weft.optimizer.assemble import own_predicates
+from weft.optimizer.shape_of import item_key
 from weft.pattern.nodes import Conjunction, Event, Kleene
-from weft.pattern.normal_form import Item, NormalForm
+from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
 from weft.statistics.keys import group_key, renamed
 from weft.statistics.model import GroupKey, ItemKey, Statistics
@@ -232,11 +234,11 @@ class _Reader:
         if len(form.items) != 1 or form.items[0].is_list:
             remedy = 'give each event an entry of its own, such as "pattern": "A a"'
             raise self._refused(place, "a pattern of more than one event", remedy)
-        return _item_key(form.items[0], form)
+        return item_key(form.items[0], form)
 
     def _group(self, fields: Mapping[str, Json], place: str) -> GroupKey:
         form = self._form(fields, place)
-        own = {one for item in form.items for one in _own_predicates(item, form)}
+        own = {one for item in form.items for one in own_predicates(item, form)}
         about = [one for one in form.predicates if one not in own]
         names = ", ".join(form.variables)
         for one in about:
@@ -247,7 +249,7 @@ class _Reader:
             remedy = "a condition on single events belongs to a rate"
             raise self._refused(place, f"no condition that speaks of all of {names}", remedy)
         places = {variable: f"${number}" for number, variable in enumerate(form.variables)}
-        items = [_item_key(item, form) for item in form.items]
+        items = [item_key(item, form) for item in form.items]
         return group_key(items, [renamed(one, places) for one in about], canonical)
 
     def _form(self, fields: Mapping[str, Json], place: str) -> NormalForm:
@@ -277,22 +279,6 @@ class _Reader:
         if query.window is not None or query.returns:
             raise self._refused(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
         return form
-
-
-def _item_key(item: Item, form: NormalForm) -> ItemKey:
-    own = {canonical(renamed(one, {item.variable: "$0"})) for one in _own_predicates(item, form)}
-    return ItemKey(item.type, tuple(sorted(own, key=repr)))
-
-
-def _own_predicates(item: Item, form: NormalForm) -> list[Expression]:
-    """Return the predicates on single events of an item; constant ones count for the first item."""
-    is_first = item == form.items[0]
-    return [
-        one
-        for one in form.predicates
-        if (variables_of(one) == {item.variable} or (is_first and not variables_of(one)))
-        and not (item.is_list and _list_variables(one))
-    ]
 
 
 def _list_variables(predicate: Expression) -> set[str]:
