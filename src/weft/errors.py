@@ -72,7 +72,11 @@ class DataError(WeftError):
 
 
 class BudgetError(WeftError):
-    """A query built more partial matches than its budget allows."""
+    """Queries built more partial matches than their budget allows."""
+
+    def __init__(self, message: str, queries: Iterable[str] = ()) -> None:
+        self.queries = tuple(queries)
+        super().__init__(message)
 
 
 def near_name(name: str, known: Iterable[str]) -> str | None:

@@ -107,5 +107,6 @@ class Meter:
         plural = "queries" if len(names) > 1 else "query"
         return BudgetError(
             f"{plural} {shown}: {what} for {group}. Shorten WITHIN, bound the quantifier ({{n,m}}), add an "
-            f"equality such as [key] or a selective condition, or raise the budget (--budget)."
+            f"equality such as [key] or a selective condition, or raise the budget (--budget).",
+            names,
         )

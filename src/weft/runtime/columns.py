@@ -1,7 +1,7 @@
 """Event columns: values with validity, strings as codes into one pool, events sorted in time."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -178,52 +178,6 @@ def _numbered(groups: Array, values: Array | None = None) -> Array:
         distinct, codes = np.unique(values, return_inverse=True)
         groups = groups * max(distinct.size, 1) + codes
     return np.asarray(np.unique(groups, return_inverse=True)[1])
-
-
-def merge_events(old: Events, new: Events) -> tuple[Events, Array | None, Array]:
-    """Return the union of two sorted sets of events, and where the rows of each went.
-
-    The map of the old rows is None when they kept their places.
-    """
-    if old.strings is not new.strings and old.n_events and new.n_events:
-        raise ValueError("events that are merged share one pool of strings")
-    both = _concatenated(old, new)
-    n_old, n_new = old.n_events, new.n_events
-    if n_old == 0 or n_new == 0 or _ends_before(old, new):
-        return both, None, np.arange(n_old, n_old + n_new)
-    keys = (both.times,) if both.ties is None else (both.ties, both.times)
-    order = np.lexsort(keys)
-    places = np.empty(order.size, np.int64)
-    places[order] = np.arange(order.size)
-    return both.take(order), places[:n_old], places[n_old:]
-
-
-def _ends_before(old: Events, new: Events) -> bool:
-    last, first = old.times[-1], new.times[0]
-    if last != first or old.ties is None or new.ties is None:
-        return bool(last <= first)
-    return bool(old.ties[-1] <= new.ties[0])
-
-
-def _concatenated(old: Events, new: Events) -> Events:
-    if old.n_events == 0:
-        return new
-    return replace(
-        new,
-        times=np.concatenate([old.times, new.times]),
-        type_codes=np.concatenate([old.type_codes, new.type_codes]),
-        columns={name: _joined(old.columns[name], column) for name, column in new.columns.items()},
-        ids=pa.concat_arrays([old.ids, new.ids]),
-        ties=None if old.ties is None or new.ties is None else np.concatenate([old.ties, new.ties]),
-        flags={name: np.concatenate([old.flags[name], flag]) for name, flag in new.flags.items()},
-    )
-
-
-def _joined(old: Column, new: Column) -> Column:
-    values = np.concatenate([old.values, new.values])
-    if old.valid is None and new.valid is None:
-        return Column(new.type, values)
-    return Column(new.type, values, np.concatenate([old.validity, new.validity]))
 
 
 def comparable(column: Column, strings: StringPool, *, ordered: bool = False) -> Array:

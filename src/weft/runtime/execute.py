@@ -1,6 +1,6 @@
 """Run a plan on one shard: walk the graph once per batch, each shared node once."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.kernels.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
+from weft.plan.extents import longest
 from weft.plan.nodes import (
     DistinctUnion,
     Extent,
@@ -22,10 +23,11 @@ from weft.plan.nodes import (
     list_columns,
 )
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
-from weft.runtime.columns import Array, Events, merge_events
+from weft.runtime.columns import Array, Events
 from weft.runtime.evaluate import holds_everywhere
 from weft.runtime.join import BoundJoin
 from weft.runtime.kleene import BoundKleene
+from weft.runtime.merge import merge_events
 from weft.runtime.negation import BoundAbsence, bind_negation
 from weft.runtime.retention import Lags, lags_of, needs_of
 from weft.runtime.state import END_OF_TIME, Delta, NodeState, States, Step
@@ -54,6 +56,7 @@ class Program:
         lags = lags_of(self.order)
         self.bound = {node: _bind(node, lags) for node in self.order}
         self.needs = needs_of(self.order, lags)
+        self.reach = longest(need.reach for needs in self.needs.values() for need in needs)
         self.is_list = {node: list_columns(node) for node in self.order}
         self.counts_positions = any(
             extent is not None and extent.clock == "position" for extent in _extents(self.order)
@@ -77,22 +80,43 @@ class Executor:
             for node, is_list in program.is_list.items()
         }
 
-    def run(self, events: Events) -> Iterator[Found]:
-        """Process all the events of a shard, in batches of a bounded size, and finish."""
-        for start in range(0, events.n_events, BATCH_EVENTS):
-            yield from self._run_part(events, start, min(start + BATCH_EVENTS, events.n_events))
-        if events.n_events == 0:
-            yield from self.process(events, END_OF_TIME)
+    @property
+    def known(self) -> tuple[Events, ...]:
+        """The events that are kept: those some row may still need, and those not looked at yet."""
+        return tuple(events for events in (self._events, self._waiting) if events is not None)
 
-    def _run_part(self, events: Events, start: int, stop: int) -> Iterator[Found]:
-        frontier = END_OF_TIME if stop == events.n_events else int(events.times[stop])
+    @property
+    def is_waiting(self) -> bool:
+        """Whether time alone, without further events, may bring matches."""
+        waits = self._waiting is not None and self._waiting.n_events > 0
+        return waits or any(state.pending.n_rows for state in self._states.values())
+
+    def n_kept(self, node: Node) -> int:
+        """Return how many rows of a node are kept."""
+        state = self._states[node]
+        return state.held.n_rows + state.pending.n_rows
+
+    def exchange(self, change: Callable[[Events], Events]) -> None:
+        """Replace the events that are kept by the same events, told in another way."""
+        self._events = None if self._events is None else change(self._events)
+        self._waiting = None if self._waiting is None else change(self._waiting)
+
+    def run(self, events: Events, frontier: int = END_OF_TIME) -> Iterator[Found]:
+        """Process sorted events in batches of a bounded size; without a frontier, the last there are."""
+        for start in range(0, events.n_events, BATCH_EVENTS):
+            yield from self._run_part(events, start, min(start + BATCH_EVENTS, events.n_events), frontier)
+        if events.n_events == 0:
+            yield from self.process(events, frontier)
+
+    def _run_part(self, events: Events, start: int, stop: int, frontier: int) -> Iterator[Found]:
+        reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
         self.meter.divisible = stop - start > 1
         try:
-            found = self.process(events.take(slice(start, stop)), frontier)
+            found = self.process(events.take(slice(start, stop)), reached)
         except StepTooLargeError:
             middle = (start + stop) // 2
-            yield from self._run_part(events, start, middle)
-            yield from self._run_part(events, middle, stop)
+            yield from self._run_part(events, start, middle, frontier)
+            yield from self._run_part(events, middle, stop, frontier)
         else:
             yield from found
 

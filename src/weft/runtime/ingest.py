@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.identity import write_hex
-from weft.runtime.columns import Array, Column, Events, StringPool, comparable
+from weft.runtime.columns import Array, Column, Events, StringPool
+from weft.runtime.merge import CONTENT_DIGITS, TIE, numbered, tie_places
 from weft.schema import Type
 
 FLAGS_PER_COLUMN = 62
@@ -20,6 +21,7 @@ class Layout:
 
     `attributes` maps an attribute to its column and type. Derived types are bits, 62 to a column of
     `flags`, in the order of `derived_types`. Where there is no `id`, `content` is a hash of the row.
+    With `keeps_tie`, the values of the tie-break stay with the events, to be compared with later ones.
     """
 
     time: str
@@ -32,6 +34,7 @@ class Layout:
     derived_types: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     tie_type: Type | None = None
+    keeps_tie: bool = False
 
 
 def ingest(table: pa.Table, layout: Layout) -> Events:
@@ -42,6 +45,9 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
     columns = {
         name: _column(table, source, kind, codes) for name, (source, kind) in layout.attributes.items()
     }
+    tie = _tie(table, layout, codes)
+    if tie is not None and layout.keeps_tie:
+        columns[TIE] = tie
     events = Events(
         times=times,
         type_codes=_type_codes(table, layout),
@@ -49,7 +55,7 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
         columns=columns,
         ids=_ids(table, layout, times),
         strings=pool,
-        ties=_ties(table, layout, codes, pool),
+        ties=None if tie is None else tie_places(tie, pool),
         flags=_flags(table, layout),
     )
     events = _sorted(events)
@@ -168,13 +174,11 @@ def _flags(table: pa.Table, layout: Layout) -> dict[str, Array]:
     return flags
 
 
-def _ties(table: pa.Table, layout: Layout, codes: Mapping[str, Column], pool: StringPool) -> Array | None:
-    """Return the places of the tie-break values in their order, NULL first."""
+def _tie(table: pa.Table, layout: Layout, codes: Mapping[str, Column]) -> Column | None:
+    """Return the values of the tie-break."""
     if layout.tie is None or layout.tie_type is None:
         return None
-    column = _column(table, layout.tie, layout.tie_type, codes)
-    _, places = np.unique(comparable(column, pool, ordered=True), return_inverse=True)
-    return np.asarray(np.where(column.validity, places.reshape(-1) + 1, 0))
+    return _column(table, layout.tie, layout.tie_type, codes)
 
 
 def _ids(table: pa.Table, layout: Layout, times: Array) -> pa.Array:
@@ -187,15 +191,14 @@ def _ids(table: pa.Table, layout: Layout, times: Array) -> pa.Array:
     order = np.lexsort((content, times))
     same = np.zeros(order.size, np.bool_)
     same[1:] = (np.diff(times[order]) == 0) & (np.diff(content[order]) == 0)
-    texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), 16, order.size)
+    texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), CONTENT_DIGITS, order.size)
     if not same.any():
         return texts
     places = np.arange(order.size)
     run_starts = np.maximum.accumulate(np.where(same, 0, places))
     repeats = np.empty(order.size, np.int64)
     repeats[order] = places - run_starts
-    numbered = pc.binary_join_element_wise(texts, pa.array(repeats).cast(pa.string()), "-")
-    return pc.if_else(pa.array(repeats > 0), numbered, texts)
+    return numbered(texts, repeats)
 
 
 def fixed_strings(data: Array, width: int, n_strings: int) -> pa.StringArray:

@@ -1,6 +1,6 @@
 """How long the rows of a plan matter: when they come into being, and until when readers need them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,7 +41,7 @@ def settled_after(absence: Absence, lags: Lags) -> Extent | None:
     return lag if absence.before else added(lag, absence.extent)
 
 
-def needs_of(order: Iterable[Node], lags: Lags) -> dict[Node, set[Need]]:
+def needs_of(order: Sequence[Node], lags: Lags) -> dict[Node, set[Need]]:
     """Return for which readers' sake each node keeps its rows; a node that is absent keeps none."""
     needs: dict[Node, set[Need]] = {}
     waiting: set[Node] = set()  # nodes whose rows may come into being in a later step than their last event
@@ -53,7 +53,31 @@ def needs_of(order: Iterable[Node], lags: Lags) -> dict[Node, set[Need]]:
         if isinstance(node, DistinctUnion) and node in waiting:
             # The same row may come into being through one input now and through another later.
             needs.setdefault(node, set()).add(Need("last", lags[node]))
+    _add_needs_of_repetition(order, lags, needs)
     return needs
+
+
+def _add_needs_of_repetition(order: Sequence[Node], lags: Lags, needs: dict[Node, set[Need]]) -> None:
+    """Keep negated rows as long as anything is kept that was built on the rows they rejected.
+
+    A state is rebuilt from the events that are kept. Those within a row are kept with it; but a scope
+    that looks back begins before the row, and checked again it must not be found empty.
+    """
+    is_built_on: set[Node] = set()
+    for node in reversed(order):
+        if node in needs or node in is_built_on or isinstance(node, NegationCheck):
+            is_built_on.update(inputs_of(node))
+    reaches = longest(need.reach for found in needs.values() for need in found)
+    kept = added(reaches, longest(lags.values()))
+    for node in order:
+        if isinstance(node, NegationCheck) and node in is_built_on and _looks_back_anywhere(node.absence):
+            begins = longest((span_of(node.input), node.absence.extent))
+            for source, need in _needs_of_negated(node.absence, begins, kept):
+                needs.setdefault(source, set()).add(need)
+
+
+def _looks_back_anywhere(absence: Absence) -> bool:
+    return _looks_back(absence) or any(map(_looks_back_anywhere, absence.unless))
 
 
 def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:

@@ -1,0 +1,368 @@
+"""One shard of a stream: events in, matches out, and a state that is a log of events.
+
+The state is what a restart needs and nothing else: the events that some match to come may still
+refer to, in segments that are written once. Partial matches are not stored. They follow from the
+events, whatever the plan: a process that has not seen the shard before, or an older step of it,
+runs the plan over the events it lacks and throws away what it finds, which was emitted already.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from time import perf_counter
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import BudgetError, DataError
+from weft.plan.nodes import Plan, Scan
+from weft.runtime.budget import Budget, Meter
+from weft.runtime.columns import Array, Events
+from weft.runtime.execute import Executor, Found, Program
+from weft.runtime.ingest import Layout, ingest
+from weft.runtime.journal import BEGINNING, Journal, Segment, Served, merging
+from weft.runtime.merge import compacted, extended, recoded, renumbered, undelivered
+from weft.runtime.segments import Reader, arrivals_of, to_bytes, with_arrival
+from weft.runtime.table import Lists, Table
+
+MILLISECOND = 1_000
+FAN = 16  # segments of one level that become one of the next
+MOST_CACHED = 64  # shards that a process remembers
+
+
+class Store(Protocol):
+    """Where the state of a shard lives."""
+
+    def journal(self) -> str | None: ...
+    def set_journal(self, text: str) -> None: ...
+    def segment(self, number: int) -> bytes: ...
+    def set_segment(self, number: int, content: bytes) -> None: ...
+    def remove_segment(self, number: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a shard does: a plan, the meaning of the columns, and the queries by their fingerprints.
+
+    `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step.
+    """
+
+    plan: Plan
+    layout: Layout
+    id_type: pa.DataType
+    fingerprints: Mapping[str, str]
+    budget: Budget
+    delay: int
+    n_shards: int
+
+
+@dataclass
+class Report:
+    """What a step did, for people to watch."""
+
+    step: int = 0
+    seconds: float = 0.0
+    events: int = 0
+    late: int = 0
+    duplicates: int = 0
+    repeated: int = 0  # events run again because this process had not seen them
+    buffered: int = 0
+    state_bytes: int = 0
+    matches: dict[str, int] = field(default_factory=dict)
+    partial_matches: dict[str, int] = field(default_factory=dict)
+    query_bytes: dict[str, int] = field(default_factory=dict)
+    started: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    stopped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The matches of a step, the rows that came too late, and when to wake the shard.
+
+    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change.
+    """
+
+    found: Sequence[Found]
+    plan: Plan
+    late: pa.Table | None
+    report: Report
+    wake: int | None
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    executor: Executor
+    plan: Plan
+    step: int
+    token: str
+
+
+class Memory:
+    """The executors of shards that a process has at hand, the least recently used of which go first."""
+
+    def __init__(self, most: int = MOST_CACHED) -> None:
+        self._most = most
+        self._found: OrderedDict[str, _Remembered] = OrderedDict()
+
+    def pop(self, name: str) -> _Remembered | None:
+        return self._found.pop(name, None)
+
+    def keep(self, name: str, remembered: _Remembered) -> None:
+        self._found[name] = remembered
+        while len(self._found) > self._most:
+            self._found.popitem(last=False)
+
+
+class Shard:
+    """The steps of one shard; all that lasts is in its store."""
+
+    def __init__(self, name: str, work: Work, store: Store, memory: Memory) -> None:
+        self.name = name
+        self.work = work
+        self.store = store
+        self.memory = memory
+        self.reader = Reader(replace(work.layout, keeps_tie=True), work.id_type)
+
+    def step(self, tables: Sequence[pa.Table], watermark: int) -> Outcome | None:
+        """Take the rows of a micro-batch; return None when there was nothing to do.
+
+        `watermark` is in milliseconds; as in Spark, zero means that there is none yet.
+
+        Rows before the watermark are late. Those to come are not before the latest time in this
+        shard less the delay, nor before the watermark: so far the shard can decide.
+        """
+        started = perf_counter()
+        journal, report = self._journal(), Report()
+        limit = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, journal.frontier)
+        if not tables and limit == journal.frontier:
+            return None
+        journal = self._adopted(journal, report)
+        table = pa.concat_tables(tables) if tables else None
+        timely, late = _divided(table, self.work.layout.time, limit)
+        report.late = 0 if late is None else late.num_rows
+        report.events = 0 if timely is None else timely.num_rows
+        frontier = limit
+        if timely is not None and timely.num_rows:
+            latest = int(np.max(timely[self.work.layout.time].to_numpy()))
+            frontier = max(limit, latest // MILLISECOND * MILLISECOND - self.work.delay)
+        while True:
+            plan = self._running(journal)
+            try:
+                executor = self._executor(journal, plan, report)
+                new = self._new_events(timely, executor, journal.step + 1, report)
+                found = list(executor.run(new, frontier))
+                break
+            except BudgetError as error:
+                journal = _stopped(journal, error, report)
+        found = [one for one in map(self._seen_in_time(journal, plan), found) if one.table.n_rows]
+        token = uuid4().hex
+        journal = self._store(journal.advanced(token, frontier), executor, new)
+        self.store.set_journal(journal.to_json())
+        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token))
+        self._fill(report, journal, executor, plan, found)
+        report.seconds = perf_counter() - started
+        return Outcome(found, plan, late, report, self._wake(executor, frontier))
+
+    def _journal(self) -> Journal:
+        text = self.store.journal()
+        if text is None:
+            return Journal(n_shards=self.work.n_shards)
+        journal = Journal.from_json(text)
+        if journal.n_shards != self.work.n_shards:
+            raise DataError(
+                f"the checkpoint was written with {journal.n_shards} shards, the stream now has "
+                f"{self.work.n_shards}; set shards={journal.n_shards}, or start with a new checkpoint"
+            )
+        return journal
+
+    def _adopted(self, journal: Journal, report: Report) -> Journal:
+        """Return the journal for the queries of today: new and changed ones start empty."""
+        known, wanted = journal.queries, self.work.fingerprints
+        is_first = journal.step == 0
+        queries: dict[str, Served] = {}
+        for name, fingerprint in wanted.items():
+            served = known.get(name)
+            if served is None or served.fingerprint != fingerprint:
+                served = Served(fingerprint, since=0 if is_first else journal.step + 1)
+                if not is_first:
+                    report.started.append(name)
+            queries[name] = served
+        report.ended = [name for name in known if name not in wanted]
+        report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
+        return replace(journal, queries=queries)
+
+    def _running(self, journal: Journal) -> Plan:
+        stopped = {name for name, served in journal.queries.items() if served.stopped}
+        if not stopped:
+            return self.work.plan
+        return Plan(tuple(output for output in self.work.plan.outputs if output.query not in stopped))
+
+    def _executor(self, journal: Journal, plan: Plan, report: Report) -> Executor:
+        """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
+        remembered = self.memory.pop(self.name)
+        since = 0
+        if (
+            remembered is not None
+            and remembered.plan == plan
+            and journal.has_passed(remembered.step, remembered.token)
+        ):
+            executor, since = remembered.executor, remembered.step
+        else:
+            executor = Executor(_program(plan), self.work.budget)
+        executor.meter = Meter(self.work.budget, executor.program.readers)
+        missed = [segment for segment in journal.segments if segment.last_step > since]
+        if missed:
+            events = self.reader.read([self.store.segment(segment.number) for segment in missed])
+            events = events.take(np.flatnonzero(arrivals_of(events) > since))
+            report.repeated += events.n_events
+            events = _in_pool_of(executor, events)
+            for _ in executor.run(events, journal.frontier):
+                pass  # emitted when these events came
+            executor.meter = Meter(self.work.budget, executor.program.readers)
+        return executor
+
+    def _new_events(self, timely: pa.Table | None, executor: Executor, step: int, report: Report) -> Events:
+        if timely is None:
+            return self.reader.nothing()
+        layout = replace(self.work.layout, keeps_tie=True)
+        events = with_arrival(ingest(timely, layout), step)
+        if layout.id is None:
+            events = renumbered(events, executor.known)
+        else:
+            events = undelivered(events, executor.known)
+            report.duplicates = timely.num_rows - events.n_events
+        return _in_pool_of(executor, events)
+
+    def _seen_in_time(self, journal: Journal, plan: Plan) -> "_SeenInTime":
+        return _SeenInTime([journal.queries[output.query].since for output in plan.outputs])
+
+    def _store(self, journal: Journal, executor: Executor, new: Events) -> Journal:
+        """Write the new events that are still needed, and give up segments that are not."""
+        oldest = journal.frontier
+        for events in executor.known:
+            if events.n_events:
+                oldest = min(oldest, int(events.times[0]))
+        segments = []
+        for segment in journal.segments:
+            if segment.last_time < oldest:
+                self.store.remove_segment(segment.number)
+            else:
+                segments.append(segment)
+        kept = new.take(slice(int(np.searchsorted(new.times, oldest, side="left")), None))
+        number = journal.next_number
+        if kept.n_events:
+            segments.append(self._written(kept, number, journal.step, journal.step, 0))
+            number += 1
+        group = merging(segments, FAN)
+        if group:
+            events = self.reader.read([self.store.segment(one.number) for one in group])
+            events = events.take(slice(int(np.searchsorted(events.times, oldest, side="left")), None))
+            for one in group:
+                self.store.remove_segment(one.number)
+            place = segments.index(group[0])
+            steps = group[0].first_step, group[-1].last_step
+            merged = self._written(events, number, *steps, group[0].level + 1)
+            segments[place : place + len(group)] = [merged]
+            number += 1
+        return replace(journal, segments=tuple(segments), next_number=number)
+
+    def _written(self, events: Events, number: int, first_step: int, last_step: int, level: int) -> Segment:
+        content = to_bytes(events)
+        self.store.set_segment(number, content)
+        last_time = int(events.times[-1]) if events.n_events else BEGINNING
+        return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
+
+    def _wake(self, executor: Executor, frontier: int) -> int | None:
+        """Return when time alone may change something: at once, or when nothing is needed any more."""
+        if executor.is_waiting:
+            return max(1, frontier // MILLISECOND + 1)
+        latest = max((int(events.times[-1]) for events in executor.known if events.n_events), default=None)
+        reach = executor.program.reach
+        if latest is None or reach is None or reach.clock != "time":
+            return None  # nothing is left, or events alone can end it
+        return max(1, (max(latest, frontier) + reach.length) // MILLISECOND + 1)
+
+    def _fill(
+        self, report: Report, journal: Journal, executor: Executor, plan: Plan, found: Sequence[Found]
+    ) -> None:
+        report.step = journal.step
+        report.buffered = sum(segment.n_events for segment in journal.segments)
+        report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
+        for one in found:
+            name = plan.outputs[one.output].query
+            report.matches[name] = report.matches.get(name, 0) + one.table.n_rows
+        per_event = report.state_bytes / report.buffered if report.buffered else 0.0
+        for node, names in executor.program.readers.items():
+            is_event = isinstance(node, Scan)
+            counts = report.query_bytes if is_event else report.partial_matches
+            amount = executor.n_kept(node)
+            for name in names:
+                counts[name] = counts.get(name, 0) + (int(amount * per_event) if is_event else amount)
+
+
+@dataclass(frozen=True)
+class _SeenInTime:
+    """Drops matches with an event that came before their query did; `since` has a step per output."""
+
+    since: Sequence[int]
+
+    def __call__(self, found: Found) -> Found:
+        since = self.since[found.output]
+        if since == 0:
+            return found
+        is_early = arrivals_of(found.events) < since
+        kept = np.flatnonzero(~_any_row(found.table, is_early))
+        return replace(found, table=found.table.take(kept))
+
+
+def _any_row(table: Table, is_marked: Array) -> Array:
+    """Return which rows of a table have a marked event."""
+    found = np.zeros(table.n_rows, np.bool_)
+    for column in table.columns:
+        if isinstance(column, Lists):
+            owners = np.repeat(np.arange(table.n_rows), column.lengths)
+            found[owners[is_marked[column.rows]]] = True
+        else:
+            found |= is_marked[column]
+    return found
+
+
+def _stopped(journal: Journal, error: BudgetError, report: Report) -> Journal:
+    """Return the journal without the queries that exceeded their budget."""
+    offenders = {name: journal.queries[name] for name in error.queries if name in journal.queries}
+    if not offenders:
+        raise error
+    report.stopped |= dict.fromkeys(offenders, str(error))
+    stopped = {name: replace(served, stopped=str(error)) for name, served in offenders.items()}
+    return replace(journal, queries={**journal.queries, **stopped})
+
+
+def _divided(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
+    """Return the rows that came in time, and those before the limit."""
+    if table is None:
+        return None, None
+    is_late = table[time].to_numpy() < limit
+    if not is_late.any():
+        return table, None
+    return table.filter(pa.array(~is_late)), table.filter(pa.array(is_late))
+
+
+def _in_pool_of(executor: Executor, new: Events) -> Events:
+    """Give new events and those that are kept one pool of strings, without many that nobody has."""
+    if not executor.known:
+        return new
+    pool, codes = compacted(executor.known)
+    executor.exchange(lambda events: recoded(events, pool, codes))
+    union, codes = extended(pool, new.strings)
+    executor.exchange(lambda events: replace(events, strings=union))
+    return recoded(new, union, codes)
+
+
+@lru_cache(maxsize=16)
+def _program(plan: Plan) -> Program:
+    """Make a plan ready once per process; its shards share it."""
+    return Program(plan)
