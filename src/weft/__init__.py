@@ -9,7 +9,7 @@ from weft.optimizer.choice import Choice as StoredPlan
 from weft.pattern.nodes import Query
 from weft.planning import load_plan, save_plan
 from weft.runtime.budget import Budget
-from weft.session import Detection, detect, prepare
+from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
 from weft.statistics.model import Statistics
 from weft.statistics_file import load_statistics, save_statistics
 
@@ -22,6 +22,7 @@ __all__ = [
     "QueryError",
     "Statistics",
     "StoredPlan",
+    "StreamDetection",
     "WeftError",
     "bind",
     "detect",
@@ -30,6 +31,7 @@ __all__ = [
     "load_statistics",
     "parse",
     "prepare",
+    "prepare_stream",
     "save_plan",
     "save_statistics",
     "to_text",

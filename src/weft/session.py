@@ -1,54 +1,35 @@
 """The facade: queries and a DataFrame of events in, a DataFrame of matches out."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial, reduce
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark import StorageLevel
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-
-from weft.errors import DataError, WeftError, near_name
-from weft.explain import explain, form_lines, plan_lines
-from weft.expressions import type_of
+from weft.detection import Detection
+from weft.errors import DataError, WeftError
+from weft.explain import explain
 from weft.language.binder import bind
+from weft.language.literals import parse_duration
 from weft.language.parser import parse
 from weft.language.read import read
 from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, Strategy
-from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
-from weft.planning import (
-    PlannedShare,
-    Planning,
-    costs_compared,
-    estimated_statistics,
-    expected_rows,
-    merged_choice,
-    plan_share,
-    why_lines,
-)
+from weft.planning import Planning
 from weft.runtime.budget import Budget
 from weft.schema import TIMESTAMP
-from weft.spark.analyze import SHARE, Analysis, analysis_of, is_match
-from weft.spark.batch import (
-    Input,
-    Returned,
-    count_rows,
-    detect_share,
-    matches_schema,
-    merge_returned,
-    rejected_rows,
-)
-from weft.spark.partitioning import divide
+from weft.spark.batch import Input
 from weft.spark.schemas import event_schema, require_column, value_type
+from weft.spark.stream import Lateness
 from weft.statistics.model import Statistics
 from weft.statistics_file import load_statistics
+from weft.stream_detection import StreamDetection
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Detection", "detect", "explain", "prepare"]
+__all__ = ["Detection", "StreamDetection", "detect", "explain", "prepare"]
+
+SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
 
 Queries = str | Query | Sequence[str | Query]
 
@@ -67,8 +48,10 @@ def detect(
     plan: Strategy | Choice = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    watermark: str | None = None,
+    checkpoint: str | None = None,
 ) -> "DataFrame":
-    """Return the matches of all queries, one row per match.
+    """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
     Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
     time order) and the RETURN columns of the queries, NULL in the rows of other queries.
@@ -85,18 +68,43 @@ def detect(
     types
         Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
     partitions
-        The number of shards; chosen from the size of the data by default.
+        The number of shards; chosen from the size of the data by default. That of a stream is fixed when
+        it first starts, by default Spark's number of shuffle partitions.
     budget
-        How much a query may cost before it is stopped with an error.
+        How much a query may cost before it is stopped: with an error in batch, by itself on a stream.
     plan
         How queries are ordered and shared: "auto" searches for the best plan, "reorder" orders each query
         and shares nothing, "share" shares what can be shared, "trivial" does neither; or a plan stored
         earlier (`weft.load_plan`), to which queries that it does not know are added.
     statistics
-        Rates and selectivities, or the file that holds them; estimated from a sample by default.
+        Rates and selectivities, or the file that holds them; estimated from a sample by default. A stream
+        has none to look at: without statistics, stated defaults are used.
     search_seconds
         How long to search for a plan at most.
+    watermark
+        For streams: how late events may come, for example "10 seconds". Later ones are not matched, but
+        counted. Not needed where the time column has a watermark.
+    checkpoint
+        For streams: the checkpoint location of the query that will be started. Weft remembers there which
+        queries share shards, so that they find their state again when the workload has changed.
     """
+    if events.isStreaming:
+        return prepare_stream(
+            events,
+            queries,
+            time=time,
+            type=type,
+            id=id,
+            order_by=order_by,
+            types=types,
+            partitions=partitions,
+            budget=budget,
+            plan=plan,
+            statistics=statistics,
+            search_seconds=search_seconds,
+            watermark=watermark,
+            checkpoint=checkpoint,
+        ).matches
     return prepare(
         events,
         queries,
@@ -133,186 +141,82 @@ def prepare(
 
     Takes the arguments of `detect`; `origin` names the queries' source in error messages.
     """
+    if events.isStreaming:
+        raise WeftError("these events are a stream: use weft.prepare_stream")
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
     bound = _bound(queries, source, origin)
+    _check_partitions(partitions)
+    planning = Planning(plan, search_seconds)
+    known = _statistics(statistics, source)
+    return Detection(source, bound, partitions, budget or Budget(), planning, known)
+
+
+def prepare_stream(
+    events: "DataFrame",
+    queries: Queries,
+    *,
+    time: str,
+    type: str | None = None,
+    id: str | None = None,
+    order_by: str | None = None,
+    types: Mapping[str, str] | None = None,
+    partitions: int | None = None,
+    budget: Budget | None = None,
+    plan: Strategy | Choice = "auto",
+    statistics: Statistics | str | Path | None = None,
+    search_seconds: float = SECONDS,
+    watermark: str | None = None,
+    checkpoint: str | None = None,
+    origin: str = "<query>",
+) -> StreamDetection:
+    """Check queries against a stream and return the detection, which also has late rows and reports.
+
+    Takes the arguments of `detect`; `origin` names the queries' source in error messages.
+    """
+    if not events.isStreaming:
+        raise WeftError("these events are all there: use weft.prepare")
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    bound = _bound(queries, source, origin)
+    _check_partitions(partitions)
+    planning = Planning(plan, search_seconds)
+    known = _statistics(statistics, source)
+    lateness = _lateness(events, time, watermark)
+    return StreamDetection(
+        source, bound, partitions, budget or Budget(), planning, known, lateness, checkpoint
+    )
+
+
+def _check_partitions(partitions: int | None) -> None:
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
-    planning = Planning(plan, search_seconds)
-    if isinstance(statistics, str | Path):
-        statistics = load_statistics(statistics, source.schema)
-    return Detection(source, bound, partitions, budget or Budget(), planning, statistics)
 
 
-class Detection:
-    """A workload bound to a DataFrame of events."""
+def _statistics(given: Statistics | str | Path | None, source: Input) -> Statistics | None:
+    return load_statistics(given, source.schema) if isinstance(given, str | Path) else given
 
-    def __init__(
-        self,
-        source: Input,
-        queries: tuple[Query, ...],
-        partitions: int | None,
-        budget: Budget,
-        planning: Planning,
-        statistics: Statistics | None = None,
-    ) -> None:
-        self.queries = queries
-        self._source = source
-        self._partitions = partitions
-        self._budget = budget
-        self._planning = planning
-        self._statistics = statistics
-        self._looked: Statistics | None = None
-        self._planned: list[PlannedShare] | None = None
 
-    @cached_property
-    def matches(self) -> "DataFrame":
-        """One row per match of any query."""
-        frames = self._detected(analyze=False)
-        if not frames:
-            schema = matches_schema(self._source, self._returned)
-            return self._source.events.sparkSession.createDataFrame([], schema)
-        return reduce(lambda a, b: a.unionByName(b), frames)
-
-    @property
-    def statistics(self) -> Statistics:
-        """Rates and selectivities: those given, or estimated from a sample of all of the events, once."""
-        if self._statistics is None:
-            self._statistics = estimated_statistics(self._source, self.queries, is_quick=False)
-        return self._statistics
-
-    @property
-    def plan(self) -> Choice:
-        """The order in which each query is evaluated, as data that can be stored and used again."""
-        return merged_choice(self.weave())
-
-    def look(self) -> Statistics:
-        """Take a quick look at the events, unless the statistics are known or would not be used."""
-        if self._statistics is not None:
-            return self._statistics
-        if self._looked is None:
-            is_needed = self._planning.needs_statistics(self.queries)
-            quick = partial(estimated_statistics, self._source, self.queries, is_quick=True)
-            self._looked = quick() if is_needed else Statistics()
-        return self._looked
-
-    def weave(
-        self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
-    ) -> list[PlannedShare]:
-        """Choose the plans unless that is done; `progress` is told the share of the search that is over."""
-        if self._planned is None:
-            statistics = self.look()
-            self._planned = [
-                plan_share(
-                    share,
-                    self._source.schema,
-                    self._planning,
-                    statistics,
-                    progress=progress,
-                    is_cancelled=is_cancelled,
-                )
-                for share in divide(self.queries)
-            ]
-        return self._planned
-
-    def _detected(self, *, analyze: bool) -> list["DataFrame"]:
-        return [
-            detect_share(
-                planned.optimized.plan,
-                planned.share,
-                self._source,
-                self._returned,
-                self._budget,
-                self._partitions,
-                analyze=analyze,
+def _lateness(events: "DataFrame", time: str, watermark: str | None) -> Lateness:
+    """Return how late events may come, as said or as the events themselves have it."""
+    present = [field for field in events.schema.fields if SPARK_DELAY in field.metadata]
+    if watermark is None:
+        if not present:
+            raise WeftError(
+                "a stream needs a watermark: how late events may come\n"
+                '  hint: give watermark="10 seconds", or events.withWatermark(...)'
             )
-            for planned in self.weave()
-        ]
-
-    def matches_of(self, name: str) -> "DataFrame":
-        """Return the matches of one query with its RETURN columns, under their own names and types."""
-        columns = self.return_columns.get(name)
-        if columns is None:
-            near = near_name(name, self.return_columns)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise WeftError(f"no query named {name!r}{hint}")
-        own = [F.col(f"`{column}`").alias(shown) for shown, column in columns.items()]
-        common = ["query", "match_id", "start", "end", "events"]
-        return self.matches.where(F.col("query") == name).select(*common, *own)
-
-    @cached_property
-    def return_columns(self) -> Mapping[str, Mapping[str, str]]:
-        """For each query, the columns of `matches` that hold its RETURN values, by their names."""
-        return {
-            query.name: dict(
-                zip((column.name for column in query.returns), self._returned.names[query.name], strict=True)
-            )
-            for query in self.queries
-        }
-
-    @property
-    def rejected(self) -> "DataFrame":
-        """The rows that are no events, with a column `reason`."""
-        return rejected_rows(self._source)
-
-    def input_counts(self) -> tuple[int, int]:
-        """Return the number of events and of rejected rows."""
-        return self._counts
-
-    def costs(self) -> dict[str, float]:
-        """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
-        total: dict[str, float] = {}
-        for planned in self.weave():
-            for name, cost in self._costs_of(planned).items():
-                total[name] = total.get(name, 0.0) + cost
-        return total
-
-    def _costs_of(self, planned: PlannedShare) -> dict[str, float]:
-        return costs_compared(planned, self._source.schema, self._planning, self.statistics)
-
-    def explain(self) -> str:
-        """Return the normal forms, the plans with the rows expected of their nodes, and what they cost."""
-        lines = form_lines(self.queries)
-        for planned in self.weave():
-            costs = self._costs_of(planned)
-            estimated = expected_rows(planned, self._source.schema, self.statistics)
-            lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
-        return "\n".join(lines)
-
-    def analyze(self, write: "Callable[[DataFrame], None] | None" = None) -> Analysis:
-        """Run the detection once and return what each node of its plans did.
-
-        `write` is given the matches of this run.
-        """
-        frames = [
-            frame.withColumn(SHARE, F.lit(number))
-            for number, frame in enumerate(self._detected(analyze=True))
-        ]
-        if not frames:
-            return Analysis({}, ())
-        measured = reduce(lambda a, b: a.unionByName(b), frames)
-        plans = [planned.optimized.plan for planned in self.weave()]
-        estimated = [expected_rows(one, self._source.schema, self.statistics) for one in self.weave()]
-        if write is None:
-            return analysis_of(measured, plans, estimated)
-        measured = measured.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            analysis = analysis_of(measured, plans, estimated)
-            write(measured.where(is_match()).drop(SHARE))
-        finally:
-            measured.unpersist()
-        return analysis
-
-    @cached_property
-    def _counts(self) -> tuple[int, int]:
-        return count_rows(self._source)
-
-    @cached_property
-    def _returned(self) -> Returned:
-        types = {
-            query.name: {column.name: type_of(column.expression) for column in query.returns}
-            for query in self.queries
-        }
-        return merge_returned(self.queries, types)
+        if present[0].name != time:
+            raise WeftError(f"the events have a watermark on {present[0].name!r}, but their time is {time!r}")
+        return Lateness(1000 * int(present[0].metadata[SPARK_DELAY]), is_given=True)
+    if present:
+        raise WeftError(
+            f"the events have a watermark already, on {present[0].name!r}; leave out watermark={watermark!r}"
+        )
+    delay = parse_duration(watermark)
+    if delay is None or delay < 0:
+        raise WeftError(
+            f"watermark is {watermark!r}; expected a duration such as '10 seconds' or '5 minutes'"
+        )
+    return Lateness(-(-delay // 1000) * 1000)  # Spark counts milliseconds
 
 
 def _input(

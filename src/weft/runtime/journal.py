@@ -58,6 +58,7 @@ class Journal:
     segments: tuple[Segment, ...] = ()
     tokens: tuple[str, ...] = ()  # of the latest steps
     queries: Mapping[str, Served] = field(default_factory=dict)
+    wake: int | None = None  # milliseconds
 
     def has_passed(self, step: int, token: str) -> bool:
         """Say whether a step, told by its token, is one of the latest that led here."""
@@ -79,8 +80,8 @@ class Journal:
         version = found.pop("version", None)
         if version != VERSION:
             raise DataError(
-                f"the state of a shard has version {version!r}, expected {VERSION}; it was written by a newer "
-                "Weft: go on with that one, or start with a new checkpoint"
+                f"the state of a shard has version {version!r}, expected {VERSION}; it was written by a "
+                "newer Weft: go on with that one, or start with a new checkpoint"
             )
         found["segments"] = tuple(Segment(**segment) for segment in found["segments"])
         found["tokens"] = tuple(found["tokens"])

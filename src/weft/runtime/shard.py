@@ -47,7 +47,8 @@ class Store(Protocol):
 class Work:
     """What a shard does: a plan, the meaning of the columns, and the queries by their fingerprints.
 
-    `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step.
+    `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step. Where
+    a row is sent to several shards, the column `owner` is true in the one that accounts for it.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class Work:
     budget: Budget
     delay: int
     n_shards: int
+    owner: str | None = None
 
 
 @dataclass
@@ -83,7 +85,8 @@ class Report:
 class Outcome:
     """The matches of a step, the rows that came too late, and when to wake the shard.
 
-    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change.
+    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until
+    now, the shard was to be woken at `previous_wake`.
     """
 
     found: Sequence[Found]
@@ -91,6 +94,7 @@ class Outcome:
     late: pa.Table | None
     report: Report
     wake: int | None
+    previous_wake: int | None
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,8 @@ class Shard:
         journal = self._adopted(journal, report)
         table = pa.concat_tables(tables) if tables else None
         timely, late = _divided(table, self.work.layout.time, limit)
+        if late is not None and self.work.owner is not None:
+            late = late.filter(late[self.work.owner])
         report.late = 0 if late is None else late.num_rows
         report.events = 0 if timely is None else timely.num_rows
         frontier = limit
@@ -160,12 +166,14 @@ class Shard:
                 journal = _stopped(journal, error, report)
         found = [one for one in map(self._seen_in_time(journal, plan), found) if one.table.n_rows]
         token = uuid4().hex
+        previous_wake = journal.wake
         journal = self._store(journal.advanced(token, frontier), executor, new)
+        journal = replace(journal, wake=self._wake(executor, frontier))
         self.store.set_journal(journal.to_json())
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token))
         self._fill(report, journal, executor, plan, found)
         report.seconds = perf_counter() - started
-        return Outcome(found, plan, late, report, self._wake(executor, frontier))
+        return Outcome(found, plan, late, report, journal.wake, previous_wake)
 
     def _journal(self) -> Journal:
         text = self.store.journal()

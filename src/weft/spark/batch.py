@@ -114,7 +114,7 @@ def detect_share(
         plan=to_json(plan),
         layout=layout,
         budget=budget,
-        id_is_text=not isinstance(_id_type(source), T.LongType),
+        id_is_text=id_is_text(source),
         returned=returned.types,
         return_names=returned.names,
         slices=slices,
@@ -177,7 +177,7 @@ def wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
     flags = _flag_columns(derived, source)
     columns |= flags
     attributes: dict[str, tuple[str, Type]] = {}
-    for number, name in enumerate(sorted(_mentioned(plan))):
+    for number, name in enumerate(sorted(mentioned(plan))):
         kind = source.schema.type_of(name)
         if kind is None:
             raise ValueError(f"the plan mentions the unknown attribute {name}")
@@ -212,7 +212,7 @@ def _flag_columns(derived: Sequence[str], source: Input) -> dict[str, Column]:
     return columns
 
 
-def _mentioned(plan: Plan) -> set[str]:
+def mentioned(plan: Plan) -> set[str]:
     """Return the attributes that the worker needs: all those in expressions and in partitions."""
     names = {attribute.name for attribute in find(plan, Attribute)}
     names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
@@ -244,6 +244,11 @@ def _id_type(source: Input) -> T.DataType:
         return T.StringType()
     kind = value_type(source.events.schema[source.id].dataType)
     return T.LongType() if kind is not None and kind.kind == "long" else T.StringType()
+
+
+def id_is_text(source: Input) -> bool:
+    """Whether the ids of events are strings; otherwise they are integers."""
+    return not isinstance(_id_type(source), T.LongType)
 
 
 def _counts_positions(plan: Plan) -> bool:

@@ -1,0 +1,137 @@
+"""Rows as packs: one binary value holds all the rows that a task has for a shard.
+
+Spark hands the input of a stateful operator to Python row by row; a pack is one row. What comes
+out of the operator is packed likewise.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.runtime.ingest import FLAGS_PER_COLUMN
+from weft.runtime.segments import table_from_bytes, table_to_bytes
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PACK_ROWS = 1_000_000  # rows that a task collects before it packs them
+SHARD, PACK = "weft_shard", "weft_pack"
+OWNER = "weft_owner"  # whether this pack, of all that hold a row, accounts for it
+PACKED = f"{SHARD} string, {PACK} binary"
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where the rows of one part go: those of its types, or all, by a number to one of its shards.
+
+    `place` is the column of that number, NULL for rows that no shard wants; without one all go to
+    the only shard.
+    """
+
+    shards: tuple[str, ...]
+    columns: tuple[str, ...]
+    types: frozenset[str] | None
+    derived: tuple[int, ...] = ()
+    place: str | None = None
+
+
+@dataclass(frozen=True)
+class PackTask:
+    """What a worker does with the rows of a task: deal them to shards, and pack."""
+
+    routes: tuple[Route, ...]
+    type: str | None
+    flags: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return rows of a shard's name and a pack."""
+        collected: list[pa.RecordBatch] = []
+        n_rows = 0
+        for batch in batches:
+            if batch.num_rows:
+                collected.append(batch)
+                n_rows += batch.num_rows
+            if n_rows >= PACK_ROWS:
+                yield from self._packed(pa.Table.from_batches(collected))
+                collected, n_rows = [], 0
+        if collected:
+            yield from self._packed(pa.Table.from_batches(collected))
+
+    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        is_owned = np.zeros(table.num_rows, np.bool_)
+        wanted = _Wanted(table, self.type, self.flags)
+        for route in self.routes:
+            rows = wanted.rows(route)
+            part = table.select(route.columns)
+            if len(self.routes) > 1:
+                part = part.append_column(OWNER, pa.array(~is_owned))
+                is_owned[rows if rows is not None else slice(None)] = True
+            for shard, share in _dealt(part, rows, table, route):
+                if share.num_rows:
+                    yield pa.RecordBatch.from_arrays(
+                        [pa.array([shard]), pa.array([table_to_bytes(share)], pa.binary())], [SHARD, PACK]
+                    )
+
+
+class _Wanted:
+    """Which rows of a table are events of which types."""
+
+    def __init__(self, table: pa.Table, type_column: str | None, flags: Sequence[str]) -> None:
+        self._table = table
+        self._flags = flags
+        self._encoded: tuple[Array, Mapping[str, int]] | None = None
+        self._type = type_column
+
+    def _types(self) -> tuple[Array, Mapping[str, int]]:
+        if self._encoded is None:
+            encoded = pc.dictionary_encode(self._table[self._type].combine_chunks())
+            if isinstance(encoded, pa.ChunkedArray):
+                encoded = encoded.combine_chunks()
+            names = encoded.dictionary.to_pylist()
+            codes = encoded.indices.to_numpy(zero_copy_only=False)
+            self._encoded = codes, {name: code for code, name in enumerate(names)}
+        return self._encoded
+
+    def rows(self, route: Route) -> Array | None:
+        """Return the rows that a part wants; None: all of them."""
+        if route.types is None:
+            return None
+        selected = np.zeros(self._table.num_rows, np.bool_)
+        if self._type is not None:
+            codes, names = self._types()
+            lookup = np.zeros(len(names), np.bool_)
+            lookup[[code for name, code in names.items() if name in route.types]] = True
+            if lookup.all() and not route.derived:
+                return None
+            selected |= lookup[codes]
+        for number in route.derived:
+            bits = self._table[self._flags[number // FLAGS_PER_COLUMN]].to_numpy()
+            selected |= (bits >> (number % FLAGS_PER_COLUMN)) & 1 == 1
+        return np.flatnonzero(selected)
+
+
+def _dealt(
+    part: pa.Table, rows: Array | None, table: pa.Table, route: Route
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of each shard."""
+    if route.place is None:
+        yield route.shards[0], part if rows is None else part.take(pa.array(rows))
+        return
+    places = table[route.place].fill_null(-1).to_numpy()
+    rows = np.arange(table.num_rows) if rows is None else rows
+    order = rows[np.argsort(places[rows], kind="stable")]
+    sorted_places = places[order]
+    ordered = part.take(pa.array(order))
+    bounds = np.searchsorted(sorted_places, np.arange(len(route.shards) + 1))
+    for number, shard in enumerate(route.shards):
+        yield shard, ordered.slice(bounds[number], bounds[number + 1] - bounds[number])
+
+
+def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the rows of packs."""
+    for batch in batches:
+        for pack in batch.column(0):
+            yield from table_from_bytes(pack.as_py()).to_batches()

@@ -1,0 +1,211 @@
+"""Build the streaming DataFrame of matches: watermark, pack, shuffle by shard, state, unpack."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from uuid import uuid4
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T  # noqa: N812
+
+from weft.errors import WeftError
+from weft.language.printer import to_text
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Plan, Scan
+from weft.plan.serialize import to_json
+from weft.runtime.budget import Budget
+from weft.runtime.ingest import Layout
+from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire
+from weft.spark.packing import PACK, PACKED, SHARD, PackTask, Route, unpacked
+from weft.spark.parts import Part, shard_names
+from weft.spark.processor import KIND, LATE, MATCH, REPORT, PartTask, ShardProcessor, StreamTask
+from weft.spark.pushdown import quoted, wanted_rows
+from weft.tree import find
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+PARTITIONS = "spark.sql.shuffle.partitions"
+WATERMARK, PLACE = "weft_watermark", "weft_place"
+SHARDS_METRIC, INPUT_METRIC = "weft", "weft_input"
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """A part of the queries of a stream, and their plan."""
+
+    part: Part
+    queries: tuple[Query, ...]
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How late events may come, in microseconds, and whether the events carry a watermark already."""
+
+    delay: int
+    is_given: bool = False
+
+
+def use_rocksdb(spark: SparkSession) -> None:
+    """Have Spark keep state in RocksDB, with a log of changes, unless the session says how."""
+    if spark.conf.get(PROVIDER, "") != ROCKSDB:
+        try:
+            spark.conf.set(PROVIDER, ROCKSDB)
+        except PySparkException as error:
+            raise WeftError(
+                f"streams need the state store of RocksDB, and this session does not let it be set: {error}\n"
+                f"  hint: start the session with {PROVIDER}={ROCKSDB}"
+            ) from None
+    if spark.conf.get(CHANGELOG, "false") != "true":
+        spark.conf.set(CHANGELOG, "true")
+
+
+def stream_outcomes(
+    parts: Sequence[PlannedPart],
+    source: Input,
+    returned: Returned,
+    budget: Budget,
+    lateness: Lateness,
+    n_shards: int,
+) -> DataFrame:
+    """Return matches, late rows and reports as one stream, told apart by `kind`.
+
+    Its observed metrics `weft` are the reports of the shards, `weft_input` the rows that came.
+    """
+    whole = Plan(tuple(output for part in parts for output in part.plan.outputs))
+    columns, layout = wire(whole, source)
+    shards = placed_names(source.events.sparkSession, [one.part for one in parts], n_shards)
+    rows = _watermarked(_counted(source), source, lateness).where(source.is_good)
+    if not any(one.part.counts for one in parts):
+        wanted = wanted_rows(whole, source.is_of_type)
+        rows = rows if wanted is None else rows.where(wanted)
+    routes = []
+    for number, one in enumerate(parts):
+        place = f"{PLACE}{number}" if one.part.keys else None
+        if place is not None:
+            columns[place] = _place(one.part.keys, n_shards)
+        routes.append(_route(one, layout, tuple(shards[one.part]), place))
+    sent = rows.select(*(value.alias(name) for name, value in columns.items()))
+    packed = sent.mapInArrow(PackTask(tuple(routes), layout.type, layout.flags), PACKED)
+    task = StreamTask(
+        run=uuid4().hex,
+        parts=tuple(_part_task(one, layout, len(parts)) for one in parts),
+        part_of={shard: number for number, one in enumerate(parts) for shard in shards[one.part]},
+        id_is_text=id_is_text(source),
+        returned=returned.types,
+        return_names=returned.names,
+        budget=budget,
+        delay=lateness.delay,
+        n_shards=n_shards,
+    )
+    stepped = packed.groupBy(SHARD).transformWithStateInPandas(
+        ShardProcessor(task), f"{PACK} binary", "append", "eventTime"
+    )
+    schema = T.StructType([T.StructField(KIND, T.StringType()), *matches_schema(source, returned).fields])
+    every = stepped.mapInArrow(unpacked, schema)
+    return every.observe(SHARDS_METRIC, *(_report_of(shard) for shard in sorted(task.part_of)))
+
+
+def is_match() -> Column:
+    """Whether a row of the outcomes is a match."""
+    return F.col(KIND) == MATCH
+
+
+def late_rows(outcomes: DataFrame) -> DataFrame:
+    """Return the rows of the outcomes that came too late, each as its time, type and id."""
+    event = F.col("events")[0]
+    return outcomes.where(F.col(KIND) == LATE).select(
+        event["ts"].alias("ts"), event["type"].alias("type"), event["id"].alias("id")
+    )
+
+
+def fingerprint(query: Query) -> str:
+    """Return what a query asks, without its name and what it returns, in few characters."""
+    asked = to_text(replace(query, name="q", returns=()))
+    return blake2b(asked.encode(), digest_size=12).hexdigest()
+
+
+def placed_names(spark: SparkSession, parts: Sequence[Part], n_shards: int) -> dict[Part, list[str]]:
+    """Return the names of the shards, chosen so that Spark spreads those of a part over its partitions.
+
+    Spark places a shard by the hash of its name. The name of shard n ends so that the hash is n more
+    than that of shard 0, on the circle of partitions; what it ends with depends on nothing else, and
+    so is the same after a restart.
+    """
+    n_partitions = int(spark.conf.get(PARTITIONS) or 200)
+    names = shard_names(parts, n_shards)
+    wanted = [(name, place) for part in parts for place, name in enumerate(names[part], part.number)]
+    if not wanted:
+        return names
+    tries = 12 * n_partitions
+    frame = spark.createDataFrame(wanted, "name string, place int")
+    ends = F.explode(F.sequence(F.lit(0), F.lit(tries)))
+    tried = frame.select("name", "place", ends.alias("end")).select(
+        "name", "end", "place", F.concat("name", F.lit("~"), F.col("end").cast("string")).alias("label")
+    )
+    fitting = F.pmod(F.hash("label") - F.col("place"), F.lit(n_partitions)) == 0
+    best = tried.groupBy("name").agg(F.min(F.when(fitting, F.col("end"))).alias("end")).collect()
+    ends_of = {row["name"]: row["end"] or 0 for row in best}
+    return {part: [f"{name}~{ends_of[name]}" for name in found] for part, found in names.items()}
+
+
+def _report_of(shard: str) -> Column:
+    is_own = (F.col(KIND) == REPORT) & (F.col("query") == shard)
+    return F.max(F.when(is_own, F.col("match_id"))).alias(shard)
+
+
+def _counted(source: Input) -> DataFrame:
+    rejected = F.count(F.when(~source.is_good, F.lit(1)))
+    return source.events.observe(INPUT_METRIC, F.count(F.lit(1)).alias("rows"), rejected.alias("rejected"))
+
+
+def _watermarked(events: DataFrame, source: Input, lateness: Lateness) -> DataFrame:
+    if lateness.is_given:
+        return events
+    timed = events.withColumn(WATERMARK, F.coalesce(source.time_column, F.timestamp_micros(F.lit(0))))
+    return timed.withWatermark(WATERMARK, f"{lateness.delay // 1000} milliseconds")
+
+
+def _place(keys: Sequence[str], n_shards: int) -> Column:
+    """Return the number of the shard of a row; NULL without a value in every key: such rows never match."""
+    present = F.lit(True)
+    for key in keys:
+        present &= F.col(quoted(key)).isNotNull()
+    hashed = F.pmod(F.xxhash64(*(F.col(quoted(key)) for key in keys)), F.lit(n_shards)).cast("int")
+    return F.when(present, hashed)
+
+
+def _route(one: PlannedPart, layout: Layout, shards: tuple[str, ...], place: str | None) -> Route:
+    own = _layout_of(one.plan, layout)
+    columns = dict.fromkeys(
+        name for name in (own.time, own.type, own.id, own.content, own.tie, *own.flags) if name is not None
+    )
+    columns |= dict.fromkeys(column for column, _ in own.attributes.values())
+    types = {scan.type for output in one.plan.outputs for scan in find(output, Scan)}
+    derived = tuple(number for number, name in enumerate(layout.derived_types) if name in types)
+    return Route(shards, tuple(columns), None if one.part.counts else frozenset(types), derived, place)
+
+
+def _layout_of(plan: Plan, layout: Layout) -> Layout:
+    """Return the layout with those attributes alone that a plan mentions."""
+    own = mentioned(plan)
+    return replace(
+        layout, attributes={name: found for name, found in layout.attributes.items() if name in own}
+    )
+
+
+def _part_task(one: PlannedPart, layout: Layout, n_parts: int) -> PartTask:
+    return PartTask(
+        plan=to_json(one.plan),
+        layout=_layout_of(one.plan, layout),
+        fingerprints={query.name: fingerprint(query) for query in one.queries},
+        is_owner=n_parts > 1,
+    )
+
+
+def reports_of(observed: Mapping[str, object]) -> list[str]:
+    """Return the reports of shards among observed metrics, as JSON."""
+    return [str(value) for value in observed.values() if value is not None]

@@ -1,0 +1,158 @@
+"""A workload bound to a stream of events: a streaming DataFrame of matches, and how it is divided."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+
+from weft.explain import form_lines, plan_lines
+from weft.optimizer.choice import Choice
+from weft.optimizer.sharing.limits import Progress
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Plan
+from weft.planning import PlannedShare, Planning, merged_choice, plan_share
+from weft.runtime.budget import Budget
+from weft.spark.batch import Input
+from weft.spark.partitioning import Share, Together
+from weft.spark.parts import Division, Part, check_windows, divide_stream
+from weft.spark.processor import KIND
+from weft.spark.stream import (
+    PARTITIONS,
+    Lateness,
+    PlannedPart,
+    is_match,
+    late_rows,
+    stream_outcomes,
+    use_rocksdb,
+)
+from weft.statistics.model import Statistics
+from weft.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class StreamDetection(Workload):
+    """A workload bound to a stream.
+
+    `matches`, `late` and `outcomes` are streaming DataFrames; each that is started is a run of its own.
+    To have matches and late rows from one run, start `outcomes` with `foreachBatch`.
+    """
+
+    def __init__(
+        self,
+        source: Input,
+        queries: tuple[Query, ...],
+        partitions: int | None,
+        budget: Budget,
+        planning: Planning,
+        statistics: Statistics | None,
+        lateness: Lateness,
+        checkpoint: str | None = None,
+    ) -> None:
+        super().__init__(source, queries, partitions, budget, planning)
+        check_windows(queries)
+        self.statistics = statistics or Statistics()
+        self._lateness = lateness
+        self._checkpoint = checkpoint
+        self._planned: dict[Part, PlannedShare] | None = None
+
+    @cached_property
+    def outcomes(self) -> "DataFrame":
+        """Matches, late rows and the reports of shards, told apart by the column `kind`."""
+        use_rocksdb(self._source.events.sparkSession)
+        self._remember()
+        parts = [
+            PlannedPart(part, planned.share.queries, planned.optimized.plan)
+            for part, planned in self.weave().items()
+        ]
+        return stream_outcomes(
+            parts, self._source, self._returned, self._budget, self._lateness, self.division.n_shards
+        )
+
+    @cached_property
+    def matches(self) -> "DataFrame":
+        """One row per match of any query."""
+        return self.outcomes.where(is_match()).drop(KIND)
+
+    @property
+    def late(self) -> "DataFrame":
+        """The rows that came after the watermark had passed them: time, type and id."""
+        return late_rows(self.outcomes)
+
+    @property
+    def plan(self) -> Choice:
+        """The order in which each query is evaluated, as data that can be stored and used again."""
+        return merged_choice(list(self.weave().values()))
+
+    @cached_property
+    def division(self) -> Division:
+        """Which queries run on the same shards; with a checkpoint, as it was when the stream first ran."""
+        known = self._known_division()
+        n_shards = self._partitions or (known.n_shards if known else self._default_shards())
+        return divide_stream(self.queries, n_shards, self._plan_together, known)
+
+    def weave(
+        self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
+    ) -> dict[Part, PlannedShare]:
+        """Choose the plans unless that is done; `progress` is told the share of the search that is over."""
+        if self._planned is None:
+            by_name = {query.name: query for query in self.queries}
+            self._planned = {
+                part: self._plan([by_name[name] for name in names], progress, is_cancelled)
+                for part, names in self.division.members.items()
+            }
+        return self._planned
+
+    def _plan(
+        self,
+        queries: Sequence[Query],
+        progress: Progress | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> PlannedShare:
+        return plan_share(
+            Share(tuple(queries), Together()),
+            self._source.schema,
+            self._planning,
+            self.statistics,
+            progress=progress,
+            is_cancelled=is_cancelled,
+        )
+
+    def _plan_together(self, queries: Sequence[Query]) -> Plan:
+        return self._plan(queries).optimized.plan
+
+    def explain(self) -> str:
+        """Return the normal forms, and the plan of each part."""
+        lines = form_lines(self.queries)
+        for part, planned in self.weave().items():
+            count = part.n_shards(self.division.n_shards)
+            shards = f"{count} shards" if count > 1 else "1 shard"
+            lines += ["", f"{part.name}: {shards}", *plan_lines(planned.optimized.plan)]
+        return "\n".join(lines)
+
+    def _default_shards(self) -> int:
+        return int(self._source.events.sparkSession.conf.get(PARTITIONS) or 200)
+
+    @property
+    def _division_path(self) -> str | None:
+        return None if self._checkpoint is None else f"{self._checkpoint.rstrip('/')}/weft/division"
+
+    def _known_division(self) -> Division | None:
+        """Return the division of the checkpoint, if there is one."""
+        if self._division_path is None:
+            return None
+        spark = self._source.events.sparkSession
+        try:
+            found = spark.read.text(self._division_path, wholetext=True).collect()
+        except AnalysisException:  # nothing there: the stream has not run yet
+            return None
+        return Division.from_json(found[0]["value"], self._division_path) if found else None
+
+    def _remember(self) -> None:
+        """Write the division into the checkpoint, for the next start."""
+        if self._division_path is not None and self._known_division() != self.division:
+            spark = self._source.events.sparkSession
+            text = spark.createDataFrame([(self.division.to_json(),)], "value string")
+            text.coalesce(1).write.mode("overwrite").text(self._division_path)
