@@ -24,6 +24,7 @@ from result_tables import RESULTS
 from rich.console import Console
 from rich.table import Table
 from scale import measure_scale
+from stream_runs import measure_growth, measure_latency, measure_recovery, measure_stream
 from traffic_weave import measure_traffic
 from weave100 import measure_weave
 from workloads import Workload, keyed, queries20, queries100
@@ -141,6 +142,28 @@ def graph_section(settings: Settings) -> list[Measure]:
     return measure_graph(settings.largest_count, settings.repeat)
 
 
+def stream_section(settings: Settings) -> list[Measure]:
+    """Run the first workload as a stream."""
+    place = events_parquet(settings.n_events)
+    return measure_stream(place, settings.n_events, queries20(), settings.repeat, console.log)
+
+
+def growth_section(settings: Settings) -> list[Measure]:
+    """Run a keyed workload in many small batches."""
+    return measure_growth(events_parquet(settings.n_events), settings.n_events, console.log)
+
+
+def latency_section(settings: Settings) -> list[Measure]:  # noqa: ARG001 - all sections are called alike
+    """Time matches on a stream that arrives as it happens."""
+    return measure_latency(console.log)
+
+
+def recovery_section(settings: Settings) -> list[Measure]:
+    """Restart a stream with much state."""
+    place = events_parquet(settings.n_events)
+    return measure_recovery(place, min(1_000_000, settings.n_events // 4), console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -155,6 +178,10 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "traffic": traffic_section,
     "costs": costs_section,
     "graph": graph_section,
+    "stream": stream_section,
+    "growth": growth_section,
+    "latency": latency_section,
+    "recovery": recovery_section,
 }
 
 

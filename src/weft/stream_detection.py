@@ -120,8 +120,9 @@ class StreamDetection(Workload):
             is_cancelled=is_cancelled,
         )
 
-    def _plan_together(self, queries: Sequence[Query]) -> Plan:
-        return self._plan(queries).optimized.plan
+    def _plan_together(self, queries: Sequence[Query]) -> tuple[Plan, float]:
+        chosen = self._plan(queries).optimized
+        return chosen.plan, chosen.cost / self.statistics.events_per_second
 
     def explain(self) -> str:
         """Return the normal forms, and the plan of each part."""

@@ -49,10 +49,10 @@ def _stored_name(name: str) -> str:
     return {TIE: TIE_COLUMN, ARRIVAL: ARRIVAL_COLUMN}.get(name, f"attribute {name}")
 
 
-def table_to_bytes(table: pa.Table) -> bytes:
-    """Return a table as a compressed Arrow stream."""
+def table_to_bytes(table: pa.Table, *, is_compressed: bool = True) -> bytes:
+    """Return a table as an Arrow stream."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if is_compressed else None)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())

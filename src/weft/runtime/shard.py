@@ -69,6 +69,7 @@ class Report:
     seconds: float = 0.0
     events: int = 0
     late: int = 0
+    rejected: int = 0
     duplicates: int = 0
     repeated: int = 0  # events run again because this process had not seen them
     buffered: int = 0
@@ -131,16 +132,17 @@ class Shard:
         self.memory = memory
         self.reader = Reader(replace(work.layout, keeps_tie=True), work.id_type)
 
-    def step(self, tables: Sequence[pa.Table], watermark: int) -> Outcome | None:
+    def step(self, tables: Sequence[pa.Table], watermark: int, n_rejected: int = 0) -> Outcome | None:
         """Take the rows of a micro-batch; return None when there was nothing to do.
 
-        `watermark` is in milliseconds; as in Spark, zero means that there is none yet.
+        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. `n_rejected`
+        rows came that were no events.
 
         Rows before the watermark are late. Those to come are not before the latest time in this
         shard less the delay, nor before the watermark: so far the shard can decide.
         """
         started = perf_counter()
-        journal, report = self._journal(), Report()
+        journal, report = self._journal(), Report(rejected=n_rejected)
         limit = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, journal.frontier)
         if not tables and limit == journal.frontier:
             return None

@@ -20,6 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PACK_ROWS = 1_000_000  # rows that a task collects before it packs them
 SHARD, PACK = "weft_shard", "weft_pack"
 OWNER = "weft_owner"  # whether this pack, of all that hold a row, accounts for it
+REJECTED = b"weft.rejected"
 PACKED = f"{SHARD} string, {PACK} binary"
 
 
@@ -40,11 +41,16 @@ class Route:
 
 @dataclass(frozen=True)
 class PackTask:
-    """What a worker does with the rows of a task: deal them to shards, and pack."""
+    """What a worker does with the rows of a task: deal them to shards, and pack.
+
+    A row that has no value in one of the columns `required` is no event. How many there were is said
+    in a pack of the first shard.
+    """
 
     routes: tuple[Route, ...]
     type: str | None
     flags: tuple[str, ...]
+    required: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return rows of a shard's name and a pack."""
@@ -61,6 +67,7 @@ class PackTask:
             yield from self._packed(pa.Table.from_batches(collected))
 
     def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        table, n_rejected = self._events(table)
         is_owned = np.zeros(table.num_rows, np.bool_)
         wanted = _Wanted(table, self.type, self.flags)
         for route in self.routes:
@@ -70,10 +77,32 @@ class PackTask:
                 part = part.append_column(OWNER, pa.array(~is_owned))
                 is_owned[rows if rows is not None else slice(None)] = True
             for shard, share in _dealt(part, rows, table, route):
-                if share.num_rows:
-                    yield pa.RecordBatch.from_arrays(
-                        [pa.array([shard]), pa.array([table_to_bytes(share)], pa.binary())], [SHARD, PACK]
-                    )
+                if n_rejected:
+                    yield _pack(shard, share.replace_schema_metadata({REJECTED: str(n_rejected)}))
+                    n_rejected = 0
+                elif share.num_rows:
+                    yield _pack(shard, share)
+
+    def _events(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the rows that are events, and the number of the others."""
+        lacking = [name for name in self.required if table[name].null_count]
+        if not lacking:
+            return table, 0
+        is_event = np.ones(table.num_rows, np.bool_)
+        for name in lacking:
+            is_event &= np.asarray(table[name].is_valid())
+        return table.filter(pa.array(is_event)), int(table.num_rows - is_event.sum())
+
+
+def _pack(shard: str, rows: pa.Table) -> pa.RecordBatch:
+    # Spark compresses what it shuffles.
+    packs = pa.array([table_to_bytes(rows, is_compressed=False)], pa.binary())
+    return pa.RecordBatch.from_arrays([pa.array([shard]), packs], [SHARD, PACK])
+
+
+def rejected_in(pack: pa.Table) -> int:
+    """Return how many rows that were no events a pack speaks of."""
+    return int((pack.schema.metadata or {}).get(REJECTED, 0))
 
 
 class _Wanted:

@@ -17,6 +17,7 @@ from weft.plan.dag import readers
 from weft.plan.nodes import Filter, Plan, Scan
 
 VERSION = 1
+SENDING_NANOSECONDS = 1000.0  # to send an event to one shard more, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +116,13 @@ def _is_unbounded(form: NormalForm) -> bool:
 def divide_stream(
     queries: Sequence[Query],
     n_shards: int,
-    plan_together: Callable[[Sequence[Query]], Plan],
+    plan_together: Callable[[Sequence[Query]], tuple[Plan, float]],
     known: Division | None = None,
 ) -> Division:
     """Return the parts of all queries; those that are known keep theirs as long as they fit.
 
-    `plan_together` makes the shared plan of queries without a common key: it shows which of them
-    have something in common.
+    `plan_together` makes the shared plan of queries without a common key, which shows which of them
+    have something in common, and says how many nanoseconds an event is expected to cost.
     """
     earlier = {} if known is None else dict(known.parts)
     traits = [_traits(query) for query in queries]
@@ -176,22 +177,27 @@ def _keyed(traits: Sequence[_Traits], existing: set[Part]) -> dict[str, Part]:
 def _together(
     queries: Sequence[Query],
     n_parts: int,
-    plan_together: Callable[[Sequence[Query]], Plan],
+    plan_together: Callable[[Sequence[Query]], tuple[Plan, float]],
     parts: Mapping[str, Part],
     *,
     counts: bool,
 ) -> dict[str, Part]:
-    """Deal the connected components of the plan to the shards that have least to do."""
+    """Deal the connected components of the plan to shards, to those that have least to do.
+
+    An event that several shards want is sent to each: that is worth while only if it saves more work.
+    """
     if not queries:
         return {}
     if counts:  # each is sent all events: one shard for all of them
         return {query.name: Part(number=0, counts=True) for query in queries}
-    load = dict.fromkeys(range(n_parts), 0)
+    plan, nanoseconds = plan_together(queries)
+    n_used = min(n_parts, 1 + int(nanoseconds / SENDING_NANOSECONDS))
+    load = dict.fromkeys(range(n_used), 0)
     for part in parts.values():
         if not part.keys and not part.counts:
             load[part.number] = load.get(part.number, 0) + 1
     found: dict[str, Part] = {}
-    for component in components(plan_together(queries)):
+    for component in components(plan):
         number = min(load, key=lambda number: (load[number], number))
         load[number] += len(component)
         found |= {name: Part(number=number) for name in component}

@@ -24,7 +24,7 @@ from weft.runtime.ingest import Layout
 from weft.runtime.segments import table_from_bytes, table_to_bytes
 from weft.runtime.shard import Memory, Outcome, Shard, Work
 from weft.schema import Type
-from weft.spark.packing import OWNER, PACK
+from weft.spark.packing import OWNER, PACK, rejected_in
 
 KIND = "kind"
 MATCH, LATE, REPORT = "match", "late", "report"
@@ -115,7 +115,7 @@ class ShardProcessor(StatefulProcessor):
             return
         store = _StateStore(self._journal, self._segments)
         shard = Shard(f"{self._task.run} {name}", self._task.work(name), store, _memory)
-        outcome = shard.step(tables, timers.getCurrentWatermarkInMs())
+        outcome = shard.step(tables, timers.getCurrentWatermarkInMs(), sum(map(rejected_in, tables)))
         if outcome is None:
             return
         self._set_timer(outcome)

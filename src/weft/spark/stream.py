@@ -1,6 +1,6 @@
 """Build the streaming DataFrame of matches: watermark, pack, shuffle by shard, state, unpack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from uuid import uuid4
@@ -29,7 +29,7 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 PARTITIONS = "spark.sql.shuffle.partitions"
 WATERMARK, PLACE = "weft_watermark", "weft_place"
-SHARDS_METRIC, INPUT_METRIC = "weft", "weft_input"
+REPORTS = "weft"  # the name of the observed metrics
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ def stream_outcomes(
 ) -> DataFrame:
     """Return matches, late rows and reports as one stream, told apart by `kind`.
 
-    Its observed metrics `weft` are the reports of the shards, `weft_input` the rows that came.
+    Its observed metrics `weft` are the reports of the shards.
     """
     whole = Plan(tuple(output for part in parts for output in part.plan.outputs))
     columns, layout = wire(whole, source)
     shards = placed_names(source.events.sparkSession, [one.part for one in parts], n_shards)
-    rows = _watermarked(_counted(source), source, lateness).where(source.is_good)
+    rows = _watermarked(source, lateness)
     if not any(one.part.counts for one in parts):
         wanted = wanted_rows(whole, source.is_of_type)
-        rows = rows if wanted is None else rows.where(wanted)
+        rows = rows if wanted is None else rows.where(wanted | ~source.is_good)
     routes = []
     for number, one in enumerate(parts):
         place = f"{PLACE}{number}" if one.part.keys else None
@@ -89,7 +89,8 @@ def stream_outcomes(
             columns[place] = _place(one.part.keys, n_shards)
         routes.append(_route(one, layout, tuple(shards[one.part]), place))
     sent = rows.select(*(value.alias(name) for name, value in columns.items()))
-    packed = sent.mapInArrow(PackTask(tuple(routes), layout.type, layout.flags), PACKED)
+    required = tuple(name for name in (layout.time, layout.type, layout.id) if name is not None)
+    packed = sent.mapInArrow(PackTask(tuple(routes), layout.type, layout.flags, required), PACKED)
     task = StreamTask(
         run=uuid4().hex,
         parts=tuple(_part_task(one, layout, len(parts)) for one in parts),
@@ -106,7 +107,7 @@ def stream_outcomes(
     )
     schema = T.StructType([T.StructField(KIND, T.StringType()), *matches_schema(source, returned).fields])
     every = stepped.mapInArrow(unpacked, schema)
-    return every.observe(SHARDS_METRIC, *(_report_of(shard) for shard in sorted(task.part_of)))
+    return every.observe(REPORTS, *(_report_of(shard) for shard in sorted(task.part_of)))
 
 
 def is_match() -> Column:
@@ -157,15 +158,10 @@ def _report_of(shard: str) -> Column:
     return F.max(F.when(is_own, F.col("match_id"))).alias(shard)
 
 
-def _counted(source: Input) -> DataFrame:
-    rejected = F.count(F.when(~source.is_good, F.lit(1)))
-    return source.events.observe(INPUT_METRIC, F.count(F.lit(1)).alias("rows"), rejected.alias("rejected"))
-
-
-def _watermarked(events: DataFrame, source: Input, lateness: Lateness) -> DataFrame:
+def _watermarked(source: Input, lateness: Lateness) -> DataFrame:
     if lateness.is_given:
-        return events
-    timed = events.withColumn(WATERMARK, F.coalesce(source.time_column, F.timestamp_micros(F.lit(0))))
+        return source.events
+    timed = source.events.withColumn(WATERMARK, F.coalesce(source.time_column, F.timestamp_micros(F.lit(0))))
     return timed.withWatermark(WATERMARK, f"{lateness.delay // 1000} milliseconds")
 
 
@@ -204,8 +200,3 @@ def _part_task(one: PlannedPart, layout: Layout, n_parts: int) -> PartTask:
         fingerprints={query.name: fingerprint(query) for query in one.queries},
         is_owner=n_parts > 1,
     )
-
-
-def reports_of(observed: Mapping[str, object]) -> list[str]:
-    """Return the reports of shards among observed metrics, as JSON."""
-    return [str(value) for value in observed.values() if value is not None]
