@@ -22,7 +22,7 @@ from measures import Measure
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from ratios import discard_matches
-from unpacked import counted_rows
+from unpacked import unpacked_steps
 from workloads import Workload, keyed
 
 import weft
@@ -113,7 +113,7 @@ def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, 
                 sum(report["matches"].values()) for p in query.recentProgress for report in reports_in(p)
             )
             few = _first_files(place, directory / "few", UNPACKED_EVENTS // EVENTS_PER_FILE)
-            rows = counted_rows(arriving(spark, few, files), workload)
+            rows = unpacked_steps(detected(arriving(spark, few, files), workload.text))
             unpacked.append(_timed(partial(drained, rows, directory / "unpacked")))
             say(f"stream {number}/{repeat}: batch {batch[-1]:.1f} s, stream {stream[-1]:.1f} s")
     rate = n_events / min(stream[1:])

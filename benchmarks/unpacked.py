@@ -1,43 +1,68 @@
-"""What a stream costs without packs: rows fed one by one to a stateful operator that only counts them."""
+"""The same job without packs: the rows themselves are fed to the stateful operator."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle, TimerValues
-from workloads import Workload
+from pyspark.sql.streaming.stateful_processor import TimerValues
 
-N_GROUPS = 8
+from weft.plan.serialize import to_json
+from weft.runtime.budget import Budget
+from weft.session import StreamDetection
+from weft.spark.batch import wire
+from weft.spark.packing import PACK, SHARD
+from weft.spark.processor import PartTask, ShardProcessor, StreamTask
+from weft.spark.pushdown import wanted_rows
+from weft.spark.stream import fingerprint, use_rocksdb
+
+ONLY_SHARD = "rows"
+DELAY = 10_000_000  # microseconds
 
 
-def counted_rows(events: DataFrame, workload: Workload) -> DataFrame:
-    """Return a stream that hands the rows a workload asks for to Python, in groups, and counts them."""
-    rows = events.where(F.col("type").isin(list(workload.types))).withWatermark("ts", "10 seconds")
-    grouped = rows.select(*workload.columns, F.pmod(F.hash("id"), F.lit(N_GROUPS)).alias("part"))
-    return grouped.groupBy("part").transformWithStateInPandas(_counter(), "n long", "append", "eventTime")
+def unpacked_steps(detection: StreamDetection) -> DataFrame:
+    """Return what the shard of a detection makes of rows that come one by one, still packed."""
+    ((_, planned),) = detection.weave().items()
+    source, plan = detection.source, planned.optimized.plan
+    use_rocksdb(source.events.sparkSession)
+    columns, layout = wire(plan, source)
+    queries = planned.share.queries
+    task = StreamTask(
+        run="unpacked",
+        parts=(
+            PartTask(
+                to_json(plan), layout, {query.name: fingerprint(query) for query in queries}, is_owner=False
+            ),
+        ),
+        part_of={ONLY_SHARD: 0},
+        id_is_text=False,
+        returned={},
+        return_names={query.name: () for query in queries},
+        budget=Budget(),
+        delay=DELAY,
+        n_shards=1,
+    )
+    wanted = wanted_rows(plan, source.is_of_type)
+    rows = source.events.withWatermark(source.time, f"{DELAY} microseconds").where(source.is_good)
+    rows = rows if wanted is None else rows.where(wanted)
+    sent = rows.select(
+        F.lit(ONLY_SHARD).alias(SHARD), *(value.alias(name) for name, value in columns.items())
+    )
+    return sent.groupBy(SHARD).transformWithStateInPandas(
+        _processor(task), f"{PACK} binary", "append", "eventTime"
+    )
 
 
-def _counter() -> StatefulProcessor:
+def _processor(task: StreamTask) -> ShardProcessor:
     """Return the operator; as a local class it travels by value, so workers need not import this."""
 
-    class Counter(StatefulProcessor):
-        def init(self, handle: StatefulProcessorHandle) -> None:
-            self._total = handle.getValueState("total", "n long")
-
+    class Unpacked(ShardProcessor):
         def handleInputRows(
-            self,
-            key: Any,
-            rows: Iterator[pd.DataFrame],
-            timerValues: TimerValues,
+            self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
         ) -> Iterator[pd.DataFrame]:
-            n_rows = sum(len(frame) for frame in rows)
-            found = self._total.get()
-            self._total.update((n_rows + (0 if found is None else found[0]),))
-            yield pd.DataFrame({"n": [n_rows]})
+            tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in rows]
+            yield from self.step(key[0], tables, timerValues)
 
-        def close(self) -> None:
-            pass
-
-    return Counter()
+    return Unpacked(task)

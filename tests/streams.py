@@ -52,7 +52,7 @@ class Kept:
 def work_of(plan: Plan, layout: Layout, *, delay: int, budget: Budget | None = None, **changed: str) -> Work:
     """Return the work of the only shard; `changed` are fingerprints other than the usual."""
     names = {output.query: changed.get(output.query, "same") for output in plan.outputs}
-    return Work(plan, layout, pa.int64(), names, budget or Budget(), delay, 1)
+    return Work(plan, layout, pa.int64(), names, budget or Budget(), delay, n_shards=1)
 
 
 @dataclass

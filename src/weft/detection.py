@@ -54,15 +54,15 @@ class Detection(Workload):
         """One row per match of any query."""
         frames = self._detected(analyze=False)
         if not frames:
-            schema = matches_schema(self._source, self._returned)
-            return self._source.events.sparkSession.createDataFrame([], schema)
+            schema = matches_schema(self.source, self._returned)
+            return self.source.events.sparkSession.createDataFrame([], schema)
         return reduce(lambda a, b: a.unionByName(b), frames)
 
     @property
     def statistics(self) -> Statistics:
         """Rates and selectivities: those given, or estimated from a sample of all of the events, once."""
         if self._statistics is None:
-            self._statistics = estimated_statistics(self._source, self.queries, is_quick=False)
+            self._statistics = estimated_statistics(self.source, self.queries, is_quick=False)
         return self._statistics
 
     @property
@@ -76,7 +76,7 @@ class Detection(Workload):
             return self._statistics
         if self._looked is None:
             is_needed = self._planning.needs_statistics(self.queries)
-            quick = partial(estimated_statistics, self._source, self.queries, is_quick=True)
+            quick = partial(estimated_statistics, self.source, self.queries, is_quick=True)
             self._looked = quick() if is_needed else Statistics()
         return self._looked
 
@@ -89,7 +89,7 @@ class Detection(Workload):
             self._planned = [
                 plan_share(
                     share,
-                    self._source.schema,
+                    self.source.schema,
                     self._planning,
                     statistics,
                     progress=progress,
@@ -104,7 +104,7 @@ class Detection(Workload):
             detect_share(
                 planned.optimized.plan,
                 planned.share,
-                self._source,
+                self.source,
                 self._returned,
                 self._budget,
                 self._partitions,
@@ -126,14 +126,14 @@ class Detection(Workload):
         return total
 
     def _costs_of(self, planned: PlannedShare) -> dict[str, float]:
-        return costs_compared(planned, self._source.schema, self._planning, self.statistics)
+        return costs_compared(planned, self.source.schema, self._planning, self.statistics)
 
     def explain(self) -> str:
         """Return the normal forms, the plans with the rows expected of their nodes, and what they cost."""
         lines = form_lines(self.queries)
         for planned in self.weave():
             costs = self._costs_of(planned)
-            estimated = expected_rows(planned, self._source.schema, self.statistics)
+            estimated = expected_rows(planned, self.source.schema, self.statistics)
             lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
         return "\n".join(lines)
 
@@ -150,7 +150,7 @@ class Detection(Workload):
             return Analysis({}, ())
         measured = reduce(lambda a, b: a.unionByName(b), frames)
         plans = [planned.optimized.plan for planned in self.weave()]
-        estimated = [expected_rows(one, self._source.schema, self.statistics) for one in self.weave()]
+        estimated = [expected_rows(one, self.source.schema, self.statistics) for one in self.weave()]
         if write is None:
             return analysis_of(measured, plans, estimated)
         measured = measured.persist(StorageLevel.MEMORY_AND_DISK)
@@ -163,4 +163,4 @@ class Detection(Workload):
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
-        return count_rows(self._source)
+        return count_rows(self.source)

@@ -61,14 +61,14 @@ class StreamDetection(Workload):
     @cached_property
     def outcomes(self) -> "DataFrame":
         """Matches, late rows and the reports of shards, told apart by the column `kind`."""
-        use_rocksdb(self._source.events.sparkSession)
+        use_rocksdb(self.source.events.sparkSession)
         self._remember()
         parts = [
             PlannedPart(part, planned.share.queries, planned.optimized.plan)
             for part, planned in self.weave().items()
         ]
         return stream_outcomes(
-            parts, self._source, self._returned, self._budget, self._lateness, self.division.n_shards
+            parts, self.source, self._returned, self._budget, self._lateness, self.division.n_shards
         )
 
     @cached_property
@@ -113,7 +113,7 @@ class StreamDetection(Workload):
     ) -> PlannedShare:
         return plan_share(
             Share(tuple(queries), Together()),
-            self._source.schema,
+            self.source.schema,
             self._planning,
             self.statistics,
             progress=progress,
@@ -134,7 +134,7 @@ class StreamDetection(Workload):
         return "\n".join(lines)
 
     def _default_shards(self) -> int:
-        return int(self._source.events.sparkSession.conf.get(PARTITIONS) or 200)
+        return int(self.source.events.sparkSession.conf.get(PARTITIONS) or 200)
 
     @property
     def _division_path(self) -> str | None:
@@ -144,7 +144,7 @@ class StreamDetection(Workload):
         """Return the division of the checkpoint, if there is one."""
         if self._division_path is None:
             return None
-        spark = self._source.events.sparkSession
+        spark = self.source.events.sparkSession
         try:
             found = spark.read.text(self._division_path, wholetext=True).collect()
         except AnalysisException:  # nothing there: the stream has not run yet
@@ -154,6 +154,6 @@ class StreamDetection(Workload):
     def _remember(self) -> None:
         """Write the division into the checkpoint, for the next start."""
         if self._division_path is not None and self._known_division() != self.division:
-            spark = self._source.events.sparkSession
+            spark = self.source.events.sparkSession
             text = spark.createDataFrame([(self.division.to_json(),)], "value string")
             text.coalesce(1).write.mode("overwrite").text(self._division_path)

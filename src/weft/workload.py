@@ -29,7 +29,7 @@ class Workload:
         planning: Planning,
     ) -> None:
         self.queries = queries
-        self._source = source
+        self.source = source
         self._partitions = partitions
         self._budget = budget
         self._planning = planning
@@ -63,7 +63,7 @@ class Workload:
     @property
     def rejected(self) -> "DataFrame":
         """The rows that are no events, with a column `reason`."""
-        return rejected_rows(self._source)
+        return rejected_rows(self.source)
 
     @cached_property
     def _returned(self) -> Returned:

@@ -34,12 +34,13 @@ class Segment:
 class Served:
     """A query in a shard: what it asks, as a fingerprint, and the first step whose events it sees.
 
-    `stopped` says why it no longer runs.
+    `stopped` says why it no longer runs, `limits` under which budget that was.
     """
 
     fingerprint: str
     since: int = 0
     stopped: str | None = None
+    limits: str | None = None
 
 
 @dataclass(frozen=True)

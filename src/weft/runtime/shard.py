@@ -165,7 +165,7 @@ class Shard:
                 found = list(executor.run(new, frontier))
                 break
             except BudgetError as error:
-                journal = _stopped(journal, error, report)
+                journal = self._without(journal, error, report)
         found = [one for one in map(self._seen_in_time(journal, plan), found) if one.table.n_rows]
         token = uuid4().hex
         previous_wake = journal.wake
@@ -190,13 +190,20 @@ class Shard:
         return journal
 
     def _adopted(self, journal: Journal, report: Report) -> Journal:
-        """Return the journal for the queries of today: new and changed ones start empty."""
+        """Return the journal for the queries of today: new and changed ones start empty.
+
+        So does a query that was stopped, once its budget is another.
+        """
         known, wanted = journal.queries, self.work.fingerprints
         is_first = journal.step == 0
         queries: dict[str, Served] = {}
         for name, fingerprint in wanted.items():
             served = known.get(name)
-            if served is None or served.fingerprint != fingerprint:
+            if (
+                served is None
+                or served.fingerprint != fingerprint
+                or (served.stopped and served.limits != str(self.work.budget))
+            ):
                 served = Served(fingerprint, since=0 if is_first else journal.step + 1)
                 if not is_first:
                     report.started.append(name)
@@ -204,6 +211,18 @@ class Shard:
         report.ended = [name for name in known if name not in wanted]
         report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
         return replace(journal, queries=queries)
+
+    def _without(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
+        """Return the journal without the queries that exceeded their budget."""
+        offenders = {name: journal.queries[name] for name in error.queries if name in journal.queries}
+        if not offenders:
+            raise error
+        report.stopped |= dict.fromkeys(offenders, str(error))
+        stopped = {
+            name: replace(served, stopped=str(error), limits=str(self.work.budget))
+            for name, served in offenders.items()
+        }
+        return replace(journal, queries={**journal.queries, **stopped})
 
     def _running(self, journal: Journal) -> Plan:
         stopped = {name for name, served in journal.queries.items() if served.stopped}
@@ -339,16 +358,6 @@ def _any_row(table: Table, is_marked: Array) -> Array:
         else:
             found |= is_marked[column]
     return found
-
-
-def _stopped(journal: Journal, error: BudgetError, report: Report) -> Journal:
-    """Return the journal without the queries that exceeded their budget."""
-    offenders = {name: journal.queries[name] for name in error.queries if name in journal.queries}
-    if not offenders:
-        raise error
-    report.stopped |= dict.fromkeys(offenders, str(error))
-    stopped = {name: replace(served, stopped=str(error)) for name, served in offenders.items()}
-    return replace(journal, queries={**journal.queries, **stopped})
 
 
 def _divided(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:

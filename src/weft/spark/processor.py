@@ -94,7 +94,7 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Take the packs of a shard."""
         tables = [table_from_bytes(pack) for frame in rows for pack in frame[PACK]]
-        yield from self._step(key[0], tables, timerValues)
+        yield from self.step(key[0], tables, timerValues)
 
     def handleExpiredTimer(
         self,
@@ -103,12 +103,13 @@ class ShardProcessor(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
         """Let time pass in a shard that got no events."""
-        yield from self._step(key[0], [], timerValues)
+        yield from self.step(key[0], [], timerValues)
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
-    def _step(self, name: str, tables: list[pa.Table], timers: TimerValues) -> Iterator[pd.DataFrame]:
+    def step(self, name: str, tables: list[pa.Table], timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """Run a step of a shard and return what came of it, packed."""
         if name not in self._task.part_of:  # its queries are gone
             self._journal.clear()
             self._segments.clear()
