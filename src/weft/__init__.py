@@ -10,6 +10,7 @@ from weft.pattern.nodes import Query
 from weft.planning import load_plan, save_plan
 from weft.runtime.budget import Budget
 from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
+from weft.spark.stream_metrics import StreamMonitor
 from weft.statistics.model import Statistics
 from weft.statistics_file import load_statistics, save_statistics
 
@@ -23,6 +24,7 @@ __all__ = [
     "Statistics",
     "StoredPlan",
     "StreamDetection",
+    "StreamMonitor",
     "WeftError",
     "bind",
     "detect",
