@@ -11,7 +11,8 @@ import typer
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.cli import _errors_told, app
+from weft.cli import app
+from weft.cli_steps import errors_told
 from weft.demo import demo_queries
 from weft.language.parser import parse
 
@@ -146,7 +147,7 @@ def test_usage_errors_exit_with_2(files: Path) -> None:
 
 
 def test_help_has_examples() -> None:
-    for command in ("check", "explain", "run", "demo"):
+    for command in ("check", "explain", "run", "stream", "demo"):
         result = invoke(command, "--help")
         assert result.exit_code == 0
         assert f"weft {command} " in result.stdout
@@ -167,7 +168,7 @@ def test_mistakes_show_before_spark_starts(files: Path) -> None:
 
 
 def test_an_interruption_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as left, _errors_told():
+    with pytest.raises(typer.Exit) as left, errors_told():
         raise KeyboardInterrupt
     assert left.value.exit_code == 130
     assert capsys.readouterr().err == "interrupted\n"

@@ -1,12 +1,9 @@
-"""The command line: check, explain and run queries, and a demonstration."""
+"""The command line: check, explain and run queries, on events and on streams, and a demonstration."""
 
 import json
 import logging
-import signal
 import time as clock
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -16,6 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
 from weft.cli_options import (
+    PARTIAL_MATCHES,
+    AsJson,
+    BudgetOption,
     Events,
     Explained,
     IdColumn,
@@ -31,27 +31,20 @@ from weft.cli_options import (
     TypeColumn,
     Unit,
 )
-from weft.errors import WeftError, near_name
-from weft.language.read import read
-from weft.optimizer.choice import Choice as StoredPlan
-from weft.optimizer.pipeline import SECONDS, STRATEGIES, Strategy
-from weft.pattern.nodes import Query
-from weft.planning import load_plan, save_plan
+from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
+from weft.cli_stream import STREAM_EXAMPLES, stream
+from weft.optimizer.pipeline import SECONDS
+from weft.planning import save_plan
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, queries_table, say_error, summary_table, terminal
 from weft.runtime.budget import Budget
 from weft.session import Detection, prepare
 from weft.session import explain as explain_queries
 from weft.spark.analyze import Analysis
-from weft.spark.failures import SPARK_FAILURES, failure_of
-from weft.spark.local import local_session
-from weft.spark.progress import SearchProgress, current_progress, no_progress
+from weft.spark.progress import SearchProgress, current_progress
 from weft.spark.sinks import check_target, write_matches
 from weft.spark.sources import find_events, read_events
-from weft.spark.times import TimeUnit
 from weft.statistics_file import save_statistics
-
-FAILED, INTERRUPTED = 1, 130
 
 app = typer.Typer(
     name="weft",
@@ -70,8 +63,8 @@ app = typer.Typer(
 )
 def check(queries: Queries) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
-    with _errors_told():
-        bound = _bind(read_queries(queries), tie_break=True)
+    with errors_told():
+        bound = bind_queries(read_queries(queries), tie_break=True)
         terminal().print(queries_table(bound))
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
 
@@ -103,16 +96,16 @@ def explain(
 
     With events, the plan is chosen for them, and shown with the rows expected of each node.
     """
-    with _errors_told():
+    with errors_told():
         text = read_queries(queries)
-        bound = _bind(text, tie_break=order_by is not None)
+        bound = bind_queries(text, tie_break=order_by is not None)
         if events is None:
             typer.echo(explain_queries(bound))
             return
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(_plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
-        spark = _start_spark(master)
+        spark = start_spark(master)
         detection = _planned(spark, text, events, columns, wanted)
         typer.echo(detection.explain())
 
@@ -139,13 +132,8 @@ def run(
             metavar="FILE.jsonl|DIR", help="Where matches go: JSON lines, or a directory of Parquet."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
-    ] = False,
-    budget: Annotated[
-        int,
-        typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
-    ] = Budget().partial_matches,
+    as_json: AsJson = False,
+    budget: BudgetOption = PARTIAL_MATCHES,
     plan: PlanOption = "auto",
     save_plan: SavePlan = None,
     statistics: StatisticsOption = None,
@@ -155,15 +143,15 @@ def run(
     master: Master = "local[*]",
 ) -> None:
     """Find all matches of queries in events."""
-    with _errors_told():
+    with errors_told():
         text = read_queries(queries)
-        _bind(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
+        bind_queries(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(_plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
         if out is not None:
             check_target(out)
-        spark = _start_spark(master)
+        spark = start_spark(master)
         started = clock.perf_counter()
         detection = _planned(spark, text, events, columns, wanted, Budget(partial_matches=budget))
         with progress_shown("Finding matches", partial(current_progress, spark)):
@@ -185,62 +173,17 @@ def run(
             say_error(_all_rejected(detection.rejected, columns))
 
 
+app.command(epilog=STREAM_EXAMPLES)(stream)
+
+
 @app.command(epilog="Example:\n\n  weft demo --events 100000")
 def demo(
     events: Annotated[int, typer.Option(min=10_000, help="How many events to make.")] = 1_000_000,
     master: Master = "local[*]",
 ) -> None:
     """Find fraud in a million events of a bank: twenty queries, one shared plan, some matches to read."""
-    with _errors_told():
-        demonstration.show(terminal(), n_events=events, spark=_start_spark(master))
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What the options say of the columns of the events."""
-
-    time: str
-    time_unit: TimeUnit
-    type: str
-    id: str | None
-    order_by: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the options say of the plan."""
-
-    plan: Strategy | StoredPlan
-    statistics: str | None
-    search_seconds: float
-    save_plan: str | None
-    save_statistics: str | None
-
-
-def _plan_of(name: str) -> Strategy | StoredPlan:
-    """Return the strategy of a name, or the plan in a file."""
-    for strategy in STRATEGIES:
-        if name == strategy:
-            return strategy
-    if not name.endswith(".json"):
-        near = near_name(name, STRATEGIES)
-        hint = f"; did you mean {near}?" if near else ""
-        raise WeftError(f"--plan {name}: expected {', '.join(STRATEGIES)} or a file that ends in .json{hint}")
-    return load_plan(name)
-
-
-def _bind(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
-    """Check queries as far as is possible without a schema."""
-    with text.errors_in_own_file():
-        return read(text.text, None, origin=text.origin, tie_break=tie_break)
-
-
-def _start_spark(master: str) -> SparkSession:
-    with progress_shown("Starting Spark", no_progress):
-        session = local_session(master)
-    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    return session
+    with errors_told():
+        demonstration.show(terminal(), n_events=events, spark=start_spark(master))
 
 
 def _planned(
@@ -311,22 +254,6 @@ def _all_rejected(rejected: DataFrame, columns: Columns) -> str:
         f"  hint: is `{columns.time}` the time of the events, in {columns.time_unit} if it is a number "
         "(--time-unit)?"
     )
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """Turn what goes wrong into a message on standard error and an exit status."""
-    try:
-        yield
-    except WeftError as error:
-        say_error(str(error))
-        raise typer.Exit(FAILED) from None
-    except SPARK_FAILURES as error:
-        say_error(str(failure_of(error)))
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        say_error("interrupted")
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def main() -> None:

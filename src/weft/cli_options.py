@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from weft.runtime.budget import Budget
+from weft.spark.sources import Format
 from weft.spark.times import TimeUnit
 
 Queries = Annotated[
@@ -62,7 +64,93 @@ Explained = Annotated[
         help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
     ),
 ]
+PARTIAL_MATCHES = Budget().partial_matches
+BudgetOption = Annotated[
+    int,
+    typer.Option(
+        "--budget", min=1, help="Partial matches that a step of a query may build before it is stopped."
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
+]
 SearchSeconds = Annotated[
     float, typer.Option("--search-seconds", min=0, help="How long to search for a plan at most.")
 ]
 Master = Annotated[str, typer.Option("--master", help="Where Spark runs; local[*] is all of this machine.")]
+
+# Of streams alone
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A directory in which files arrive (CSV with a header, JSON lines or Parquet; move finished "
+        "files there), or kafka:BROKERS/TOPIC with JSON objects as values.",
+    ),
+]
+WatermarkOption = Annotated[
+    str,
+    typer.Option(
+        "--watermark",
+        metavar="DURATION",
+        help="How late events may come: 10s, 5 minutes. Later ones are counted.",
+    ),
+]
+Checkpoint = Annotated[
+    str,
+    typer.Option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Where the stream remembers how far it is. Started again with it, it goes on from there.",
+    ),
+]
+MatchesDirectory = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Where matches go, one file per batch that has any; each match is in exactly one of them.",
+    ),
+]
+MatchesFormat = Annotated[
+    Literal["json", "parquet"], typer.Option("--format", help="What is written: JSON lines or Parquet.")
+]
+LateDirectory = Annotated[
+    str | None, typer.Option("--late", metavar="DIR", help="Where time, type and id of late rows go.")
+]
+SourceFormat = Annotated[
+    Format | None,
+    typer.Option("--source-format", help="The format of the files; told by their names if not given."),
+]
+SchemaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--schema",
+        metavar="COLUMNS",
+        help='Names and types: "id long, ts timestamp, type string". Needed for Kafka and for an empty '
+        "directory; otherwise taken from the files that are there when the stream first starts. Rows that "
+        "do not fit are rejected and counted.",
+    ),
+]
+AvailableNow = Annotated[
+    bool, typer.Option("--available-now", help="Take what is there, then end, instead of waiting for more.")
+]
+TriggerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--trigger",
+        metavar="DURATION",
+        help="How often to look for events; one batch after the other by default.",
+    ),
+]
+MaxFiles = Annotated[
+    int | None, typer.Option("--max-files", min=1, help="How many files a batch takes at most.")
+]
+Partitions = Annotated[
+    int | None,
+    typer.Option(
+        "--partitions",
+        min=1,
+        help="How many parts the state has, fixed at the first start; by default one per core.",
+    ),
+]

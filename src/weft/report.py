@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -17,6 +18,7 @@ from weft.language.printer import pattern_to_text, window_to_text
 from weft.pattern.nodes import Query
 from weft.spark.failures import SPARK_FAILURES
 from weft.spark.progress import ProgressSource
+from weft.spark.stream_metrics import BatchMetrics, Notice, StreamMonitor
 
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
 
@@ -47,13 +49,21 @@ def within_text(query: Query) -> str:
     return "unbounded" if query.window is None else window_to_text(query.window)
 
 
-def summary_table(*, events: int, rejected: int, matches: Mapping[str, int], seconds: float) -> Table:
-    """Return the outcome of a run: matches per query, then events, rejected rows and seconds."""
+def summary_table(
+    *,
+    events: int,
+    rejected: int,
+    matches: Mapping[str, int],
+    seconds: float,
+    more: Mapping[str, int] | None = None,
+) -> Table:
+    """Return the outcome of a run: matches per query, then events, rejected rows, more counts and seconds."""
     table = Table("query", "matches", show_footer=True)
     for query, count in matches.items():
         table.add_row(escape(query), f"{count:,}")
-    table.columns[0].footer = "in all\nevents\nrejected\nseconds"
-    table.columns[1].footer = f"{sum(matches.values()):,}\n{events:,}\n{rejected:,}\n{seconds:.1f}"
+    counts = {"in all": sum(matches.values()), "events": events, "rejected": rejected, **(more or {})}
+    table.columns[0].footer = "\n".join([*counts, "seconds"])
+    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in counts.values()), f"{seconds:.1f}"])
     table.columns[1].justify = "right"
     return table
 
@@ -130,3 +140,65 @@ def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
         finally:
             finished.set()
             follower.join()
+
+
+def batch_line(metrics: BatchMetrics) -> str:
+    """Return what a batch of a stream did in one line."""
+    matches = sum(query.matches for query in metrics.queries.values())
+    return (
+        f"batch {metrics.batch}: {metrics.rows:,} rows, {metrics.rejected:,} rejected, "
+        f"{metrics.late:,} late, {matches:,} {'match' if matches == 1 else 'matches'}, "
+        f"watermark {_watermark_text(metrics)}, {metrics.seconds:.1f} s, "
+        f"{metrics.rows_per_second:,.0f} rows/s"
+    )
+
+
+def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
+    """Return the state of a stream: its queries, and below them the latest batch."""
+    table = Table("query", "matches", "in this batch", "partial matches", "state bytes", show_footer=True)
+    last = monitor.last
+    for name in names:
+        query = last.queries.get(name) if last is not None else None
+        counts = (query.matches, query.partial_matches, query.state_bytes) if query else (0, 0, 0)
+        is_stopped = name in monitor.totals.stopped
+        shown = f"{escape(name)} [red](stopped)[/red]" if is_stopped else escape(name)
+        table.add_row(shown, f"{monitor.totals.matches.get(name, 0):,}", *(f"{count:,}" for count in counts))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    if last is not None:
+        table.columns[0].footer = f"batch {last.batch}"
+        table.columns[4].footer = f"{last.state_bytes:,}"
+        table.caption = (
+            f"{last.rows:,} rows, {last.rejected:,} rejected, {last.late:,} late, "
+            f"watermark {_watermark_text(last)}, {last.seconds:.1f} s, {last.rows_per_second:,.0f} rows/s"
+        )
+    return table
+
+
+def _watermark_text(metrics: BatchMetrics) -> str:
+    return "none yet" if metrics.watermark is None else f"{metrics.watermark:%Y-%m-%d %H:%M:%S}"
+
+
+@contextmanager
+def stream_shown(names: Sequence[str]) -> Iterator[StreamMonitor]:
+    """Yield a monitor that shows on standard error what a stream does: a live table, or a line per batch."""
+    console = terminal(error=True)
+    if not console.is_terminal or not sys.stderr.isatty():
+        yield StreamMonitor(
+            lambda metrics: say_error(batch_line(metrics)),
+            on_notice=lambda notice: say_error(_notice_text(notice)),
+        )
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        monitor = StreamMonitor(
+            lambda _: live.update(stream_table(names, monitor), refresh=True),
+            on_notice=lambda notice: live.console.print(
+                Text(_notice_text(notice), style="yellow"), soft_wrap=True
+            ),
+        )
+        live.update(stream_table(names, monitor), refresh=True)
+        yield monitor
+
+
+def _notice_text(notice: Notice) -> str:
+    return f"batch {notice.batch}: {notice.text}"

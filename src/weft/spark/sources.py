@@ -41,7 +41,7 @@ class EventFiles:
         """The path as Spark takes it: what looks like a wildcard stands for itself."""
         if not self.files:
             return self.path
-        return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(self.path).absolute()))
+        return literal_location(self.path)
 
     @property
     def is_nested(self) -> bool:
@@ -77,8 +77,8 @@ def read_events(
         events = _read_json(spark, source)
     else:
         events = _read_parquet(spark, source)
-    _require_columns(events.columns, path, {"time": time, "type": type, "id": id, "order-by": order_by})
-    converted = {time: _time_column(events, path, time, time_unit)}
+    require_columns(events.columns, path, {"time": time, "type": type, "id": id, "order-by": order_by})
+    converted = {time: time_column(events, path, time, time_unit)}
     if type is not None:
         converted[type] = column(type).cast("string")
     return events.withColumns(converted)
@@ -87,6 +87,11 @@ def read_events(
 def column(name: str) -> Column:
     """Return the column of that very name, dots and backticks included."""
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def literal_location(path: str) -> str:
+    """Return a local path as Spark takes it: what looks like a wildcard stands for itself."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
 def find_events(path: str) -> EventFiles:
@@ -168,17 +173,18 @@ def _read_csv(
     _require_any_column(inferred.names, source.path)
     # Files of one directory must agree on their header: otherwise columns would be mixed up in silence.
     reader = reader.options(enforceSchema=False)
-    events = reader.schema(_as_text(inferred, texts)).csv(source.location)
+    events = reader.schema(as_text(inferred, texts)).csv(source.location)
     if id is None or id not in inferred.names or isinstance(inferred[id].dataType, T.StringType):
         return events
     # `007` and `7` are two identities: keep the text unless each value is spelled as Spark spells it.
-    raw = reader.schema(_as_text(inferred, {*texts, id})).csv(source.location)
+    raw = reader.schema(as_text(inferred, {*texts, id})).csv(source.location)
     respelled = column(id).try_cast(inferred[id].dataType).cast("string")
     is_respelled = column(id).isNotNull() & ~respelled.eqNullSafe(column(id))
     return raw if raw.where(is_respelled).head(1) else events
 
 
-def _as_text(schema: T.StructType, names: set[str | None]) -> T.StructType:
+def as_text(schema: T.StructType, names: set[str | None]) -> T.StructType:
+    """Return the schema with some columns as text."""
     return T.StructType(
         [T.StructField(field.name, T.StringType()) if field.name in names else field for field in schema]
     )
@@ -194,14 +200,15 @@ def _read_json(spark: SparkSession, source: EventFiles) -> DataFrame:
 
 
 def _read_parquet(spark: SparkSession, source: EventFiles) -> DataFrame:
-    in_nanoseconds = _nanosecond_columns(source.files[0]) if source.files else ()
+    in_nanoseconds = nanosecond_columns(source.files[0]) if source.files else ()
     if in_nanoseconds:  # what pandas writes; Spark reads it as plain numbers or not at all
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     events = spark.read.parquet(source.location, recursiveFileLookup=source.is_nested)
     return events.withColumns({name: from_nanoseconds(column(name)) for name in in_nanoseconds})
 
 
-def _nanosecond_columns(file: Path) -> tuple[str, ...]:
+def nanosecond_columns(file: Path) -> tuple[str, ...]:
+    """Return the columns of a Parquet file that hold timestamps in nanoseconds."""
     try:
         schema = pq.read_schema(file)
     except (pa.ArrowException, OSError) as error:
@@ -216,7 +223,7 @@ def _require_any_column(names: list[str], path: str) -> None:
         raise DataError(f"{path}: there is nothing in it; a CSV file begins with the names of its columns")
 
 
-def _require_columns(names: list[str], path: str, wanted: Mapping[str, str | None]) -> None:
+def require_columns(names: list[str], path: str, wanted: Mapping[str, str | None]) -> None:
     """Refuse when a column that an option names is missing: all of them at once, with near names."""
     missing = []
     for option, name in wanted.items():
@@ -230,7 +237,8 @@ def _require_columns(names: list[str], path: str, wanted: Mapping[str, str | Non
         raise DataError("\n".join([*missing, f"  the columns are {columns}"]))
 
 
-def _time_column(events: DataFrame, path: str, name: str, unit: TimeUnit) -> Column:
+def time_column(events: DataFrame, path: str, name: str, unit: TimeUnit) -> Column:
+    """Return the time of events as timestamps; refuse a column that cannot hold times."""
     data_type = events.schema[name].dataType
     time = event_time(column(name), data_type, unit)
     if time is None:

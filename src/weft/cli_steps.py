@@ -1,0 +1,89 @@
+"""Steps that the commands have in common: options as values, queries, Spark, errors told."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import typer
+from pyspark.sql import SparkSession
+
+from weft.errors import WeftError, near_name
+from weft.language.read import read
+from weft.optimizer.choice import Choice as StoredPlan
+from weft.optimizer.pipeline import STRATEGIES, Strategy
+from weft.pattern.nodes import Query
+from weft.planning import load_plan
+from weft.query_files import QueryText
+from weft.report import progress_shown, say_error
+from weft.spark.failures import SPARK_FAILURES, failure_of
+from weft.spark.local import local_session
+from weft.spark.progress import no_progress
+from weft.spark.times import TimeUnit
+
+FAILED, INTERRUPTED = 1, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the options say of the columns of the events."""
+
+    time: str
+    time_unit: TimeUnit
+    type: str
+    id: str | None
+    order_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options say of the plan."""
+
+    plan: Strategy | StoredPlan
+    statistics: str | None
+    search_seconds: float
+    save_plan: str | None
+    save_statistics: str | None
+
+
+def plan_of(name: str) -> Strategy | StoredPlan:
+    """Return the strategy of a name, or the plan in a file."""
+    for strategy in STRATEGIES:
+        if name == strategy:
+            return strategy
+    if not name.endswith(".json"):
+        near = near_name(name, STRATEGIES)
+        hint = f"; did you mean {near}?" if near else ""
+        raise WeftError(f"--plan {name}: expected {', '.join(STRATEGIES)} or a file that ends in .json{hint}")
+    return load_plan(name)
+
+
+def bind_queries(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
+    """Check queries as far as is possible without a schema."""
+    with text.errors_in_own_file():
+        return read(text.text, None, origin=text.origin, tie_break=tie_break)
+
+
+def start_spark(master: str) -> SparkSession:
+    """Start a session, or take the one that runs."""
+    with progress_shown("Starting Spark", no_progress):
+        session = local_session(master)
+    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return session
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Turn what goes wrong into a message on standard error and an exit status."""
+    try:
+        yield
+    except WeftError as error:
+        say_error(str(error))
+        raise typer.Exit(FAILED) from None
+    except SPARK_FAILURES as error:
+        say_error(str(failure_of(error)))
+        raise typer.Exit(FAILED) from None
+    except KeyboardInterrupt:
+        say_error("interrupted")
+        raise typer.Exit(INTERRUPTED) from None

@@ -1,0 +1,359 @@
+"""The command `weft stream`: matches as events come, until there are none or somebody stops it."""
+
+import json
+import signal
+import threading
+import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from weft.cli_options import (
+    PARTIAL_MATCHES,
+    AsJson,
+    AvailableNow,
+    BudgetOption,
+    Checkpoint,
+    IdColumn,
+    LateDirectory,
+    Master,
+    MatchesDirectory,
+    MatchesFormat,
+    MaxFiles,
+    OrderColumn,
+    Partitions,
+    PlanOption,
+    Queries,
+    SchemaOption,
+    SearchSeconds,
+    Source,
+    SourceFormat,
+    StatisticsOption,
+    TimeColumn,
+    TriggerOption,
+    TypeColumn,
+    Unit,
+    WatermarkOption,
+)
+from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
+from weft.errors import DataError, WeftError
+from weft.language.literals import parse_duration
+from weft.optimizer.pipeline import SECONDS
+from weft.query_files import QueryText, read_queries
+from weft.report import progress_shown, say_error, stream_shown, summary_table, terminal
+from weft.runtime.budget import Budget
+from weft.session import StreamDetection, prepare_stream
+from weft.spark.local import local_cores
+from weft.spark.parts import check_windows
+from weft.spark.progress import SearchProgress, no_progress
+from weft.spark.sources import Format
+from weft.spark.stream import PARTITIONS
+from weft.spark.stream_metrics import StreamMonitor
+from weft.spark.stream_sinks import BatchDirectory, BatchWriter
+from weft.spark.stream_sources import (
+    SourceShape,
+    check_source,
+    kafka_topic,
+    known_shape,
+    read_stream,
+    remember_shape,
+    shape_of,
+)
+
+LAST_NEWS = 10.0  # seconds to wait for the metrics of the last batch
+STREAM_EXAMPLES = (
+    "Examples:\n\n"
+    "  weft stream fraud.weft incoming/ --time ts --type type --id id --watermark 10s "
+    "--checkpoint state/ --out matches/\n\n"
+    "  weft stream fraud.weft incoming/ --time ts --type type --watermark 10s --checkpoint state/ "
+    "--out matches/ --available-now --json\n\n"
+    '  weft stream fraud.weft kafka:localhost:9092/payments --schema "id long, ts timestamp, type string" '
+    "--time ts --type type --watermark 1m --checkpoint state/ --out matches/"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What the options say of the source."""
+
+    source: str
+    format: Format | None
+    schema: str | None
+    max_files: int | None
+    watermark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What the options say of the state, and of when batches begin."""
+
+    checkpoint: str
+    partitions: int | None
+    every: str | None  # None: take what is there, then end
+    budget: Budget
+    master: str
+
+
+def stream(
+    queries: Queries,
+    source: Source,
+    *,
+    time: TimeColumn,
+    type: TypeColumn,
+    watermark: WatermarkOption,
+    checkpoint: Checkpoint,
+    out: MatchesDirectory,
+    format: MatchesFormat = "json",
+    late: LateDirectory = None,
+    id: IdColumn = None,
+    time_unit: Unit = "ms",
+    order_by: OrderColumn = None,
+    source_format: SourceFormat = None,
+    schema: SchemaOption = None,
+    available_now: AvailableNow = False,
+    trigger: TriggerOption = None,
+    max_files: MaxFiles = None,
+    partitions: Partitions = None,
+    budget: BudgetOption = PARTIAL_MATCHES,
+    plan: PlanOption = "auto",
+    statistics: StatisticsOption = None,
+    search_seconds: SearchSeconds = SECONDS,
+    as_json: AsJson = False,
+    master: Master = "local[*]",
+) -> None:
+    """Find matches in a stream, as its events come.
+
+    Each batch with matches becomes one file in the output, complete from the start and never twice: also
+    when the stream was killed and started again with the same checkpoint. A match that depends on what
+    does NOT come appears once the watermark has passed its window.
+    """
+    with errors_told():
+        text = read_queries(queries)
+        check_windows(bind_queries(text, tie_break=order_by is not None))
+        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None)
+        feed = Feed(source, source_format, schema, max_files, watermark)
+        running = Running(
+            checkpoint,
+            partitions,
+            _every(trigger, available_now=available_now),
+            Budget(partial_matches=budget),
+            master,
+        )
+        matches = BatchDirectory(Path(out), format)
+        directories = [matches, *([BatchDirectory(Path(late), format)] if late is not None else [])]
+        _check(feed, running, directories)
+        spark = start_spark(master)
+        shape = _shape(spark, feed, running, columns)
+        detection = _planned(spark, text, feed, shape, columns, wanted, running)
+        writer = BatchWriter(matches, directories[1] if late is not None else None, detection.return_columns)
+        started = clock.perf_counter()
+        with stream_shown([query.name for query in detection.queries]) as monitor:
+            status = _run(spark, detection, writer, running, shape, monitor)
+        _summarize(detection, monitor, clock.perf_counter() - started, as_json=as_json)
+        if monitor.totals.rows and not monitor.totals.events:
+            say_error(
+                f"every row was rejected\n  hint: is `{time}` the time of the events, in {time_unit} if it "
+                "is a number (--time-unit)? do the rows fit the schema (--schema)?"
+            )
+        if status:
+            raise typer.Exit(status)
+
+
+def _every(trigger: str | None, *, available_now: bool) -> str | None:
+    if available_now and trigger is not None:
+        raise WeftError("--available-now takes what is there at once: leave out --trigger")
+    milliseconds = 0 if trigger is None else _milliseconds("--trigger", trigger)
+    return None if available_now else f"{milliseconds} milliseconds"
+
+
+def _milliseconds(option: str, text: str) -> int:
+    found = parse_duration(text)
+    if found is None or found < 0:
+        raise WeftError(f"{option} {text}: expected a duration such as 10s or '5 minutes'")
+    return -(-found // 1000)
+
+
+def _check(feed: Feed, running: Running, directories: list[BatchDirectory]) -> None:
+    """Let mistakes show before Spark starts."""
+    _milliseconds("--watermark", feed.watermark)
+    check_source(feed.source, feed.format, feed.schema)
+    is_kafka = kafka_topic(feed.source) is not None
+    if is_kafka and feed.max_files is not None:
+        raise WeftError("--max-files is about files, and the source is Kafka")
+    places = {} if is_kafka else {feed.source: "the source"}
+    for directory in directories:
+        directory.check(running.checkpoint)
+        _keep_apart(str(directory.path), places)
+        places[str(directory.path)] = "a directory of the output"
+    _keep_apart(running.checkpoint, places)
+
+
+def _keep_apart(path: str, others: dict[str, str]) -> None:
+    """Refuse a directory in another one: what is written there would be read as something else."""
+    if "://" in path:
+        return
+    for other, role in others.items():
+        if "://" not in other and Path(path).resolve().is_relative_to(Path(other).resolve()):
+            raise DataError(f"{path}: this is in {other}, which is {role}; name another directory")
+
+
+def _shape(spark: SparkSession, feed: Feed, running: Running, columns: Columns) -> SourceShape:
+    """Return how rows look, and set the number of parts of the state: both as at the first start."""
+    known = known_shape(spark, running.checkpoint)
+    if known is not None and running.partitions not in (None, known.partitions):
+        raise WeftError(
+            f"--partitions {running.partitions}: the stream has started with {known.partitions}, "
+            "and its state is divided so\n  hint: leave out --partitions, or start with a new checkpoint"
+        )
+    partitions = known.partitions if known else running.partitions or local_cores(running.master)
+    spark.conf.set(PARTITIONS, str(partitions))
+    with progress_shown("Looking at the source", no_progress):
+        return shape_of(
+            spark,
+            feed.source,
+            format=feed.format,
+            schema=feed.schema,
+            known=known,
+            partitions=partitions,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+        )
+
+
+def _planned(
+    spark: SparkSession,
+    text: QueryText,
+    feed: Feed,
+    shape: SourceShape,
+    columns: Columns,
+    wanted: Wanted,
+    running: Running,
+) -> StreamDetection:
+    events = read_stream(
+        spark,
+        feed.source,
+        shape,
+        time=columns.time,
+        time_unit=columns.time_unit,
+        type=columns.type,
+        id=columns.id,
+        order_by=columns.order_by,
+        max_files=feed.max_files,
+    )
+    with text.errors_in_own_file():
+        detection = prepare_stream(
+            events,
+            text.text,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            partitions=shape.partitions,
+            budget=running.budget,
+            plan=wanted.plan,
+            statistics=wanted.statistics,
+            search_seconds=wanted.search_seconds,
+            watermark=feed.watermark,
+            checkpoint=running.checkpoint,
+            origin=text.origin,
+        )
+    search = SearchProgress()
+    with progress_shown("Weaving the plan", search.now):
+        detection.weave(search.tell)
+    return detection
+
+
+def _run(
+    spark: SparkSession,
+    detection: StreamDetection,
+    writer: BatchWriter,
+    running: Running,
+    shape: SourceShape,
+    monitor: StreamMonitor,
+) -> int:
+    """Run the stream to its end, or until a signal comes; return the exit status."""
+    outcomes = detection.outcomes
+    remember_shape(spark, running.checkpoint, shape)
+    for directory in filter(None, (writer.matches, writer.late)):
+        directory.claim(running.checkpoint)
+    writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", running.checkpoint)
+    every = running.every
+    writing = writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
+    spark.streams.addListener(monitor)
+    try:
+        with _signals() as stop:
+            query = writing.start()
+            try:
+                return _followed(query, stop)
+            finally:
+                monitor.wait_for_end(LAST_NEWS)
+    finally:
+        spark.streams.removeListener(monitor)
+
+
+class _Stop:
+    """Remembers the first signal that asks to stop; a second one is no longer held back."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.status = 0
+
+    def __call__(self, number: int, frame: object) -> None:  # noqa: ARG002
+        self.status = 128 + number
+        self.asked.set()
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+@contextmanager
+def _signals() -> Iterator[_Stop]:
+    stop = _Stop()
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _followed(query: StreamingQuery, stop: _Stop) -> int:
+    while query.isActive:
+        if stop.asked.wait(0.1):
+            query.stop()
+            return stop.status
+    failure = query.exception()
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
+    totals = monitor.totals
+    matches = {query.name: totals.matches.get(query.name, 0) for query in detection.queries}
+    if as_json:
+        summary = {
+            "batches": totals.batches,
+            "events": totals.events,
+            "rejected": totals.rejected,
+            "late": totals.late,
+            "matches": matches,
+            "seconds": round(seconds, 3),
+            "stopped": totals.stopped,
+        }
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+        return
+    terminal().print(
+        summary_table(
+            events=totals.events,
+            rejected=totals.rejected,
+            matches=matches,
+            seconds=seconds,
+            more={"late": totals.late, "batches": totals.batches},
+        )
+    )
