@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from tests.engine import Outcome, arrow_events, derived_schema, outcome_of
+from tests.engine import Bindings, Outcome, arrow_events, derived_schema, outcome_of
 from tests.strategies import Case
 
 from weft.normalize.pipeline import normalize
@@ -62,6 +62,7 @@ class Stream:
     work: Work
     dice: random.Random
     n_workers: int = 2
+    is_calm: bool = False  # no process ends, no attempt fails
     store: Kept = field(default_factory=Kept)
     latest: int | None = None
     wake: int | None = None
@@ -77,32 +78,31 @@ class Stream:
             return 0
         return max(0, self.latest // MILLISECOND - self.work.delay // MILLISECOND)
 
-    def deliver(self, table: pa.Table) -> Iterable[StepOutcome]:
+    def deliver(self, table: pa.Table) -> None:
         """Run a micro-batch; an attempt may fail and be repeated, by another process."""
         tables = [table.slice(0, table.num_rows // 2), table.slice(table.num_rows // 2)]
         tables = [part for part in tables if part.num_rows]
         if tables or (self.wake is not None and self.watermark >= self.wake):
-            yield from self._run(tables, self.watermark)
+            self._run(tables, self.watermark)
         if table.num_rows:
             most = max(table[self.work.layout.time].to_pylist())
             self.latest = most if self.latest is None else max(self.latest, most)
 
-    def finish(self) -> Iterable[StepOutcome]:
+    def finish(self) -> None:
         """Let the watermark pass everything."""
         while self.wake is not None:
-            yield from self._run([], AFTER_ALL)
+            self._run([], AFTER_ALL)
 
-    def _run(self, tables: list[pa.Table], watermark: int) -> Iterator[StepOutcome]:
-        if self.dice.random() < 0.1:
+    def _run(self, tables: list[pa.Table], watermark: int) -> None:
+        if not self.is_calm and self.dice.random() < 0.1:
             self.workers[self.dice.randrange(self.n_workers)] = Memory()
-        if self.dice.random() < 0.15:
+        if not self.is_calm and self.dice.random() < 0.15:
             Shard("s", self.work, self.store.copy(), self.dice.choice(self.workers)).step(tables, watermark)
         outcome = Shard("s", self.work, self.store, self.dice.choice(self.workers)).step(tables, watermark)
         self.wake = None if outcome is None else outcome.wake
         if outcome is not None:
             self.late += outcome.report.late
             self.outcomes.append(outcome)
-            yield outcome
 
 
 def deliveries(case: Case, dice: random.Random, delay: int) -> list[int]:
@@ -121,22 +121,43 @@ def cut(rows: list[int], dice: random.Random, n_batches: int) -> Iterator[list[i
         yield rows[start:stop]
 
 
+def plans_of(case: Case) -> list[Plan]:
+    """Return different plans of the same queries."""
+    strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share")
+    chosen = [choose_plan(case.queries, derived_schema(case), Settings(name)).plan for name in strategies]
+    return [from_json(to_json(plan)) for plan in chosen]
+
+
 def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
-    """Run a case as a stream; everything about the delivery is drawn from the seed."""
+    """Run a case as a stream; everything about the delivery is drawn from the seed.
+
+    Now and then the plan changes, as it may between a stop and the next start.
+    """
     dice = random.Random(seed)
     delay = dice.choice([0, 1_000_000, 3_000_000])
     table, layout = arrow_events(case)
-    strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share")
-    chosen = choose_plan(case.queries, derived_schema(case), Settings(dice.choice(strategies)))
-    plan = from_json(to_json(chosen.plan))
-    stream = Stream(work_of(plan, layout, delay=delay), dice, n_workers=dice.randint(1, 3))
-    found = []
+    works = [work_of(plan, layout, delay=delay) for plan in plans_of(case)]
+    stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
     for rows in cut(deliveries(case, dice, delay), dice, dice.randint(1, 8)):
-        for outcome in stream.deliver(table.take(pa.array(rows, pa.int64()))):
-            found += outcome.found
-    for outcome in stream.finish():
-        found += outcome.found
-    return outcome_of(plan, found), stream
+        if dice.random() < 0.2:
+            stream.work = dice.choice(works)
+        stream.deliver(table.take(pa.array(rows, pa.int64())))
+    stream.finish()
+    return merged(stream.outcomes), stream
+
+
+def merged(outcomes: Iterable[StepOutcome]) -> Outcome:
+    """Return all matches of the steps of a stream; none may occur twice."""
+    matches: dict[str, dict[Bindings, dict[str, object]]] = {}
+    ids: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        found = outcome_of(outcome.plan, outcome.found)
+        for name, own in found.matches.items():
+            known = matches.setdefault(name, {})
+            assert not known.keys() & own.keys(), "a match was emitted twice"
+            known.update(own)
+            ids.setdefault(name, []).extend(found.ids[name])
+    return Outcome(matches, ids)
 
 
 def never_settled(case: Case) -> set[str]:
