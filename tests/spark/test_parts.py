@@ -1,0 +1,196 @@
+"""How the queries of a stream are divided into parts, and that they stay where they are."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from weft.errors import DataError, WeftError
+from weft.language.binder import bind
+from weft.language.parser import parse
+from weft.optimizer.pipeline import optimize
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Plan
+from weft.schema import LONG, TIMESTAMP, Schema
+from weft.spark.parts import (
+    SENDING_NANOSECONDS,
+    Division,
+    Part,
+    check_windows,
+    components,
+    divide_stream,
+    shard_names,
+)
+
+SCHEMA = Schema({"k": LONG, "m": LONG, "z": LONG, "ts": TIMESTAMP}, time="ts")
+COSTLY = 100 * SENDING_NANOSECONDS
+
+
+def queries_of(*texts: str) -> tuple[Query, ...]:
+    """Return queries named q0, q1 and so on."""
+    return bind(parse("\n".join(f"QUERY q{n} PATTERN {text}" for n, text in enumerate(texts))), SCHEMA)
+
+
+def together(queries: Sequence[Query], nanoseconds: float = COSTLY) -> tuple[Plan, float]:
+    return optimize(queries, SCHEMA), nanoseconds
+
+
+def parts_of(*texts: str, n_shards: int = 4) -> list[Part]:
+    """Return the part of each query."""
+    return list(divide_stream(queries_of(*texts), n_shards, together).parts.values())
+
+
+def test_queries_that_agree_on_keys_are_one_part_by_these() -> None:
+    assert (
+        parts_of("SEQ(A, B) WHERE [k, m] WITHIN 1 s", "SEQ(A, C) WHERE [k] WITHIN 2 s") == [Part(("k",))] * 2
+    )
+    assert (
+        parts_of("SEQ(A, B) WHERE [k, m] WITHIN 1 s", "SEQ(A, C) WHERE [m, k] WITHIN 1 s")
+        == [Part(("k", "m"))] * 2
+    )
+
+
+def test_the_key_that_most_queries_have_comes_first() -> None:
+    found = parts_of(
+        "SEQ(A, B) WHERE [k] WITHIN 1 s",
+        "SEQ(A, B) WHERE [m] WITHIN 1 s",
+        "SEQ(A, C) WHERE [m, z] WITHIN 1 s",
+        "SEQ(A, C) WHERE [k, m] WITHIN 1 s",
+        "SEQ(A, C) WHERE [z] WITHIN 1 s",
+    )
+    assert found == [Part(("k",)), Part(("m",)), Part(("m",)), Part(("m",)), Part(("z",))]
+
+
+def test_a_disjunction_has_the_keys_of_all_its_branches() -> None:
+    assert parts_of("OR(SEQ(A, B), SEQ(C, D)) WHERE [k] WITHIN 1 s") == [Part(("k",))]
+    assert parts_of("OR(SEQ(A, B), SEQ(C, D)) WITHIN 1 s") == [Part(number=0)]
+
+
+def test_queries_that_count_events_have_parts_of_their_own() -> None:
+    found = parts_of(
+        "SEQ(A, B) WHERE [k] WITHIN 9 EVENTS",
+        "SEQ(A, B) WHERE [k] WITHIN 1 s",
+        "SEQ(A, C) WITHIN 9 EVENTS",
+        "SEQ(A, C) WHERE [k] WITHIN 9 EVENTS PARTITION BY k",
+    )
+    assert found[0] == found[2] == Part(number=0, counts=True)
+    assert found[1] == Part(("k",))
+    assert found[3] == Part(("k",), counts=True)
+
+
+def test_queries_that_share_a_join_stay_together_and_others_are_dealt() -> None:
+    found = parts_of(
+        "SEQ(A, B, C) WITHIN 1 s",
+        "SEQ(A, B, D) WITHIN 1 s",
+        "SEQ(E, F) WITHIN 1 s",
+        "SEQ(G, H) WITHIN 1 s",
+        "SEQ(I, J) WITHIN 1 s",
+        n_shards=3,
+    )
+    assert found[0] == found[1] == Part(number=0)
+    assert sorted(part.number for part in found[2:]) == [1, 1, 2]
+
+
+def test_a_cheap_workload_is_one_part() -> None:
+    queries = queries_of("SEQ(A, B) WITHIN 1 s", "SEQ(C, D) WITHIN 1 s", "SEQ(E, F) WITHIN 1 s")
+    cheap = divide_stream(queries, 4, lambda some: together(some, 0.5 * SENDING_NANOSECONDS))
+    assert set(cheap.parts.values()) == {Part(number=0)}
+    dearer = divide_stream(queries, 4, lambda some: together(some, 1.5 * SENDING_NANOSECONDS))
+    assert {part.number for part in dearer.parts.values()} == {0, 1}
+
+
+def test_events_alone_connect_nothing() -> None:
+    queries = queries_of("SEQ(A, B) WITHIN 1 s", "SEQ(A, C) WITHIN 1 s", "SEQ(A, B) WITHIN 2 s")
+    assert components(optimize(queries, SCHEMA)) == [["q0", "q2"], ["q1"]]
+
+
+def test_queries_keep_their_parts_when_others_come_and_go() -> None:
+    texts = [
+        "SEQ(A, B) WHERE [k, m] WITHIN 1 s",
+        "SEQ(C, D) WITHIN 1 s",
+        "SEQ(E, F) WITHIN 1 s",
+        "SEQ(G, H) WITHIN 9 EVENTS",
+    ]
+    before = divide_stream(queries_of(*texts), 2, together)
+    assert before.parts["q0"] == Part(("k", "m"))
+    added = queries_of(*texts, "SEQ(A, C) WHERE [k] WITHIN 1 s", "SEQ(A, C) WHERE [k, m, z] WITHIN 1 s")
+    after = divide_stream(added, 2, together, before)
+    assert {name: after.parts[name] for name in before.parts} == before.parts
+    assert after.parts["q4"] == Part(("k",))  # not all its matches meet in a shard of k and m
+    assert after.parts["q5"] == Part(("k", "m"))
+    fewer = divide_stream(added[1:], 2, together, after)
+    assert fewer.parts == {name: part for name, part in after.parts.items() if name != "q0"}
+    assert list(fewer.parts) == [query.name for query in added[1:]]
+    assert divide_stream(added, 2, together, fewer).parts["q0"] in after.members
+
+
+def test_a_new_query_goes_to_the_shard_that_has_least_to_do() -> None:
+    before = Division(3, {"q0": Part(number=0), "q1": Part(number=2)})
+    queries = queries_of("SEQ(A, B) WITHIN 1 s", "SEQ(C, D) WITHIN 1 s", "SEQ(E, F) WITHIN 1 s")
+    assert divide_stream(queries, 3, together, before).parts["q2"] == Part(number=1)
+
+
+def test_a_query_that_no_longer_fits_gets_another_part() -> None:
+    before = Division(2, {"q0": Part(("k",)), "q1": Part(("m",))})
+    after = divide_stream(
+        queries_of("SEQ(A, B) WHERE [m] WITHIN 1 s", "SEQ(A, B) WHERE [m] WITHIN 1 s"), 2, together, before
+    )
+    assert after.parts == {"q0": Part(("m",)), "q1": Part(("m",))}
+    counting = divide_stream(queries_of("SEQ(A, B) WHERE [k] WITHIN 9 EVENTS"), 2, together, before)
+    assert counting.parts == {"q0": Part(counts=True)}
+
+
+def test_the_same_queries_give_the_same_division() -> None:
+    texts = ["SEQ(A, B) WHERE [k] WITHIN 1 s", "SEQ(C, D) WITHIN 1 s", "SEQ(C, E) WITHIN 1 s"]
+    assert divide_stream(queries_of(*texts), 4, together) == divide_stream(queries_of(*texts), 4, together)
+
+
+def test_names_of_parts_and_shards_differ() -> None:
+    parts = [Part(("k",)), Part(("k",), counts=True), Part(number=0), Part(number=1), Part(counts=True)]
+    names = [name for shards in shard_names(parts, 3).values() for name in shards]
+    assert len(set(names)) == len(names) == 3 + 3 + 1 + 1 + 1
+
+
+def test_a_division_survives_json() -> None:
+    division = Division(7, {"täglich": Part(("k", "m")), "b": Part(number=3), "c": Part(counts=True)})
+    assert Division.from_json(division.to_json(), "here") == division
+    assert division.members == {
+        Part(("k", "m")): ["täglich"],
+        Part(number=3): ["b"],
+        Part(counts=True): ["c"],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "7",
+        "{}",
+        '{"version": 1}',
+        '{"version": 1, "n_shards": "x", "parts": {}}',
+        '{"version": 1, "n_shards": 2, "parts": {"q": {}}}',
+        '{"version": 1, "n_shards": 2, "parts": []}',
+    ],
+)
+def test_what_is_no_division_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"state/division: not a division of a stream into shards"):
+        Division.from_json(text, "state/division")
+
+
+def test_a_division_of_another_version_is_refused() -> None:
+    document = json.loads(Division(2).to_json()) | {"version": 2}
+    with pytest.raises(DataError, match=r"^state/division: version 2 found, 1 expected$"):
+        Division.from_json(json.dumps(document), "state/division")
+
+
+def test_queries_without_a_bound_are_refused_by_name() -> None:
+    bounded = ["A a", "SEQ(A, B) WITHIN 1 s", "SEQ(A, B) WITHIN 3 EVENTS", "OR(A, B)"]
+    check_windows(queries_of(*bounded))
+    for unbounded in ("SEQ(A, B)", "A+ a[]", "SEQ(A, NOT B)"):
+        with pytest.raises(WeftError, match=r"^query q4: without WITHIN"):
+            check_windows(queries_of(*bounded, unbounded))
+    with pytest.raises(WeftError, match=r"^queries q0, q1: without WITHIN"):
+        check_windows(queries_of("SEQ(A, B)", "SEQ(B, A)"))
