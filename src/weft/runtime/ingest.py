@@ -162,8 +162,17 @@ def _type_codes(table: pa.Table, layout: Layout) -> Array:
     if layout.type is None:
         return np.full(table.num_rows, -1, dtype)
     names = pa.array(layout.type_names, pa.string())
-    codes = pc.index_in(_one_chunk(table[layout.type]), value_set=names)
-    return np.asarray(codes.fill_null(-1).to_numpy(zero_copy_only=False)).astype(dtype)
+    types = _one_chunk(table[layout.type])
+    if not pa.types.is_dictionary(types.type):
+        return _codes(types, names).astype(dtype)
+    by_index = np.append(_codes(types.dictionary, names), -1).astype(dtype)  # NULL is the last
+    return np.asarray(by_index[types.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+
+
+def _codes(values: pa.Array, names: pa.Array) -> Array:
+    """Return the place of each value among the names, -1 for others."""
+    found = pc.index_in(values, value_set=names).fill_null(-1)
+    return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def _flags(table: pa.Table, layout: Layout) -> dict[str, Array]:

@@ -177,7 +177,9 @@ def _tied(
     parts = [part for part in known if part.n_events]
     if not parts or not new.n_events:
         return none, none, none, none, none
-    rows = np.flatnonzero(np.isin(new.times, np.concatenate([part.times for part in parts])))
+    latest = max(int(part.times[-1]) for part in parts)
+    n_early = int(np.searchsorted(new.times, latest, side="right"))
+    rows = np.flatnonzero(np.isin(new.times[:n_early], np.concatenate([part.times for part in parts])))
     if not rows.size:
         return rows, none, none, none, none
     moments = np.unique(new.times[rows])

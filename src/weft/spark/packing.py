@@ -4,7 +4,7 @@ Spark hands the input of a stateful operator to Python row by row; a pack is one
 out of the operator is packed likewise.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,9 @@ class PackTask:
 
     def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         table, n_rejected = self._events(table)
+        if self.type is not None:  # names repeat: a code is shorter
+            place = table.column_names.index(self.type)
+            table = table.set_column(place, self.type, _encoded(table[self.type]))
         is_owned = np.zeros(table.num_rows, np.bool_)
         wanted = _Wanted(table, self.type, self.flags)
         for route in self.routes:
@@ -105,37 +108,32 @@ def rejected_in(pack: pa.Table) -> int:
     return int((pack.schema.metadata or {}).get(REJECTED, 0))
 
 
+def _encoded(types: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the names of types as codes, in one piece."""
+    whole = types.combine_chunks()
+    return pc.dictionary_encode(whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole)
+
+
 class _Wanted:
     """Which rows of a table are events of which types."""
 
     def __init__(self, table: pa.Table, type_column: str | None, flags: Sequence[str]) -> None:
         self._table = table
         self._flags = flags
-        self._encoded: tuple[Array, Mapping[str, int]] | None = None
-        self._type = type_column
-
-    def _types(self) -> tuple[Array, Mapping[str, int]]:
-        if self._encoded is None:
-            encoded = pc.dictionary_encode(self._table[self._type].combine_chunks())
-            if isinstance(encoded, pa.ChunkedArray):
-                encoded = encoded.combine_chunks()
-            names = encoded.dictionary.to_pylist()
-            codes = encoded.indices.to_numpy(zero_copy_only=False)
-            self._encoded = codes, {name: code for code, name in enumerate(names)}
-        return self._encoded
+        self._types = None if type_column is None else table[type_column].chunk(0)
 
     def rows(self, route: Route) -> Array | None:
         """Return the rows that a part wants; None: all of them."""
         if route.types is None:
             return None
         selected = np.zeros(self._table.num_rows, np.bool_)
-        if self._type is not None:
-            codes, names = self._types()
-            lookup = np.zeros(len(names), np.bool_)
-            lookup[[code for name, code in names.items() if name in route.types]] = True
-            if lookup.all() and not route.derived:
+        if self._types is not None:
+            is_wanted = np.array(
+                [name in route.types for name in self._types.dictionary.to_pylist()], np.bool_
+            )
+            if is_wanted.all() and not route.derived:
                 return None
-            selected |= lookup[codes]
+            selected |= is_wanted[self._types.indices.to_numpy()]
         for number in route.derived:
             bits = self._table[self._flags[number // FLAGS_PER_COLUMN]].to_numpy()
             selected |= (bits >> (number % FLAGS_PER_COLUMN)) & 1 == 1

@@ -187,7 +187,9 @@ def _late(rows: pa.Table, layout: Layout, schema: pa.Schema) -> pa.RecordBatch:
         times = times.combine_chunks()
     identity = layout.id or layout.content
     ids = pa.nulls(n_rows, pa.string()) if identity is None else _one(rows[identity])
-    types = pa.nulls(n_rows, pa.string()) if layout.type is None else _one(rows[layout.type])
+    types = (
+        pa.nulls(n_rows, pa.string()) if layout.type is None else _one(rows[layout.type]).cast(pa.string())
+    )
     event = pa.StructArray.from_arrays(
         [pa.nulls(n_rows, pa.string()), types, times, ids.cast(kind.value_type.field("id").type)],
         fields=list(kind.value_type),

@@ -161,8 +161,11 @@ def _report_of(shard: str) -> Column:
 def _watermarked(source: Input, lateness: Lateness) -> DataFrame:
     if lateness.is_given:
         return source.events
+    delay = f"{lateness.delay // 1000} milliseconds"
+    if isinstance(source.events.schema[source.time].dataType, T.TimestampType):
+        return source.events.withWatermark(source.time, delay)
     timed = source.events.withColumn(WATERMARK, F.coalesce(source.time_column, F.timestamp_micros(F.lit(0))))
-    return timed.withWatermark(WATERMARK, f"{lateness.delay // 1000} milliseconds")
+    return timed.withWatermark(WATERMARK, delay)
 
 
 def _place(keys: Sequence[str], n_shards: int) -> Column:
