@@ -19,7 +19,7 @@ from weft.optimizer.trees import order_tree
 from weft.pattern.nodes import Event, Query
 from weft.runtime.budget import Budget
 from weft.runtime.execute import BATCH_EVENTS
-from weft.runtime.ingest import Layout
+from weft.runtime.layout import Layout
 from weft.schema import Schema
 from weft.statistics.model import Statistics
 from weft.tree import find

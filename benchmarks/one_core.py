@@ -24,7 +24,8 @@ from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns import Events
 from weft.runtime.emit import emit, match_schema
 from weft.runtime.execute import BATCH_EVENTS, Executor, Found, Program
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.runtime.state import END_OF_TIME
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 

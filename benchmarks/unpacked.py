@@ -13,10 +13,10 @@ from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
 from weft.session import StreamDetection
 from weft.spark.batch import wire
-from weft.spark.packing import PACK, SHARD
-from weft.spark.processor import PartTask, ShardProcessor, StreamTask
+from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import wanted_rows
 from weft.spark.stream import fingerprint, use_rocksdb
+from weft.spark.stream_task import PACK, SHARD, PartTask, StreamTask
 
 ONLY_SHARD = "rows"
 DELAY = 10_000_000  # microseconds
@@ -63,6 +63,6 @@ def _processor(task: StreamTask) -> ShardProcessor:
             self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
         ) -> Iterator[pd.DataFrame]:
             tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in rows]
-            yield from self.step(key[0], tables, timerValues)
+            return self.steps().step(key[0], tables, timerValues.getCurrentWatermarkInMs())
 
     return Unpacked(task)

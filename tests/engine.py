@@ -18,7 +18,8 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns import Events
 from weft.runtime.emit import arrow_type, emit, match_schema
 from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.runtime.state import END_OF_TIME
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
 from weft.semantics.matcher import returned

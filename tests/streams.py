@@ -14,7 +14,7 @@ from weft.pattern.nodes import TimeWindow
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
-from weft.runtime.ingest import Layout
+from weft.runtime.layout import Layout
 from weft.runtime.shard import Memory, Shard, Work
 from weft.runtime.shard import Outcome as StepOutcome
 

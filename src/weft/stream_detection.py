@@ -16,7 +16,6 @@ from weft.runtime.budget import Budget
 from weft.spark.batch import Input
 from weft.spark.partitioning import Share, Together
 from weft.spark.parts import Division, Part, check_windows, divide_stream
-from weft.spark.processor import KIND
 from weft.spark.stream import (
     PARTITIONS,
     Lateness,
@@ -26,6 +25,7 @@ from weft.spark.stream import (
     stream_outcomes,
     use_rocksdb,
 )
+from weft.spark.stream_task import KIND
 from weft.statistics.model import Statistics
 from weft.workload import Workload
 

@@ -23,7 +23,8 @@ from weft.language.read import read
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
 from weft.runtime.execute import Executor, Program
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.tree import find
 
 

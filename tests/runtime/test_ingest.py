@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.runtime.columns import Column, Events
-from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 
 NOON = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)

@@ -22,7 +22,8 @@ from weft.expressions import (
     Place,
 )
 from weft.runtime.columns import Array, Events
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.runtime.measure import LEAST_TUPLES, UNSEEN, measure
 from weft.schema import LONG, STRING
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics

@@ -40,7 +40,7 @@ def events_of(rows: list[Row], *, tie: bool = False, ids: pa.DataType | None = N
         type_codes=np.zeros(len(rows), np.int16),
         type_names=("A",),
         columns={"x": text, TIE: text} if tie else {"x": text},
-        ids=pa.array([id for _, id, _ in rows], ids or pa.int64()),
+        ids=pa.array([row[1] for row in rows], ids or pa.int64()),
         strings=strings,
         ties=tie_places(text, strings) if tie else None,
     )
@@ -159,7 +159,7 @@ def test_deliveries_that_are_known_are_dropped(seed: int) -> None:
 
     def drawn(n_rows: int) -> list[Row]:
         pairs = {(dice.randint(0, 5), dice.randint(0, 3)) for _ in range(n_rows)}
-        return [(time, id, "a") for time, id in pairs]
+        return [(time, number, "a") for time, number in pairs]
 
     known = [events_of(drawn(dice.randint(0, 6))) for _ in range(3)]
     new = events_of(drawn(8))

@@ -12,7 +12,8 @@ import pytest
 from weft.errors import DataError
 from weft.runtime.columns import Events
 from weft.runtime.emit import to_arrow
-from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
 from weft.runtime.segments import (
     VERSION_KEY,
     Reader,

@@ -5,10 +5,11 @@ import random
 import pyarrow as pa
 import pytest
 
-from weft.runtime.ingest import FLAGS_PER_COLUMN
+from weft.runtime.layout import FLAGS_PER_COLUMN
 from weft.runtime.segments import table_from_bytes
 from weft.spark import packing
-from weft.spark.packing import OWNER, PACK, SHARD, PackTask, Route, rejected_in, unpacked
+from weft.spark.packing import OWNER, PackTask, Route, rejected_in, unpacked
+from weft.spark.stream_task import PACK, SHARD
 
 COLUMNS = ("id", "type")
 
@@ -29,7 +30,9 @@ def packs_of(task: PackTask, table: pa.Table, *, rows_per_batch: int = 3) -> dic
 
 
 def ids_of(packs: dict[str, list[pa.Table]]) -> dict[str, list[int]]:
-    return {shard: [id for pack in found for id in pack["id"].to_pylist()] for shard, found in packs.items()}
+    return {
+        shard: [row for pack in found for row in pack["id"].to_pylist()] for shard, found in packs.items()
+    }
 
 
 def test_rows_go_where_their_type_is_wanted() -> None:
@@ -113,10 +116,10 @@ def test_nothing_is_lost_and_every_wanted_row_has_one_owner(seed: int) -> None:
     assert ids_of(packs) == expected
     if len(routes) > 1:
         owned = [
-            id
+            row
             for found in packs.values()
             for pack in found
-            for id, is_owner in zip(pack["id"].to_pylist(), pack[OWNER].to_pylist(), strict=True)
+            for row, is_owner in zip(pack["id"].to_pylist(), pack[OWNER].to_pylist(), strict=True)
             if is_owner
         ]
         assert sorted(owned) == sorted({row for rows in expected.values() for row in rows})

@@ -9,7 +9,8 @@ import pyarrow as pa
 from weft.errors import DataError
 from weft.runtime.columns import Array, Column, Events
 from weft.runtime.emit import arrow_type, to_arrow
-from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
 from weft.runtime.merge import TIE
 from weft.schema import LONG, Type
 

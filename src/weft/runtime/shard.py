@@ -22,8 +22,9 @@ from weft.plan.nodes import Plan, Scan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns import Array, Events
 from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
 from weft.runtime.journal import BEGINNING, Journal, Segment, Served, merging
+from weft.runtime.layout import Layout
 from weft.runtime.merge import compacted, extended, recoded, renumbered, undelivered
 from weft.runtime.segments import Reader, arrivals_of, to_bytes, with_arrival
 from weft.runtime.table import Lists, Table

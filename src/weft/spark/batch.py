@@ -13,7 +13,7 @@ from weft.pattern.nodes import Query
 from weft.plan.nodes import Extent, Plan, Scan
 from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
-from weft.runtime.ingest import FLAGS_PER_COLUMN, Layout
+from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import TIMESTAMP, Schema, Type
 from weft.spark.partitioning import ByKey, ByTime, Division, Share, Slices, slice_time
 from weft.spark.pushdown import quoted, wanted_rows

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.runtime.ingest import FLAGS_PER_COLUMN
+from weft.runtime.layout import FLAGS_PER_COLUMN
 from weft.runtime.segments import table_from_bytes, table_to_bytes
+from weft.spark.stream_task import PACK, SHARD
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PACK_ROWS = 1_000_000  # rows that a task collects before it packs them
-SHARD, PACK = "weft_shard", "weft_pack"
 OWNER = "weft_owner"  # whether this pack, of all that hold a row, accounts for it
 REJECTED = b"weft.rejected"
 PACKED = f"{SHARD} string, {PACK} binary"

@@ -22,7 +22,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from weft.expressions import Aggregate, Attribute
 from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns import Events
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.runtime.measure import largest_window, measure
 from weft.spark.batch import CONTENT, TIME, Input, wire
 from weft.spark.pushdown import quoted

@@ -16,12 +16,13 @@ from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan, Scan
 from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
-from weft.runtime.ingest import Layout
+from weft.runtime.layout import Layout
 from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire
-from weft.spark.packing import PACK, PACKED, SHARD, PackTask, Route, unpacked
+from weft.spark.packing import PACKED, PackTask, Route, unpacked
 from weft.spark.parts import Part, shard_names
-from weft.spark.processor import KIND, LATE, MATCH, REPORT, PartTask, ShardProcessor, StreamTask
+from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import quoted, wanted_rows
+from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, SHARD, PartTask, StreamTask
 from weft.tree import find
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

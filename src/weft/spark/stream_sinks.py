@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError
-from weft.spark.processor import KIND, LATE
+from weft.spark.stream_task import KIND, LATE
 from weft.spark.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
 from weft.spark.stream import is_match, late_rows
 

@@ -13,7 +13,8 @@ from weft.plan.serialize import from_json
 from weft.runtime.budget import Budget
 from weft.runtime.emit import emit, match_schema
 from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import Layout, ingest
+from weft.runtime.ingest import ingest
+from weft.runtime.layout import Layout
 from weft.schema import Type
 from weft.spark.partitioning import Array, Slices
 

@@ -1,0 +1,157 @@
+"""Steps of shards on Spark's state: packs in, packs of matches, late rows and reports out."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+from weft.plan.nodes import Plan
+from weft.plan.serialize import from_json
+from weft.runtime.emit import TIMESTAMP, emit, match_schema
+from weft.runtime.layout import Layout
+from weft.runtime.segments import table_from_bytes, table_to_bytes
+from weft.runtime.shard import Memory, Outcome, Shard, Work
+from weft.spark.packing import OWNER, rejected_in
+from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, StreamTask
+
+_memory = Memory()  # of this worker process
+
+
+class Steps:
+    """Runs steps of the shard whose state Spark has at hand."""
+
+    def __init__(
+        self, task: StreamTask, handle: StatefulProcessorHandle, journal: Any, segments: Any
+    ) -> None:
+        self.task = task
+        self._handle = handle
+        self._journal = journal
+        self._segments = segments
+
+    def take(self, shard: str, packs: Sequence[bytes], watermark: int) -> Iterator[pd.DataFrame]:
+        """Run a step of a shard on the rows of packs."""
+        return self.step(shard, [table_from_bytes(pack) for pack in packs], watermark)
+
+    def step(self, name: str, tables: Sequence[pa.Table], watermark: int) -> Iterator[pd.DataFrame]:
+        """Run a step of a shard and return what came of it, packed."""
+        if name not in self.task.part_of:  # its queries are gone
+            self._journal.clear()
+            self._segments.clear()
+            return
+        store = _StateStore(self._journal, self._segments)
+        shard = Shard(f"{self.task.run} {name}", self._work(name), store, _memory)
+        outcome = shard.step(tables, watermark, sum(map(rejected_in, tables)))
+        if outcome is None:
+            return
+        self._set_timer(outcome)
+        yield pd.DataFrame({PACK: [table_to_bytes(pa.Table.from_batches(list(self._rows(name, outcome))))]})
+
+    @property
+    def _id_type(self) -> pa.DataType:
+        return pa.string() if self.task.id_is_text else pa.int64()
+
+    def _work(self, shard: str) -> Work:
+        part = self.task.parts[self.task.part_of[shard]]
+        return Work(
+            _plan(part.plan),
+            part.layout,
+            self._id_type,
+            part.fingerprints,
+            self.task.budget,
+            self.task.delay,
+            self.task.n_shards,
+            OWNER if part.is_owner else None,
+        )
+
+    def _set_timer(self, outcome: Outcome) -> None:
+        if outcome.wake != outcome.previous_wake:
+            if outcome.previous_wake is not None:
+                self._handle.deleteTimer(outcome.previous_wake)
+            if outcome.wake is not None:
+                self._handle.registerTimer(outcome.wake)
+
+    def _rows(self, shard: str, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+        schema = match_schema(self._id_type, self.task.returned)
+        yield _of_kind(REPORT, _report(shard, outcome, schema))
+        for found in outcome.found:
+            output = outcome.plan.outputs[found.output]
+            names = self.task.return_names[output.query]
+            yield _of_kind(MATCH, emit(found, output, names, schema))
+        if outcome.late is not None:
+            layout = self.task.parts[self.task.part_of[shard]].layout
+            yield _of_kind(LATE, _late(outcome.late, layout, schema))
+
+
+class _StateStore:
+    """The state of the shard at hand, as Spark keeps it."""
+
+    def __init__(self, journal: Any, segments: Any) -> None:
+        self._journal = journal
+        self._segments = segments
+
+    def journal(self) -> str | None:
+        found = self._journal.get()
+        return None if found is None else str(found[0])
+
+    def set_journal(self, text: str) -> None:
+        self._journal.update((text,))
+
+    def segment(self, number: int) -> bytes:
+        return bytes(self._segments.getValue((number,))[0])
+
+    def set_segment(self, number: int, content: bytes) -> None:
+        self._segments.updateValue((number,), (content,))
+
+    def remove_segment(self, number: int) -> None:
+        self._segments.removeKey((number,))
+
+
+def _of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    kinds = pa.array([kind]).take(pa.array(np.zeros(rows.num_rows, np.int64)))
+    return pa.RecordBatch.from_arrays([kinds, *rows.columns], [KIND, *rows.schema.names])
+
+
+def _report(shard: str, outcome: Outcome, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the report of a step as a row of the schema of matches: JSON in `match_id`."""
+    text = json.dumps(asdict(outcome.report), ensure_ascii=False)
+    values = {"query": [shard], "match_id": [text]}
+    arrays = [pa.array(values.get(field.name, [None]), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _late(rows: pa.Table, layout: Layout, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows that came too late in the schema of matches, as their only event."""
+    n_rows = rows.num_rows
+    times = rows[layout.time].combine_chunks().cast(pa.int64()).cast(TIMESTAMP)
+    kind = schema.field("events").type
+    if isinstance(times, pa.ChunkedArray):
+        times = times.combine_chunks()
+    identity = layout.id or layout.content
+    ids = pa.nulls(n_rows, pa.string()) if identity is None else _one(rows[identity])
+    types = (
+        pa.nulls(n_rows, pa.string()) if layout.type is None else _one(rows[layout.type]).cast(pa.string())
+    )
+    event = pa.StructArray.from_arrays(
+        [pa.nulls(n_rows, pa.string()), types, times, ids.cast(kind.value_type.field("id").type)],
+        fields=list(kind.value_type),
+    )
+    offsets = pa.array(np.arange(n_rows + 1, dtype=np.int32))
+    columns = {"start": times, "end": times, "events": pa.ListArray.from_arrays(offsets, event, type=kind)}
+    arrays = [columns.get(field.name, pa.nulls(n_rows, field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+@lru_cache(maxsize=16)
+def _plan(text: str) -> Plan:
+    return from_json(text)
