@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError
-from weft.spark.stream_task import KIND, LATE
 from weft.spark.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
 from weft.spark.stream import is_match, late_rows
 
@@ -101,16 +100,17 @@ class BatchWriter:
         # Kept, because the shards may take their step only once; counted first, because that uses all cores.
         outcomes.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            is_late = F.col(KIND) == LATE
-            n_matches, n_late = outcomes.agg(F.count_if(is_match()), F.count_if(is_late)).collect()[0]
-            if n_matches:
-                self.matches.write(self._shown(outcomes.where(is_match()).drop(KIND)), batch)
+            matches = outcomes.where(is_match()).drop("kind")
+            if matches.count():
+                self.matches.write(self._shown(matches), batch)
             else:
                 self.matches.clear(batch)
-            if self.late is not None and n_late:
-                self.late.write(_late_shown(late_rows(outcomes), self.late.format), batch)
-            elif self.late is not None:
-                self.late.clear(batch)
+            if self.late is not None:
+                late = late_rows(outcomes)
+                if late.count():
+                    self.late.write(_late_shown(late, self.late.format), batch)
+                else:
+                    self.late.clear(batch)
         finally:
             outcomes.unpersist()
 
