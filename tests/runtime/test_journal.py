@@ -4,10 +4,16 @@ import json
 import math
 import random
 
+import pyarrow as pa
 import pytest
+from tests.streams import Kept
 
 from weft.errors import DataError
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget
 from weft.runtime.journal import BEGINNING, REMEMBERED_STEPS, VERSION, Journal, Segment, Served, merging
+from weft.runtime.layout import Layout
+from weft.runtime.shard import Memory, Shard, Work
 
 FAN = 16
 
@@ -104,3 +110,12 @@ def test_segments_stay_few_where_old_ones_are_given_up() -> None:
             segments[place : place + len(group)] = [merged]
         most = max(most, len(segments))
     assert most <= 3 * FAN
+
+
+@pytest.mark.xfail(strict=True, reason="the message names an argument `shards`; it is called `partitions`")
+def test_another_number_of_shards_is_refused_and_the_message_names_the_argument() -> None:
+    layout = Layout("time", None, "id", None, None, {}, ())
+    work = Work(Plan(()), layout, pa.int64(), {}, Budget(), delay=0, n_shards=2)
+    shard = Shard("s", work, Kept(Journal(n_shards=4).to_json()), Memory())
+    with pytest.raises(DataError, match=r"with 4 shards, the stream now has 2.*partitions=4"):
+        shard.step([pa.table({"time": [1], "id": [1]})], 0)
