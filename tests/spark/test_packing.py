@@ -175,5 +175,5 @@ def test_unpacked_is_the_rows_of_all_packs() -> None:
     task = PackTask((Route(("s",), COLUMNS, None),), "type", ())
     table = table_of(list("ABCDE"))
     packed = [batch.select([PACK]) for batch in task(iter(table.to_batches(max_chunksize=2)))]
-    assert pa.Table.from_batches(unpacked(iter(packed))).equals(table)
+    assert pa.Table.from_batches(unpacked(iter(packed))).to_pylist() == table.to_pylist()
     assert list(unpacked(iter([]))) == []
