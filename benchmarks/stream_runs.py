@@ -21,13 +21,14 @@ from generate import EVENTS_PER_FILE, SCHEMA
 from measures import Measure
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from ratios import discard_matches
+from ratios import discard_matches, prepared
 from unpacked import unpacked_steps
 from workloads import Workload, keyed
 
 import weft
 from weft.session import StreamDetection
 from weft.spark.local import local_session
+from weft.statistics.model import Statistics
 
 Say = Callable[[str], None]
 
@@ -71,9 +72,11 @@ def arriving(spark: SparkSession, place: Path, files_per_batch: int) -> DataFram
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch).parquet(str(place))
 
 
-def detected(events: DataFrame, text: str) -> StreamDetection:
-    """Bind queries to a stream."""
-    return weft.prepare_stream(events, text, time="ts", type="type", id="id", watermark=WATERMARK)
+def detected(events: DataFrame, text: str, known: Statistics | None = None) -> StreamDetection:
+    """Bind queries to a stream, with what is known from history."""
+    return weft.prepare_stream(
+        events, text, time="ts", type="type", id="id", watermark=WATERMARK, statistics=known
+    )
 
 
 def drained(matches: DataFrame, checkpoint: Path) -> StreamingQuery:
@@ -100,6 +103,7 @@ def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, 
     files = BATCH_EVENTS // EVENTS_PER_FILE
     batch, stream, unpacked = [], [], []
     matches = 0
+    known = prepared(spark.read.parquet(str(place)), workload).statistics
     for number in range(repeat + 1):  # the first round warms up
         with scratch() as directory:
             spark.conf.set("spark.sql.shuffle.partitions", "32")
@@ -107,13 +111,13 @@ def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, 
             spark.conf.set("spark.sql.shuffle.partitions", str(N_SHARDS))
             events = arriving(spark, place, files)
             started = time.perf_counter()
-            query = drained(detected(events, workload.text).matches, directory / "packed")
+            query = drained(detected(events, workload.text, known).matches, directory / "packed")
             stream.append(time.perf_counter() - started)
             matches = sum(
                 sum(report["matches"].values()) for p in query.recentProgress for report in reports_in(p)
             )
             few = _first_files(place, directory / "few", UNPACKED_EVENTS // EVENTS_PER_FILE)
-            rows = unpacked_steps(detected(arriving(spark, few, files), workload.text))
+            rows = unpacked_steps(detected(arriving(spark, few, files), workload.text, known))
             unpacked.append(_timed(partial(drained, rows, directory / "unpacked")))
             say(f"stream {number}/{repeat}: batch {batch[-1]:.1f} s, stream {stream[-1]:.1f} s")
     rate = n_events / min(stream[1:])
