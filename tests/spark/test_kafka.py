@@ -109,7 +109,7 @@ def test_the_recipe_for_kafka_survives_a_stop(tmp_path: Path) -> None:
             [sys.executable, "-c", SCRIPT, ",".join(jars.spark), address],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             env=environment,
             cwd=tmp_path,
             check=False,
