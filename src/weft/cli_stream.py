@@ -48,6 +48,7 @@ from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, say_error, stream_shown, summary_table, terminal
 from weft.runtime.budget import Budget
 from weft.session import StreamDetection, prepare_stream
+from weft.spark.failures import SPARK_FAILURES
 from weft.spark.local import local_cores
 from weft.spark.parts import check_windows
 from weft.spark.progress import SearchProgress, no_progress
@@ -291,7 +292,7 @@ def _run(
         with _signals() as stop:
             query = writing.start()
             try:
-                return _followed(query, stop)
+                return _followed(query, writer, stop)
             finally:
                 monitor.wait_for_end(LAST_NEWS)
     finally:
@@ -322,14 +323,14 @@ def _signals() -> Iterator[_Stop]:
             signal.signal(number, handler)
 
 
-def _followed(query: StreamingQuery, stop: _Stop) -> int:
+def _followed(query: StreamingQuery, writer: BatchWriter, stop: _Stop) -> int:
     while query.isActive:
         if stop.asked.wait(0.1):
             query.stop()
             return stop.status
     failure = query.exception()
     if failure is not None:
-        raise failure
+        raise writer.failure if isinstance(writer.failure, SPARK_FAILURES) else failure
     return 0
 
 

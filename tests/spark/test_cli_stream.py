@@ -116,7 +116,8 @@ def matches_of_run(files: Path) -> list[dict[str, Any]]:
 def converted(files: Path, format: str) -> None:
     """Turn the CSV files that have arrived into another format."""
     for file in (files / "in").glob("*.csv") if format != "csv" else ():
-        table = pyarrow.csv.read_csv(file)
+        types = pyarrow.csv.ConvertOptions(column_types={"amount": pa.float64()})
+        table = pyarrow.csv.read_csv(file, convert_options=types)
         if format == "parquet":
             table = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
             pyarrow.parquet.write_table(table, file.with_suffix(".parquet"))
@@ -206,6 +207,19 @@ def test_parquet_is_written_and_a_costly_query_is_stopped_alone(session: SparkSe
     (file,) = (files / "out").glob("*.parquet")
     (row,) = pyarrow.parquet.read_table(file).to_pylist()
     assert (row["query"], row["events"][0]["id"]) == ("alone", 60)
+
+
+def test_a_file_that_cannot_be_read_is_named(session: SparkSession, files: Path) -> None:
+    arrive(files, "1.csv", FIRST)
+    converted(files, "parquet")
+    other = pa.table({"ts": ["noon"], "type": ["Pay"], "id": [1], "user": ["ann"], "amount": [1]})
+    pyarrow.parquet.write_table(other, files / "in" / "2.parquet")
+    schema = ("--schema", SCHEMA, "--source-format", "parquet")
+    result = stream(files, *schema)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "2.parquet" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "py4j" not in result.stderr
 
 
 def test_what_spark_must_be_asked_for(session: SparkSession, files: Path) -> None:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError
 from weft.spark.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
-from weft.spark.stream import is_match, late_rows
+from weft.spark.stream import late_in, matches_in
 
 MatchFormat = Literal["json", "parquet"]
 SUFFIXES: Mapping[MatchFormat, str] = {"json": ".jsonl", "parquet": ".parquet"}
@@ -88,25 +88,36 @@ class BatchDirectory:
             )
 
 
-@dataclass(frozen=True)
+@dataclass
 class BatchWriter:
-    """What is done with each batch of outcomes: matches to one directory, late rows to another."""
+    """What is done with each batch of outcomes: matches to one directory, late rows to another.
+
+    `failure` is what ended the last batch, in the words of its own: Spark tells only that a batch failed.
+    """
 
     matches: BatchDirectory
     late: BatchDirectory | None
     returned: Mapping[str, Mapping[str, str]]
+    failure: Exception | None = None
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
+        try:
+            self._write(outcomes, batch)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _write(self, outcomes: DataFrame, batch: int) -> None:
         # Kept, because the shards may take their step only once; counted first, because that uses all cores.
         outcomes.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            matches = outcomes.where(is_match()).drop("kind")
+            matches = matches_in(outcomes)
             if matches.count():
                 self.matches.write(self._shown(matches), batch)
             else:
                 self.matches.clear(batch)
             if self.late is not None:
-                late = late_rows(outcomes)
+                late = late_in(outcomes)
                 if late.count():
                     self.late.write(_late_shown(late, self.late.format), batch)
                 else:
