@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.planning import load_plan, save_plan
     from weft.runtime.budget import Budget
     from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
+    from weft.spark.stream import late_in, matches_in
     from weft.spark.stream_metrics import StreamMonitor
     from weft.statistics.model import Statistics
     from weft.statistics_file import load_statistics, save_statistics
@@ -37,8 +38,10 @@ __all__ = [
     "bind",
     "detect",
     "explain",
+    "late_in",
     "load_plan",
     "load_statistics",
+    "matches_in",
     "parse",
     "prepare",
     "prepare_stream",
@@ -62,8 +65,10 @@ _HOMES = {
     "bind": "weft.language.binder",
     "detect": "weft.session",
     "explain": "weft.explain",
+    "late_in": "weft.spark.stream",
     "load_plan": "weft.planning",
     "load_statistics": "weft.statistics_file",
+    "matches_in": "weft.spark.stream",
     "parse": "weft.language.parser",
     "prepare": "weft.session",
     "prepare_stream": "weft.session",

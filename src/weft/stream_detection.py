@@ -20,12 +20,11 @@ from weft.spark.stream import (
     PARTITIONS,
     Lateness,
     PlannedPart,
-    is_match,
-    late_rows,
+    late_in,
+    matches_in,
     stream_outcomes,
     use_rocksdb,
 )
-from weft.spark.stream_task import KIND
 from weft.statistics.model import Statistics
 from weft.workload import Workload
 
@@ -74,12 +73,12 @@ class StreamDetection(Workload):
     @cached_property
     def matches(self) -> "DataFrame":
         """One row per match of any query."""
-        return self.outcomes.where(is_match()).drop(KIND)
+        return matches_in(self.outcomes)
 
     @property
     def late(self) -> "DataFrame":
         """The rows that came after the watermark had passed them: time, type and id."""
-        return late_rows(self.outcomes)
+        return late_in(self.outcomes)
 
     @property
     def plan(self) -> Choice:

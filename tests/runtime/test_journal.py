@@ -112,7 +112,6 @@ def test_segments_stay_few_where_old_ones_are_given_up() -> None:
     assert most <= 3 * FAN
 
 
-@pytest.mark.xfail(strict=True, reason="the message names an argument `shards`; it is called `partitions`")
 def test_another_number_of_shards_is_refused_and_the_message_names_the_argument() -> None:
     layout = Layout("time", None, "id", None, None, {}, ())
     work = Work(Plan(()), layout, pa.int64(), {}, Budget(), delay=0, n_shards=2)

@@ -105,20 +105,7 @@ def test_code_of_the_page_on_streams_runs(
     assert [(row["type"], row["id"]) for row in late] == [("Transfer", 5)]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "timestamp",
-        pytest.param(
-            "timestamp_ntz",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="the watermark is on a column that the filter on types does not mention, so Spark "
-                "pushes the filter below it",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_events_that_no_query_mentions_move_the_watermark(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:

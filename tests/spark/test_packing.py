@@ -125,9 +125,6 @@ def test_nothing_is_lost_and_every_wanted_row_has_one_owner(seed: int) -> None:
         assert sorted(owned) == sorted({row for rows in expected.values() for row in rows})
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a row without a key is owned by a route that does not send it, so by nobody"
-)
 def test_a_row_without_a_key_is_owned_by_the_part_that_gets_it() -> None:
     routes = (
         Route(("by k #0", "by k #1"), ("id",), frozenset({"A"}), place="place"),

@@ -186,7 +186,7 @@ class Shard:
         if journal.n_shards != self.work.n_shards:
             raise DataError(
                 f"the checkpoint was written with {journal.n_shards} shards, the stream now has "
-                f"{self.work.n_shards}; set shards={journal.n_shards}, or start with a new checkpoint"
+                f"{self.work.n_shards}; set partitions={journal.n_shards}, or start with a new checkpoint"
             )
         return journal
 

@@ -74,12 +74,15 @@ class PackTask:
         is_owned = np.zeros(table.num_rows, np.bool_)
         wanted = _Wanted(table, self.type, self.flags)
         for route in self.routes:
+            places = None if route.place is None else table[route.place].fill_null(-1).to_numpy()
             rows = wanted.rows(route)
+            if places is not None:  # those without a key go nowhere
+                rows = np.flatnonzero(places >= 0) if rows is None else rows[places[rows] >= 0]
             part = table.select(route.columns)
             if len(self.routes) > 1:
                 part = part.append_column(OWNER, pa.array(~is_owned))
                 is_owned[rows if rows is not None else slice(None)] = True
-            for shard, share in _dealt(part, rows, table, route):
+            for shard, share in _dealt(part, rows, places, route):
                 if n_rejected:
                     yield _pack(shard, share.replace_schema_metadata({REJECTED: str(n_rejected)}))
                     n_rejected = 0
@@ -141,18 +144,15 @@ class _Wanted:
 
 
 def _dealt(
-    part: pa.Table, rows: Array | None, table: pa.Table, route: Route
+    part: pa.Table, rows: Array | None, places: Array | None, route: Route
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of each shard."""
-    if route.place is None:
+    if places is None or rows is None:
         yield route.shards[0], part if rows is None else part.take(pa.array(rows))
         return
-    places = table[route.place].fill_null(-1).to_numpy()
-    rows = np.arange(table.num_rows) if rows is None else rows
     order = rows[np.argsort(places[rows], kind="stable")]
-    sorted_places = places[order]
     ordered = part.take(pa.array(order))
-    bounds = np.searchsorted(sorted_places, np.arange(len(route.shards) + 1))
+    bounds = np.searchsorted(places[order], np.arange(len(route.shards) + 1))
     for number, shard in enumerate(route.shards):
         yield shard, ordered.slice(bounds[number], bounds[number + 1] - bounds[number])
 

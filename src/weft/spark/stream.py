@@ -79,10 +79,12 @@ def stream_outcomes(
     whole = Plan(tuple(output for part in parts for output in part.plan.outputs))
     columns, layout = wire(whole, source)
     shards = placed_names(source.events.sparkSession, [one.part for one in parts], n_shards)
-    rows = _watermarked(source, lateness)
+    rows, timed = _watermarked(source, lateness)
     if not any(one.part.counts for one in parts):
         wanted = wanted_rows(whole, source.is_of_type)
-        rows = rows if wanted is None else rows.where(wanted | ~source.is_good)
+        if wanted is not None:
+            # A filter that mentions the time stays above the watermark, which all events move.
+            rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
     routes = []
     for number, one in enumerate(parts):
         place = f"{PLACE}{number}" if one.part.keys else None
@@ -111,12 +113,12 @@ def stream_outcomes(
     return every.observe(REPORTS, *(_report_of(shard) for shard in sorted(task.part_of)))
 
 
-def is_match() -> Column:
-    """Whether a row of the outcomes is a match."""
-    return F.col(KIND) == MATCH
+def matches_in(outcomes: DataFrame) -> DataFrame:
+    """Return the matches among the outcomes of a stream, or of one of its batches."""
+    return outcomes.where(F.col(KIND) == MATCH).drop(KIND)
 
 
-def late_rows(outcomes: DataFrame) -> DataFrame:
+def late_in(outcomes: DataFrame) -> DataFrame:
     """Return the rows of the outcomes that came too late, each as its time, type and id."""
     event = F.col("events")[0]
     return outcomes.where(F.col(KIND) == LATE).select(
@@ -159,14 +161,15 @@ def _report_of(shard: str) -> Column:
     return F.max(F.when(is_own, F.col("match_id"))).alias(shard)
 
 
-def _watermarked(source: Input, lateness: Lateness) -> DataFrame:
-    if lateness.is_given:
-        return source.events
+def _watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:
+    """Return the events with a watermark, and the column that has it."""
     delay = f"{lateness.delay // 1000} milliseconds"
+    if lateness.is_given:
+        return source.events, source.time
     if isinstance(source.events.schema[source.time].dataType, T.TimestampType):
-        return source.events.withWatermark(source.time, delay)
-    timed = source.events.withColumn(WATERMARK, F.coalesce(source.time_column, F.timestamp_micros(F.lit(0))))
-    return timed.withWatermark(WATERMARK, delay)
+        return source.events.withWatermark(source.time, delay), source.time
+    timed = source.events.withColumn(WATERMARK, source.time_column)
+    return timed.withWatermark(WATERMARK, delay), WATERMARK
 
 
 def _place(keys: Sequence[str], n_shards: int) -> Column:
