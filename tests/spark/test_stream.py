@@ -9,17 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from tests.engine import arrow_events, bindings_of, expected_outcome, is_supported, plain
+from tests.engine import arrow_events, bindings_of, expected_outcome, is_supported, plain, plan_of
 from tests.spark.frames import bound_ids, events_frame, with_plain_times
 from tests.strategies import Case, event, random_case
-from tests.streams import cut, deliveries, never_settled
+from tests.streams import Kept, cut, deliveries, never_settled, work_of
 
 import weft
 from weft.errors import DataError, WeftError
+from weft.runtime.shard import Memory, Shard
 from weft.session import StreamDetection
 from weft.spark.failures import failure_of
 from weft.spark.parts import check_windows
@@ -209,19 +211,7 @@ def write(spark: SparkSession, files: Files, batches: list[list[tuple]]) -> None
     files.add(events_frame(spark, rows, f"{COLUMNS}, {BATCH} int"))
 
 
-@pytest.mark.parametrize(
-    "users",
-    [
-        (1, 2, 3),
-        pytest.param(
-            (1, 2, None),
-            marks=pytest.mark.xfail(
-                strict=True, reason="a late row without a key is accounted for by a part that does not get it"
-            ),
-        ),
-    ],
-    ids=["keys", "some without a key"],
-)
+@pytest.mark.parametrize("users", [(1, 2, 3), (1, 2, None)], ids=["keys", "some without a key"])
 def test_late_rows_are_counted_once_and_shown(
     spark: SparkSession, files: Files, tmp_path: Path, users: tuple[int | None, ...]
 ) -> None:
@@ -457,3 +447,24 @@ def test_a_failure_while_the_division_is_written(
         with pytest.raises(PySparkException, match="the machine died"):
             prepare(stays).outcomes  # noqa: B018 - to look at it is to prepare it
     assert prepare(stays).division.parts["stays"] == first.division.parts["stays"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a worker that lags behind never sees the events that ended a window and were given up",
+)
+@pytest.mark.parametrize("partition", ["", "PARTITION BY k "], ids=["all", "partitioned"])
+def test_a_window_of_events_in_a_worker_that_lags_behind(partition: str) -> None:
+    """One worker takes the first step and the last two; between them another counts eight events."""
+    events = [event(n, kind, SECOND * n, k=1) for n, kind in enumerate("ACCCCCCCCBC")]
+    case = Case(f"QUERY q PATTERN SEQ(A a, B b) {partition}WITHIN 3 EVENTS", tuple(events))
+    table, layout = arrow_events(case)
+    work, store, workers = work_of(plan_of(case), layout, delay=0), Kept(), [Memory(), Memory()]
+    found, watermark = [], 0
+    for worker, rows in ((0, [0]), (1, [1, 2, 3, 4]), (1, [5, 6, 7, 8]), (0, [9]), (0, [10])):
+        outcome = Shard("s", work, store, workers[worker]).step([table.take(pa.array(rows))], watermark)
+        assert outcome is not None
+        found += outcome.found
+        watermark = 1_000 * rows[-1]
+    assert case.expected() == {"q": set()}
+    assert not found
