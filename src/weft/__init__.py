@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.errors import BudgetError, DataError, QueryError, WeftError
-    from weft.explain import explain
+    from weft.explanation import explain
     from weft.language.binder import bind
     from weft.language.parser import parse
     from weft.language.printer import to_text
@@ -64,7 +64,7 @@ _HOMES = {
     "WeftError": "weft.errors",
     "bind": "weft.language.binder",
     "detect": "weft.session",
-    "explain": "weft.explain",
+    "explain": "weft.explanation",
     "late_in": "weft.spark.stream",
     "load_plan": "weft.planning",
     "load_statistics": "weft.statistics_file",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.explain import form_lines, plan_lines
+from weft.explanation import form_lines, plan_lines
 from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from weft.detection import Detection
 from weft.errors import DataError, WeftError
-from weft.explain import explain
+from weft.explanation import explain
 from weft.language.binder import bind
 from weft.language.literals import parse_duration
 from weft.language.parser import parse

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from weft.explain import form_lines, plan_lines
+from weft.explanation import form_lines, plan_lines
 from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query

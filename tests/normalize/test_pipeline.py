@@ -12,7 +12,7 @@ from tests.semantics.notation import query_of
 from tests.strategies import SCHEMA, Case, cases
 
 from weft.errors import QueryError
-from weft.explain import explain
+from weft.explanation import explain
 from weft.expressions import Attribute, Comparison
 from weft.language.binder import bind
 from weft.language.parser import parse

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.explain import plan_lines
+from weft.explanation import plan_lines
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics

@@ -29,6 +29,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 PARTITIONS = "spark.sql.shuffle.partitions"
+CIRCLE = 192  # as many partitions as it has divisors are filled evenly
 WATERMARK, PLACE = "weft_watermark", "weft_place"
 REPORTS = "weft"  # the name of the observed metrics
 
@@ -135,25 +136,20 @@ def fingerprint(query: Query) -> str:
 def placed_names(spark: SparkSession, parts: Sequence[Part], n_shards: int) -> dict[Part, list[str]]:
     """Return the names of the shards, chosen so that Spark spreads those of a part over its partitions.
 
-    Spark places a shard by the hash of its name. The name of shard n ends so that the hash is n more
-    than that of shard 0, on the circle of partitions; what it ends with depends on nothing else, and
-    so is the same after a restart.
+    Spark places a shard by the hash of its name. The name of shard n ends so that the hash is n on a
+    circle of CIRCLE places, and so on one of any number of partitions that divides it. The name depends
+    on nothing else: it is the same after a restart, whatever the session says then.
     """
-    n_partitions = int(spark.conf.get(PARTITIONS) or 200)
     names = shard_names(parts, n_shards)
     wanted = [(name, place) for part in parts for place, name in enumerate(names[part], part.number)]
-    if not wanted:
-        return names
-    tries = 12 * n_partitions
     frame = spark.createDataFrame(wanted, "name string, place int")
-    ends = F.explode(F.sequence(F.lit(0), F.lit(tries)))
-    tried = frame.select("name", "place", ends.alias("end")).select(
-        "name", "end", "place", F.concat("name", F.lit("~"), F.col("end").cast("string")).alias("label")
-    )
-    fitting = F.pmod(F.hash("label") - F.col("place"), F.lit(n_partitions)) == 0
-    best = tried.groupBy("name").agg(F.min(F.when(fitting, F.col("end"))).alias("end")).collect()
-    ends_of = {row["name"]: row["end"] or 0 for row in best}
-    return {part: [f"{name}~{ends_of[name]}" for name in found] for part, found in names.items()}
+    ends = F.explode(F.sequence(F.lit(0), F.lit(12 * CIRCLE)))
+    tried = frame.select("name", "place", ends.alias("end"))
+    label = F.concat("name", F.lit("~"), F.col("end").cast("string"))
+    fitting = F.pmod(F.hash(label) - F.col("place"), F.lit(CIRCLE)) == 0
+    best = tried.where(fitting).groupBy("name").agg(F.min("end").alias("end")).collect()
+    ends_of = {row["name"]: row["end"] for row in best}
+    return {part: [f"{name}~{ends_of.get(name, 0)}" for name in found] for part, found in names.items()}
 
 
 def _report_of(shard: str) -> Column:
