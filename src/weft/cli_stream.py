@@ -265,6 +265,9 @@ def _planned(
             checkpoint=running.checkpoint,
             origin=text.origin,
         )
+    for names, what in ((detection.started, "start empty"), (detection.ended, "are gone")):
+        if names:
+            say_error(f"another workload than before: {', '.join(names)} {what}")
     search = SearchProgress()
     with progress_shown("Weaving the plan", search.now):
         detection.weave(search.tell)

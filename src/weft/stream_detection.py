@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from weft.errors import WeftError
 from weft.explanation import form_lines, plan_lines
 from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
@@ -88,9 +89,30 @@ class StreamDetection(Workload):
     @cached_property
     def division(self) -> Division:
         """Which queries run on the same shards; with a checkpoint, as it was when the stream first ran."""
-        known = self._known_division()
-        n_shards = self._partitions or (known.n_shards if known else self._default_shards())
+        known = self._known_division
+        if known is None:
+            n_shards = self._partitions or self._default_shards()
+        elif self._partitions in (None, known.n_shards):
+            n_shards = known.n_shards
+        else:
+            raise WeftError(
+                f"the stream has started with partitions={known.n_shards}, and its state is divided so; now "
+                f"partitions is {self._partitions}\n  hint: leave it out, or start with a new checkpoint"
+            )
         return divide_stream(self.queries, n_shards, self._plan_together, known)
+
+    @property
+    def started(self) -> list[str]:
+        """The queries that the stream in the checkpoint did not have: they start empty."""
+        known = self._known_division
+        return [] if known is None else [q.name for q in self.queries if q.name not in known.parts]
+
+    @property
+    def ended(self) -> list[str]:
+        """The queries that the stream in the checkpoint had and that are gone."""
+        names = {query.name for query in self.queries}
+        known = self._known_division
+        return [] if known is None else [name for name in known.parts if name not in names]
 
     def weave(
         self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
@@ -139,8 +161,9 @@ class StreamDetection(Workload):
     def _division_path(self) -> str | None:
         return None if self._checkpoint is None else f"{self._checkpoint.rstrip('/')}/weft/division"
 
+    @cached_property
     def _known_division(self) -> Division | None:
-        """Return the division of the checkpoint, if there is one."""
+        """The latest division in the checkpoint, if there is one."""
         if self._division_path is None:
             return None
         spark = self.source.events.sparkSession
@@ -148,11 +171,12 @@ class StreamDetection(Workload):
             found = spark.read.text(self._division_path, wholetext=True).collect()
         except AnalysisException:  # nothing there: the stream has not run yet
             return None
-        return Division.from_json(found[0]["value"], self._division_path) if found else None
+        known = [Division.from_json(row["value"], self._division_path) for row in found]
+        return max(known, key=lambda division: division.revision, default=None)
 
     def _remember(self) -> None:
-        """Write the division into the checkpoint, for the next start."""
-        if self._division_path is not None and self._known_division() != self.division:
+        """Add the division to the checkpoint, for the next start; what is there stays."""
+        if self._division_path is not None and self._known_division != self.division:
             spark = self.source.events.sparkSession
             text = spark.createDataFrame([(self.division.to_json(),)], "value string")
-            text.coalesce(1).write.mode("overwrite").text(self._division_path)
+            text.coalesce(1).write.mode("append").text(self._division_path)

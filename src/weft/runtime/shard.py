@@ -235,11 +235,7 @@ class Shard:
         """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
         remembered = self.memory.pop(self.name)
         since = 0
-        if (
-            remembered is not None
-            and remembered.plan == plan
-            and journal.has_passed(remembered.step, remembered.token)
-        ):
+        if remembered is not None and remembered.plan == plan and _leads_to(remembered, journal):
             executor, since = remembered.executor, remembered.step
         else:
             executor = Executor(_program(plan), self.work.budget)
@@ -332,6 +328,17 @@ class Shard:
             amount = executor.n_kept(node)
             for name in names:
                 counts[name] = counts.get(name, 0) + (int(amount * per_event) if is_event else amount)
+
+
+def _leads_to(remembered: _Remembered, journal: Journal) -> bool:
+    """Say whether the events that are stored bring an executor up to date.
+
+    What was stored since and given up again does not matter to windows of time, which are over. But
+    where positions count, every event does.
+    """
+    is_latest = remembered.step == journal.step
+    counts = remembered.executor.program.counts_positions
+    return journal.has_passed(remembered.step, remembered.token) and (is_latest or not counts)
 
 
 @dataclass(frozen=True)

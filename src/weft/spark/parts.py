@@ -7,7 +7,7 @@ its state: what was decided at the start is data (`Division`), to which new quer
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.errors import DataError, WeftError
 from weft.normalize.pipeline import normalize
@@ -53,6 +53,7 @@ class Division:
 
     n_shards: int
     parts: Mapping[str, Part] = field(default_factory=dict)
+    revision: int = 0  # counts the workloads that the stream has had
 
     @property
     def members(self) -> dict[Part, list[str]]:
@@ -67,8 +68,13 @@ class Division:
             name: {"keys": list(part.keys), "number": part.number, "counts": part.counts}
             for name, part in self.parts.items()
         }
-        document = {"version": VERSION, "n_shards": self.n_shards, "parts": parts}
-        return json.dumps(document, ensure_ascii=False, indent=1)
+        document = {
+            "version": VERSION,
+            "revision": self.revision,
+            "n_shards": self.n_shards,
+            "parts": parts,
+        }
+        return json.dumps(document, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str, origin: str) -> "Division":
@@ -81,7 +87,7 @@ class Division:
                 name: Part(tuple(found["keys"]), found["number"], found["counts"])
                 for name, found in document["parts"].items()
             }
-            return Division(int(document["n_shards"]), parts)
+            return Division(int(document["n_shards"]), parts, int(document["revision"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{origin}: not a division of a stream into shards ({error})") from None
 
@@ -140,7 +146,10 @@ def divide_stream(
             parts,
             counts=counts,
         )
-    return Division(n_shards, {query.name: parts[query.name] for query in queries})
+    division = Division(n_shards, {query.name: parts[query.name] for query in queries})
+    if known is None:
+        return division
+    return known if division.parts == known.parts else replace(division, revision=known.revision + 1)
 
 
 def _traits(query: Query) -> _Traits:
