@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.spark.parts import Part
 from weft.spark.stream import placed_names

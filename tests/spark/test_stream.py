@@ -352,7 +352,7 @@ def test_a_budget_stops_one_query_alone(spark: SparkSession, files: Files, tmp_p
     assert kept == Counter((row["query"], row["match_id"]) for row in expected)
 
 
-def prepared(spark: SparkSession, files: Files, queries: dict[str, str]) -> StreamDetection:
+def bound(spark: SparkSession, files: Files, queries: dict[str, str]) -> StreamDetection:
     text = "\n".join(f"QUERY {name} PATTERN {asked}" for name, asked in queries.items())
     checkpoint = str(files.folder / "checkpoint")
     options = {"time": "ts", "type": "kind", "id": "n", "watermark": "1 second"}
@@ -361,7 +361,7 @@ def prepared(spark: SparkSession, files: Files, queries: dict[str, str]) -> Stre
 
 def go_on(spark: SparkSession, files: Files, queries: dict[str, str]) -> tuple[Run, dict[str, set[object]]]:
     """Start with these queries from the checkpoint; return also the ids that each query found."""
-    done = run(prepared(spark, files, queries).matches, files.folder / "checkpoint")
+    done = run(bound(spark, files, queries).matches, files.folder / "checkpoint")
     found: dict[str, set[object]] = {name: set() for name in queries}
     for row in done.rows:
         found[row["query"]].add(tuple(one["id"] for one in row["events"]))
@@ -394,11 +394,11 @@ def test_queries_that_come_and_go_with_their_shards_are_told(spark: SparkSession
     write(spark, files, [rows])
     go_on(spark, files, old)
     write(spark, files, [[(at + 10, kind, n + 10, user) for at, kind, n, user in rows]])
-    detection = prepared(spark, files, new)
+    detection = bound(spark, files, new)
     assert (detection.started, detection.ended) == (["new"], ["removed"])
     _, found = go_on(spark, files, new)
     assert found["new"] == {(11, 13)}
-    assert (prepared(spark, files, new).started, prepared(spark, files, new).ended) == ([], [])
+    assert (bound(spark, files, new).started, bound(spark, files, new).ended) == ([], [])
 
 
 def test_another_number_of_partitions_is_refused(spark: SparkSession, files: Files, tmp_path: Path) -> None:
