@@ -138,7 +138,7 @@ def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
     table, layout = arrow_events(case)
     works = [work_of(plan, layout, delay=delay) for plan in plans_of(case)]
     stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
-    for rows in cut(deliveries(case, dice, delay), dice, dice.randint(1, 8)):
+    for rows in cut(deliveries(case, dice, delay), dice, dice.choice([dice.randint(1, 8), 20])):
         if dice.random() < 0.2:
             stream.work = dice.choice(works)
         stream.deliver(table.take(pa.array(rows, pa.int64())))
