@@ -55,6 +55,7 @@ def run_stream(spark: SparkSession, options: dict[str, Any]) -> None:
         id="id",
         watermark=DELAY,
         checkpoint=checkpoint,
+        search_seconds=0,  # a driver that is killed again and again should start fast
     )
     writer = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
     if options["sink"] == "files":

@@ -87,7 +87,7 @@ class Division:
                 name: Part(tuple(found["keys"]), found["number"], found["counts"])
                 for name, found in document["parts"].items()
             }
-            return Division(int(document["n_shards"]), parts, int(document["revision"]))
+            return Division(int(document["n_shards"]), parts, int(document.get("revision", 0)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{origin}: not a division of a stream into shards ({error})") from None
 
