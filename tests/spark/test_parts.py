@@ -19,8 +19,8 @@ from weft.spark.parts import (
     check_windows,
     components,
     divide_stream,
-    shard_names,
 )
+from weft.spark.placing import placed_names
 
 SCHEMA = Schema({"k": LONG, "m": LONG, "z": LONG, "ts": TIMESTAMP}, time="ts")
 COSTLY = 100 * SENDING_NANOSECONDS
@@ -147,7 +147,7 @@ def test_the_same_queries_give_the_same_division() -> None:
 
 def test_names_of_parts_and_shards_differ() -> None:
     parts = [Part(("k",)), Part(("k",), counts=True), Part(number=0), Part(number=1), Part(counts=True)]
-    names = [name for shards in shard_names(parts, 3).values() for name in shards]
+    names = [name for shards in placed_names(parts, 3).values() for name in shards]
     assert len(set(names)) == len(names) == 3 + 3 + 1 + 1 + 1
 
 

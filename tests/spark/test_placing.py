@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.spark.parts import Part
-from weft.spark.stream import placed_names
+from weft.spark.placing import placed_names, spark_hash
 
 BY_USER, ALONE = Part(("user",)), Part(number=1)
 
@@ -20,16 +20,19 @@ def partitions_of(spark: SparkSession, names: list[str], n_partitions: int) -> l
 
 @pytest.mark.parametrize("n_shards", [2, 4, 6])
 def test_the_shards_of_a_part_are_on_different_partitions(spark: SparkSession, n_shards: int) -> None:
-    names = placed_names(spark, [BY_USER], n_shards)[BY_USER]
+    names = placed_names([BY_USER], n_shards)[BY_USER]
     assert sorted(partitions_of(spark, names, n_shards)) == list(range(n_shards))
 
 
-def test_names_stay_when_the_session_and_the_other_parts_change(spark: SparkSession) -> None:
-    before = placed_names(spark, [BY_USER, ALONE], 4)
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    try:
-        after = placed_names(spark, [ALONE], 4)
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", "2")
-    assert after[ALONE] == before[ALONE]
-    assert len(before[ALONE]) == 1
+def test_the_name_of_a_shard_does_not_depend_on_other_parts() -> None:
+    assert placed_names([BY_USER, ALONE], 4)[ALONE] == placed_names([ALONE], 4)[ALONE]
+    assert len(placed_names([ALONE], 4)[ALONE]) == 1
+
+
+def test_strings_hash_as_in_spark(spark: SparkSession) -> None:
+    texts = ["", "a", "ab", "abc", "abcd", "by user #0~157", "zoé", "\U0001f9f5 thread"]
+    frame = spark.createDataFrame([(text,) for text in texts], "text string")
+    hashes = {
+        row["text"]: row["hash"] for row in frame.select("text", F.hash("text").alias("hash")).collect()
+    }
+    assert {text: spark_hash(text) for text in texts} == hashes

@@ -6,7 +6,7 @@ its state: what was decided at the start is data (`Division`), to which new quer
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.errors import DataError, WeftError
@@ -242,12 +242,3 @@ def components(plan: Plan) -> list[list[str]]:
     for name in names:
         groups.setdefault(find(name), []).append(name)
     return sorted(groups.values(), key=len, reverse=True)
-
-
-def shard_names(parts: Iterable[Part], n_shards: int) -> dict[Part, list[str]]:
-    """Return the names of the shards of each part, without regard to where Spark puts them.
-
-    >>> shard_names([Part(("user",))], 2)[Part(("user",))]
-    ['by user #0', 'by user #1']
-    """
-    return {part: [f"{part.name} #{place}" for place in range(part.n_shards(n_shards))] for part in parts}

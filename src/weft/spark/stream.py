@@ -19,7 +19,8 @@ from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
 from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire
 from weft.spark.packing import PACKED, PackTask, Route, unpacked
-from weft.spark.parts import Part, shard_names
+from weft.spark.parts import Part
+from weft.spark.placing import placed_names
 from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import quoted, wanted_rows
 from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, SHARD, PartTask, StreamTask
@@ -29,7 +30,6 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 PARTITIONS = "spark.sql.shuffle.partitions"
-CIRCLE = 192  # as many partitions as it has divisors are filled evenly
 WATERMARK, PLACE = "weft_watermark", "weft_place"
 REPORTS = "weft"  # the name of the observed metrics
 
@@ -79,7 +79,7 @@ def stream_outcomes(
     """
     whole = Plan(tuple(output for part in parts for output in part.plan.outputs))
     columns, layout = wire(whole, source)
-    shards = placed_names(source.events.sparkSession, [one.part for one in parts], n_shards)
+    shards = placed_names([one.part for one in parts], n_shards)
     rows, timed = _watermarked(source, lateness)
     if not any(one.part.counts for one in parts):
         wanted = wanted_rows(whole, source.is_of_type)
@@ -131,25 +131,6 @@ def fingerprint(query: Query) -> str:
     """Return what a query asks, without its name and what it returns, in few characters."""
     asked = to_text(replace(query, name="q", returns=()))
     return blake2b(asked.encode(), digest_size=12).hexdigest()
-
-
-def placed_names(spark: SparkSession, parts: Sequence[Part], n_shards: int) -> dict[Part, list[str]]:
-    """Return the names of the shards, chosen so that Spark spreads those of a part over its partitions.
-
-    Spark places a shard by the hash of its name. The name of shard n ends so that the hash is n on a
-    circle of CIRCLE places, and so on one of any number of partitions that divides it. The name depends
-    on nothing else: it is the same after a restart, whatever the session says then.
-    """
-    names = shard_names(parts, n_shards)
-    wanted = [(name, place) for part in parts for place, name in enumerate(names[part], part.number)]
-    frame = spark.createDataFrame(wanted, "name string, place int")
-    ends = F.explode(F.sequence(F.lit(0), F.lit(12 * CIRCLE)))
-    tried = frame.select("name", "place", ends.alias("end"))
-    label = F.concat("name", F.lit("~"), F.col("end").cast("string"))
-    fitting = F.pmod(F.hash(label) - F.col("place"), F.lit(CIRCLE)) == 0
-    best = tried.where(fitting).groupBy("name").agg(F.min("end").alias("end")).collect()
-    ends_of = {row["name"]: row["end"] for row in best}
-    return {part: [f"{name}~{ends_of.get(name, 0)}" for name in found] for part, found in names.items()}
 
 
 def _report_of(shard: str) -> Column:
