@@ -47,7 +47,8 @@ class Settings:
     search_seconds: float
     stock_seconds: float
     small_workloads: int
-    trivial_seconds: float
+    run_seconds: float
+    draws: int
     largest_count: int
     largest_size: int
     traffic_days: float
@@ -120,7 +121,8 @@ def scale_section(settings: Settings) -> list[Measure]:
     """Compare plans for more and for larger patterns."""
     return measure_scale(
         settings.search_seconds,
-        settings.trivial_seconds,
+        settings.run_seconds,
+        settings.draws,
         settings.largest_count,
         settings.largest_size,
         console.log,
@@ -248,8 +250,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--small-workloads", type=int, default=200, help="workloads in optimum")
     parser.add_argument(
-        "--trivial-seconds", type=float, default=8, help="time of each run of the trivial plan in scale"
+        "--run-seconds", type=float, default=6, help="time that each plan is to run for in scale"
     )
+    parser.add_argument("--draws", type=int, default=3, help="workloads for each point of scale")
     parser.add_argument("--largest-count", type=int, default=1000, help="patterns in graph, at most in scale")
     parser.add_argument(
         "--largest-size", type=int, default=8, help="average size of patterns in scale, at most"
@@ -273,7 +276,8 @@ def main() -> None:
         search_seconds=given.search_seconds,
         stock_seconds=given.stock_seconds,
         small_workloads=given.small_workloads,
-        trivial_seconds=given.trivial_seconds,
+        run_seconds=given.run_seconds,
+        draws=given.draws,
         largest_count=given.largest_count,
         largest_size=given.largest_size,
         traffic_days=given.traffic_days,
