@@ -8,6 +8,7 @@ import pyarrow as pa
 from weft.expressions import Expression, Literal
 from weft.kernels.arrays import mixed
 from weft.kernels.identity import hash_bindings, hash_strings, write_hex
+from weft.kernels.segments import sort_segments
 from weft.plan.nodes import Branch, Output, column_types
 from weft.runtime.columns import Array, Column, StringPool
 from weft.runtime.evaluate import Scope, evaluate
@@ -112,13 +113,8 @@ class _Bound:
         """Return the bound events of each match in time order, ties by variable."""
         events = self.found.events
         numbers, rows = self._flat(range(len(self.variables)))
-        within = np.ones(rows.size, np.bool_)
-        within[self.offsets[:-1]] = False  # the first event of a match has no predecessor
-        ranks = events.ranks[rows]
-        if np.any((ranks[1:] < ranks[:-1]) & within[1:]):
-            owners = np.repeat(np.arange(self.found.table.n_rows), np.diff(self.offsets))
-            order = np.lexsort((numbers, ranks, owners))
-            numbers, rows = numbers[order], rows[order]
+        order = sort_segments(events.ranks[rows], self.offsets)
+        numbers, rows = numbers[order], rows[order]
         names = pa.array(numbers)
         struct = pa.StructArray.from_arrays(
             [
