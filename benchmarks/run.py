@@ -250,7 +250,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--small-workloads", type=int, default=200, help="workloads in optimum")
     parser.add_argument(
-        "--run-seconds", type=float, default=6, help="time that each plan is to run for in scale"
+        "--run-seconds", type=float, default=5, help="time that each plan is to run for in scale"
     )
     parser.add_argument("--draws", type=int, default=3, help="workloads for each point of scale")
     parser.add_argument("--largest-count", type=int, default=1000, help="patterns in graph, at most in scale")

@@ -1,5 +1,6 @@
 """What every test shares: one Spark session, and fixed seeds."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,9 @@ from weft.spark.local import local_session
 
 settings.register_profile("weft", deadline=None, derandomize=True)
 settings.load_profile("weft")
+
+# Most of the time of a short run goes to compiling Java; so does that of the processes that tests start.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.hookimpl(tryfirst=True)

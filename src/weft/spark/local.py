@@ -42,6 +42,9 @@ def local_session(master: str = "local[*]", *, name: str = "weft") -> SparkSessi
         # More than there are cores, so that Spark can merge them to tasks of equal size.
         "spark.sql.shuffle.partitions": str(16 * local_cores(master)),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        # Spark checks what a checkpoint holds itself. Without this, each of its files has a second one for
+        # Hadoop's checksum, which is never computed, and ten processes are started to write the two.
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     }
     builder = SparkSession.Builder().master(master).appName(name)
     for key, value in settings.items():
