@@ -22,7 +22,7 @@ from measures import Measure
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from ratios import discard_matches, prepared
-from unpacked import unpacked_steps
+from unpacked import moved_packs, unpacked_steps
 from workloads import Workload, keyed
 
 import weft
@@ -47,6 +47,7 @@ def stream_session() -> SparkSession:
     """Return a session for streams: a state store per core."""
     spark = local_session(MASTER, name="weft benchmarks")
     spark.conf.set(PARTITIONS, str(N_SHARDS))
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(2 * N_BATCHES))
     return spark
 
 
@@ -124,7 +125,11 @@ def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, 
             few = _first_files(place, directory / "few", UNPACKED_EVENTS // EVENTS_PER_FILE)
             rows = unpacked_steps(detected(arriving(spark, few, files), workload.text, known))
             unpacked = drained(rows, directory / "unpacked")
-            rounds.append(Round(n_events / batch, n_events / whole, _rate(query), _rate(unpacked)))
+            idle = drained(
+                moved_packs(detected(arriving(spark, place, files), workload.text, known)), directory / "idle"
+            )
+            rates = _rate(query), _rate(idle), _rate(unpacked)
+            rounds.append(Round(n_events / batch, n_events / whole, *rates))
             say(f"stream {number}/{repeat}: {rounds[-1]}")
     return [
         *rounds_compared(rounds[1:]),
@@ -134,16 +139,22 @@ def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, 
 
 @dataclass(frozen=True)
 class Round:
-    """Events per second: in batch, of a stream with its start, of its batches, of those without packs."""
+    """Events per second: in batch, of a stream with its start, and of the batches of three streams.
+
+    These are the stream itself, one whose operator does nothing with its packs, and one without packs.
+    """
 
     batch: float
     whole: float
     packed: float
+    idle: float
     unpacked: float
 
     def __str__(self) -> str:
-        rates = (self.batch, self.whole, self.packed, self.unpacked)
-        return "batch {:,.0f}, stream {:,.0f} ({:,.0f} once it runs), rows {:,.0f} per second".format(*rates)
+        return (
+            f"batch {self.batch:,.0f}, stream {self.whole:,.0f} ({self.packed:,.0f} once it runs), "
+            f"packs merely moved {self.idle:,.0f}, rows {self.unpacked:,.0f} per second"
+        )
 
 
 def rounds_compared(rounds: Sequence[Round]) -> list[Measure]:
@@ -156,12 +167,17 @@ def rounds_compared(rounds: Sequence[Round]) -> list[Measure]:
         Measure("stream", "batch run", max(one.batch for one in rounds), "1/s"),
         Measure("stream", "stream, start included", max(one.whole for one in rounds), "1/s"),
         Measure("stream", "stream", max(one.packed for one in rounds), "1/s"),
+        Measure("stream", "packs merely moved", max(one.idle for one in rounds), "1/s"),
         Measure("stream", "rows not packed", max(one.unpacked for one in rounds), "1/s"),
         Measure("stream", "stream / batch run", median(lambda one: one.packed / one.batch), at_least=0.5),
         Measure("stream", "the same, start included", median(lambda one: one.whole / one.batch)),
         Measure(
             "stream", "stream / rows not packed", median(lambda one: one.packed / one.unpacked), at_least=5
         ),
+        Measure(
+            "stream", "packs merely moved / rows not packed", median(lambda one: one.idle / one.unpacked)
+        ),
+        Measure("stream", "stream / packs merely moved", median(lambda one: one.packed / one.idle)),
     ]
 
 

@@ -1,7 +1,8 @@
-"""The same job without packs: the rows themselves are fed to the stateful operator."""
+"""The stream without one of its parts: with rows in place of packs, or with packs that are merely moved."""
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import TimerValues
 from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
 from weft.session import StreamDetection
+from weft.spark import stream
 from weft.spark.batch import wire
 from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import wanted_rows
@@ -66,3 +68,21 @@ def _processor(task: StreamTask) -> ShardProcessor:
             return self.steps().step(key[0], tables, timerValues.getCurrentWatermarkInMs())
 
     return Unpacked(task)
+
+
+def moved_packs(detection: StreamDetection) -> DataFrame:
+    """Return the outcomes of a stream whose operator takes the packs, notes their size and does nothing."""
+
+    def idle(task: StreamTask) -> ShardProcessor:
+        class Idle(ShardProcessor):
+            def handleInputRows(
+                self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
+            ) -> Iterator[pd.DataFrame]:
+                size = sum(len(pack) for frame in rows for pack in frame[PACK])
+                self._journal.update((str(size),))
+                return iter(())
+
+        return Idle(task)
+
+    with patch.object(stream, "ShardProcessor", idle):
+        return detection.outcomes

@@ -72,15 +72,20 @@ def plans_of(arena: Arena, search_seconds: float) -> dict[str, Optimized]:
     plans: dict[str, Optimized] = {name: arena.plan(Settings(name, known)) for name in BASELINES}
     for name, model in MODELS.items():
         plans[f"auto, {name}"] = arena.plan(
-            Settings("auto", known, model, limit=Limit(seconds=search_seconds))
+            Settings("auto", known, priced(model, arena), limit=Limit(seconds=search_seconds))
         )
     return plans
+
+
+def priced(model: CostModel, arena: Arena) -> CostModel:
+    """Return a model with the prices for the rate of the events, as Weft uses it."""
+    return model.at_rate(arena.statistics.events_per_second) if isinstance(model, Measured) else model
 
 
 def costs_of(arena: Arena, plans: Mapping[str, Optimized]) -> dict[str, dict[str, float]]:
     """Return what each plan costs under each model."""
     return {
-        model_name: {name: arena.cost(one.choice, model) for name, one in plans.items()}
+        model_name: {name: arena.cost(one.choice, priced(model, arena)) for name, one in plans.items()}
         for model_name, model in REPORTED.items()
     }
 
