@@ -1,7 +1,7 @@
 # Every target sets up what it needs; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core lint types fmt fuzz kills bench clean
+.PHONY: help setup demo test test-core lint types fmt fuzz bench clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -46,9 +46,6 @@ fmt: $(READY)  ## Format the code
 
 fuzz: $(READY)  ## Compare random queries with the reference until stopped
 	@$(BIN)/python -m tests.fuzz $(ARGS)
-
-kills: $(READY)  ## Kill the driver of a stream twenty times, and compare its matches with the batch
-	@WEFT_KILLS=20 $(BIN)/python -m pytest -q tests/spark/test_recovery.py
 
 bench: $(BENCH_READY)  ## Measure the speed as ratios in one run
 	@$(BIN)/python benchmarks/run.py $(ARGS)

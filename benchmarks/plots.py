@@ -15,7 +15,7 @@ except ImportError:
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
-STYLES = {"SH": ":", "RE": ":", "edge prefix": "--"}  # of what shares or reorders only in part
+STYLES = {"SH": ":", "RE": ":", "edge": "-"}  # of what all workloads have; the others are dashed
 
 
 def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
@@ -27,7 +27,7 @@ def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
     for axes, (kind, series) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
         for method, points in series.items():
             places, gains = zip(*points, strict=True)
-            axes.plot(places, gains, STYLES.get(method, "-"), marker="o", markersize=4, label=method)
+            axes.plot(places, gains, STYLES.get(method, "--"), marker="o", markersize=4, label=method)
         axes.set(xscale="log", yscale="log", xlabel=label, ylabel=f"gain over the trivial plan, {kind}")
         ticks = sorted({place for points in series.values() for place, _ in points})
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -96,7 +96,8 @@ def _series(placed: Sequence[tuple[int, Point]], field: str) -> dict[str, list[t
     found: dict[str, dict[int, list[float]]] = {}
     for place, point in placed:
         if point.method != "trivial":
-            found.setdefault(point.method, {}).setdefault(place, []).append(getattr(point, field))
+            label = point.method if point.method in MAIN_METHODS else f"{point.method}, first workload"
+            found.setdefault(label, {}).setdefault(place, []).append(getattr(point, field))
     return {
         method: [(place, median(gains)) for place, gains in sorted(by_place.items())]
         for method, by_place in found.items()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_arrays import split_mix
 
-from weft.kernels.identity import hash_bindings, hash_strings, write_hex
+from weft.kernels.identity import hash_bindings, hash_numbers, hash_strings, write_hex, write_names
 
 WORD = 2**64
 words = st.one_of(st.integers(0, 3), st.integers(0, WORD - 1))
@@ -50,24 +50,48 @@ def test_strings_that_a_weak_hash_confuses_are_told_apart() -> None:
     assert len(set(hashes_of(pa.array(texts)))) == len(texts)
 
 
-@given(st.lists(st.lists(st.tuples(words, words), max_size=4), max_size=4), st.integers(0, 2**63 - 1))
-def test_bindings_are_hashed_pair_by_pair(matches: list[list[tuple[int, int]]], seed: int) -> None:
+@given(st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))))
+def test_numbers_are_scrambled(numbers: list[int]) -> None:
+    assert hash_numbers(np.array(numbers, np.int64)).tolist() == [split_mix(one % WORD) for one in numbers]
+
+
+seeds = st.integers(0, 2**63 - 1)
+
+
+@given(st.lists(st.lists(st.tuples(words, words), max_size=4), max_size=4), seeds, seeds)
+def test_bindings_are_hashed_pair_by_pair(
+    matches: list[list[tuple[int, int]]], first: int, second: int
+) -> None:
     pairs = [pair for match in matches for pair in match]
     offsets = np.cumsum([0, *map(len, matches)])
     variables = np.array([variable for variable, _ in pairs], np.uint64)
     events = np.array([event for _, event in pairs], np.uint64)
-    found = hash_bindings(offsets, variables, events, seed)
-    assert [int(one) for one in found] == [naive_binding_hash(match, seed) for match in matches]
+    found = hash_bindings(offsets, variables, events, np.array([first, second]))
+    assert found.tolist() == [
+        [naive_binding_hash(match, seed) for seed in (first, second)] for match in matches
+    ]
 
 
 def test_which_variable_has_which_event_matters() -> None:
     offsets = np.array([0, 2, 4, 6])
     variables = np.array([1, 2, 2, 1, 1, 2], np.uint64)
     events = np.array([7, 8, 7, 8, 8, 7], np.uint64)
-    assert len(set(hash_bindings(offsets, variables, events, 5).tolist())) == 3
+    found = hash_bindings(offsets, variables, events, np.array([5, 6]))
+    assert len(set(found[:, 0].tolist())) == len(set(found[:, 1].tolist())) == 3
 
 
 @given(st.lists(st.lists(words, min_size=2, max_size=2), min_size=1))
 def test_hexadecimal_text_is_padded_and_lower_case(rows: list[list[int]]) -> None:
     text = write_hex(np.array(rows, np.uint64)).tobytes().decode()
     assert text == "".join(f"{lane:016x}" for row in rows for lane in row)
+
+
+@given(st.lists(st.text(), min_size=1), st.data())
+def test_names_are_written_by_their_numbers(names: list[str], data: st.DataObject) -> None:
+    numbers = data.draw(st.lists(st.integers(0, len(names) - 1)))
+    content = [name.encode() for name in names]
+    offsets = np.cumsum([0, *map(len, content)])
+    ends, text = write_names(np.array(numbers, np.int64), offsets, np.frombuffer(b"".join(content), np.uint8))
+    written = text.tobytes()
+    found = [written[start:stop].decode() for start, stop in zip(ends, ends[1:], strict=False)]
+    assert found == [names[number] for number in numbers]

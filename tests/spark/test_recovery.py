@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,22 +24,25 @@ import pytest
 
 DRIVER = Path(__file__).with_name("stream_driver.py")
 N_EVENTS, N_FILES, N_USERS = 200_000, 64, 2_000
-N_KILLS = int(os.environ.get("WEFT_KILLS", "6"))  # `make kills` asks for 20
+N_KILLS = 20
 SPACING = 10_000  # microseconds from event to event
 DISORDER = 5_000_000  # half of what the watermark allows
 PATIENCE = 600  # seconds without progress
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # half the work of a start
 
 pytestmark = [pytest.mark.spark]
-apart = pytest.mark.xdist_group("recovery")
+apart = pytest.mark.xdist_group("recovery")  # these need no session of their own worker
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The files of events, and the matches of detection on all of them."""
+    """The files of events, and the matches of detection on all of them.
+
+    `classes` is an archive of the Java classes that Spark loads, with which a driver starts in half the time.
+    """
 
     events: Path
     expected: Counter[str]
+    classes: Path
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +50,16 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     folder = tmp_path_factory.mktemp("workload")
     write_events(folder / "events")
     options = {"master": "local[2]", "events": str(folder / "events"), "ids": str(folder / "ids")}
-    with running(options, folder / "log") as process:
+    classes = folder / "classes.jsa"
+    with running(options, folder / "log", f"-XX:ArchiveClassesAtExit={classes}") as process:
         assert process.wait(timeout=PATIENCE) == 0, (folder / "log").read_text()[-3000:]
+        while processes_of(process):  # the JVM writes the archive after the driver has ended
+            time.sleep(0.1)
     expected = read_ids(folder / "ids")
     counts = Counter(line.split()[0] for line in expected)
     assert len(counts) == 7, f"every query has matches: {counts}"
     assert set(expected.values()) == {1}
-    return Workload(folder / "events", expected)
+    return Workload(folder / "events", expected, classes)
 
 
 def write_events(folder: Path) -> None:
@@ -99,9 +105,12 @@ def read_ids(file: Path) -> Counter[str]:
 
 
 @contextmanager
-def running(options: dict[str, object], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a driver in a session of its own; whatever is left of it at the end is killed."""
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "JAVA_TOOL_OPTIONS": QUICK_JAVA}
+def running(options: dict[str, object], log: Path, java: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a driver in a session of its own; whatever is left of it at the end is killed.
+
+    `java` is an option for its JVM.
+    """
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": java}
     with log.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, str(DRIVER), json.dumps(options)],
@@ -199,6 +208,11 @@ class Run:
         place = self.folder / "checkpoint" / kind
         return sum(file.name.isdigit() for file in place.iterdir()) if place.is_dir() else 0
 
+    def driver(self, **changed: object) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        """Start a driver of this stream."""
+        java = f"-XX:SharedArchiveFile={self.workload.classes}"
+        return running({**self.options, **changed}, self.log, java)
+
     def wait_until(self, process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
         """Wait for progress; a driver that ends before has failed, or has too little to do."""
         deadline = time.monotonic() + PATIENCE
@@ -209,7 +223,7 @@ class Run:
 
     def live_and_die(self, dice: random.Random) -> None:
         """Start a driver, and kill it soon after it has begun or finished a batch."""
-        with running(self.options, self.log) as process:
+        with self.driver() as process:
             before = self.n_started + self.n_done
             n_more = dice.choice([1, 1, 2, 3])
             self.wait_until(process, lambda: self.n_started + self.n_done >= before + n_more)
@@ -220,7 +234,7 @@ class Run:
 
     def live(self) -> None:
         """Start a driver that nobody kills; it may take larger steps."""
-        with running({**self.options, "files_per_batch": 8}, self.log) as process:
+        with self.driver(files_per_batch=8) as process:
             self.finish(process)
 
     def finish(self, process: subprocess.Popen[bytes]) -> None:
@@ -233,7 +247,7 @@ class Run:
         assert not expected - found, f"lost: {list((expected - found).items())[:5]}"
 
 
-@apart
+@pytest.mark.xdist_group("kills")
 def test_drivers_killed_at_random(tmp_path: Path, workload: Workload) -> None:
     run, dice = Run(tmp_path, workload), random.Random(7)
     for _ in range(N_KILLS):
@@ -258,7 +272,7 @@ def test_batches_written_under_their_numbers(tmp_path: Path, workload: Workload)
 def test_python_workers_killed(tmp_path: Path, workload: Workload) -> None:
     """Spark runs the tasks again, with new workers, or else the stream goes on from its checkpoint."""
     run = Run(tmp_path, workload, master="local[2,4]", files_per_batch=6)
-    with running(run.options, run.log) as process:
+    with run.driver() as process:
         for n_done in (1, 3, 5):
             run.wait_until(
                 process,
@@ -278,7 +292,7 @@ def test_python_workers_killed(tmp_path: Path, workload: Workload) -> None:
 def test_executor_killed(tmp_path: Path, workload: Workload) -> None:
     """A cluster of several processes loses one of them."""
     run = Run(tmp_path, workload, master="local-cluster[2,1,1024]", files_per_batch=6)
-    with running(run.options, run.log) as process:
+    with run.driver() as process:
         run.wait_until(process, lambda: run.n_done >= 2 and run.n_started > run.n_done)
         before = executors(process)
         assert len(before) == 2

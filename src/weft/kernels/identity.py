@@ -1,4 +1,4 @@
-"""Hashes of what a match binds, as hexadecimal text."""
+"""Hashes of what a match binds, and texts of a match: its hash as hexadecimal digits, its names."""
 
 import numpy as np
 from numba import njit
@@ -19,15 +19,29 @@ def hash_strings(offsets: Array, data: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def hash_bindings(offsets: Array, variables: Array, events: Array, seed: int) -> Array:
-    """Hash the (variable hash, event hash) pairs of each match, in the order given, from a seed."""
-    hashes = np.empty(offsets.size - 1, np.uint64)
+def hash_numbers(numbers: Array) -> Array:
+    """Hash each 64-bit number."""
+    hashes = np.empty(numbers.size, np.uint64)
     for row in range(hashes.size):
-        state = mixed(np.uint64(seed))
+        hashes[row] = mixed(np.uint64(numbers[row]))
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def hash_bindings(offsets: Array, variables: Array, events: Array, seeds: Array) -> Array:
+    """Hash the (variable hash, event hash) pairs of each match, in the order given, from two seeds.
+
+    Returns a row of two hashes for each match.
+    """
+    hashes = np.empty((offsets.size - 1, 2), np.uint64)
+    first, second = mixed(np.uint64(seeds[0])), mixed(np.uint64(seeds[1]))
+    for row in range(hashes.shape[0]):
+        one, other = first, second
         for place in range(offsets[row], offsets[row + 1]):
-            state = mixed(state ^ variables[place])
-            state = mixed(state + events[place])
-        hashes[row] = state
+            one = mixed(mixed(one ^ variables[place]) + events[place])
+            other = mixed(mixed(other ^ variables[place]) + events[place])
+        hashes[row, 0] = one
+        hashes[row, 1] = other
     return hashes
 
 
@@ -44,3 +58,20 @@ def write_hex(lanes: Array) -> Array:
                 digit = (value >> np.uint64(60 - 4 * place)) & np.uint64(15)
                 text[start + place] = digit + (48 if digit < 10 else 87)
     return text
+
+
+@njit(cache=True, nogil=True)
+def write_names(numbers: Array, offsets: Array, data: Array) -> tuple[Array, Array]:
+    """Write the names with the given numbers one after the other: offsets and bytes, as Arrow has them."""
+    ends = np.empty(numbers.size + 1, np.int32)
+    ends[0] = 0
+    for place in range(numbers.size):
+        number = numbers[place]
+        ends[place + 1] = ends[place] + (offsets[number + 1] - offsets[number])
+    text = np.empty(ends[numbers.size], np.uint8)
+    for place in range(numbers.size):
+        source = offsets[numbers[place]]
+        for target in range(ends[place], ends[place + 1]):
+            text[target] = data[source]
+            source += 1
+    return ends, text

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.expressions import Expression, Literal
-from weft.kernels.arrays import mixed
-from weft.kernels.identity import hash_bindings, hash_strings, write_hex
+from weft.kernels.identity import hash_bindings, hash_numbers, hash_strings, write_hex, write_names
 from weft.kernels.segments import sort_segments
 from weft.plan.nodes import Branch, Output, column_types
 from weft.runtime.columns import Array, Column, StringPool
@@ -18,6 +17,8 @@ from weft.runtime.table import Lists, MatchColumn
 from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
+SECOND_SEED = 0x5DEECE66D
+MOST_BYTES = (1 << 31) - 1  # that the strings of an Arrow array may have together
 
 
 def arrow_type(kind: Type) -> pa.DataType:
@@ -60,8 +61,8 @@ def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) 
     arrays = [
         _repeated(output.query, table.n_rows),
         bound.match_ids(output.query),
-        pa.array(events.times[table.first]).cast(TIMESTAMP),
-        pa.array(events.times[table.last]).cast(TIMESTAMP),
+        _moments(events.times[table.first]),
+        _moments(events.times[table.last]),
         bound.events(schema.field("events").type),
     ]
     for field in list(schema)[len(arrays) :]:
@@ -100,14 +101,11 @@ class _Bound:
         alphabetical = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
         numbers, rows = self._flat(alphabetical)
         variable_hashes = _hashes(pa.array(self.variables, pa.string()))[numbers]
-        event_hashes = _hashes(self.found.events.ids.take(pa.array(rows)))
+        event_hashes = _hashes(_taken(self.found.events.ids, rows))
         seed = int(_hashes(pa.array([query]))[0]) >> 1  # fits int64
-        lanes = [
-            hash_bindings(self.offsets, variable_hashes, event_hashes, seed ^ salt)
-            for salt in (0, 0x5DEECE66D)
-        ]
-        n_matches = self.offsets.size - 1
-        return fixed_strings(write_hex(np.stack(lanes, axis=1)), 32, n_matches)
+        seeds = np.array([seed, seed ^ SECOND_SEED])
+        lanes = hash_bindings(self.offsets, variable_hashes, event_hashes, seeds)
+        return fixed_strings(write_hex(lanes), 32, self.offsets.size - 1)
 
     def events(self, kind: pa.DataType) -> pa.Array:
         """Return the bound events of each match in time order, ties by variable."""
@@ -115,13 +113,12 @@ class _Bound:
         numbers, rows = self._flat(range(len(self.variables)))
         order = sort_segments(events.ranks[rows], self.offsets)
         numbers, rows = numbers[order], rows[order]
-        names = pa.array(numbers)
         struct = pa.StructArray.from_arrays(
             [
-                pa.array(self.variables, pa.string()).take(names),
-                pa.array(self.types, pa.string()).take(names),
-                pa.array(events.times[rows]).cast(TIMESTAMP),
-                events.ids.take(pa.array(rows)).cast(kind.value_type.field("id").type),
+                _named(self.variables, numbers),
+                _named(self.types, numbers),
+                _moments(events.times[rows]),
+                _taken(events.ids, rows).cast(kind.value_type.field("id").type),
             ],
             fields=list(kind.value_type),
         )
@@ -133,11 +130,32 @@ def _lengths(column: MatchColumn) -> Array:
     return column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64)
 
 
+def _named(names: Sequence[str], numbers: Array) -> pa.Array:
+    """Return the names with the given numbers."""
+    written = [name.encode() for name in names]
+    if numbers.size * max(map(len, written)) > MOST_BYTES:
+        return pa.array(names, pa.string()).take(pa.array(numbers))  # says so where it is too much
+    offsets = np.cumsum([0, *map(len, written)])
+    ends, text = write_names(numbers, offsets, np.frombuffer(b"".join(written), np.uint8))
+    return pa.StringArray.from_buffers(numbers.size, pa.py_buffer(ends), pa.py_buffer(text))
+
+
+def _taken(values: pa.Array, rows: Array) -> pa.Array:
+    """Return some of the values; numbers without NULLs go through NumPy, which is faster."""
+    if pa.types.is_integer(values.type) and values.null_count == 0:
+        return pa.array(values.to_numpy()[rows])
+    return values.take(pa.array(rows))
+
+
+def _moments(times: Array) -> pa.Array:
+    return pa.array(times).view(TIMESTAMP)
+
+
 def _hashes(values: pa.Array) -> Array:
     """Hash values to 64 bits: integers by themselves, everything else by its text."""
     if pa.types.is_integer(values.type):
         numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        return np.asarray(mixed(numbers.view(np.uint64)))
+        return np.asarray(hash_numbers(numbers))
     texts = values.cast(pa.string()).fill_null("")
     if len(texts) == 0:
         return np.empty(0, np.uint64)
@@ -182,4 +200,4 @@ def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
 
 
 def _repeated(text: str, n_rows: int) -> pa.Array:
-    return pa.array([text]).take(pa.array(np.zeros(n_rows, np.int64)))
+    return _named([text], np.zeros(n_rows, np.int64))

@@ -290,7 +290,5 @@ def _row_keys(table: Table) -> Array:
     offsets = np.zeros(table.n_rows + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     columns, events = np.concatenate(numbers)[order], np.concatenate(flat)[order]
-    keys = np.empty(table.n_rows, dtype=[("high", np.uint64), ("low", np.uint64)])
-    keys["high"] = hash_bindings(offsets, columns, events, 1)
-    keys["low"] = hash_bindings(offsets, columns, events, 2)
-    return keys
+    lanes = hash_bindings(offsets, columns, events, np.array([1, 2]))
+    return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)
