@@ -22,7 +22,7 @@ from measures import Measure
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from ratios import discard_matches, prepared
-from unpacked import moved_packs, unpacked_steps
+from stream_baselines import moved_packs, unpacked_steps
 from workloads import Workload, keyed
 
 import weft

@@ -30,7 +30,7 @@ DISORDER = 5_000_000  # half of what the watermark allows
 PATIENCE = 600  # seconds without progress
 
 pytestmark = [pytest.mark.spark]
-apart = pytest.mark.xdist_group("recovery")  # these need no session of their own worker
+apart = pytest.mark.xdist_group("recovery")  # not with the tests that share a session: they start their own
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     classes = folder / "classes.jsa"
     with running(options, folder / "log", f"-XX:ArchiveClassesAtExit={classes}") as process:
         assert process.wait(timeout=PATIENCE) == 0, (folder / "log").read_text()[-3000:]
+        deadline = time.monotonic() + PATIENCE
         while processes_of(process):  # the JVM writes the archive after the driver has ended
+            assert time.monotonic() < deadline, "the JVM does not end"
             time.sleep(0.1)
     expected = read_ids(folder / "ids")
     counts = Counter(line.split()[0] for line in expected)
