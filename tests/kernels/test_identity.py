@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_arrays import split_mix
 
-from weft.kernels.identity import hash_bindings, hash_numbers, hash_strings, write_hex, write_names
+from weft.kernels.identity import (
+    hash_bindings,
+    hash_numbers,
+    hash_strings,
+    sort_bindings,
+    write_hex,
+    write_names,
+)
 
 WORD = 2**64
 words = st.one_of(st.integers(0, 3), st.integers(0, WORD - 1))
@@ -58,26 +65,48 @@ def test_numbers_are_scrambled(numbers: list[int]) -> None:
 seeds = st.integers(0, 2**63 - 1)
 
 
-@given(st.lists(st.lists(st.tuples(words, words), max_size=4), max_size=4), seeds, seeds)
-def test_bindings_are_hashed_pair_by_pair(
-    matches: list[list[tuple[int, int]]], first: int, second: int
-) -> None:
+def bindings(longest: int) -> st.SearchStrategy[list[list[tuple[int, int]]]]:
+    """Matches as pairs of a variable's number and an event's row, of three variables and four events."""
+    return st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=longest), max_size=4)
+
+
+def flat(matches: list[list[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     pairs = [pair for match in matches for pair in match]
-    offsets = np.cumsum([0, *map(len, matches)])
-    variables = np.array([variable for variable, _ in pairs], np.uint64)
-    events = np.array([event for _, event in pairs], np.uint64)
-    found = hash_bindings(offsets, variables, events, np.array([first, second]))
+    numbers, rows = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    return np.cumsum([0, *map(len, matches)]), numbers, rows
+
+
+three, four = (st.lists(words, min_size=size, max_size=size) for size in (3, 4))
+
+
+@given(bindings(4), three, four, seeds, seeds)
+def test_bindings_are_hashed_pair_by_pair(
+    matches: list[list[tuple[int, int]]], variables: list[int], events: list[int], first: int, second: int
+) -> None:
+    offsets, numbers, rows = flat(matches)
+    hashes = np.array(variables, np.uint64), np.array(events, np.uint64)
+    found = hash_bindings(offsets, hashes[0], numbers, hashes[1], rows, np.array([first, second]))
+    named = [[(variables[number], events[row]) for number, row in match] for match in matches]
     assert found.tolist() == [
-        [naive_binding_hash(match, seed) for seed in (first, second)] for match in matches
+        [naive_binding_hash(match, seed) for seed in (first, second)] for match in named
     ]
 
 
 def test_which_variable_has_which_event_matters() -> None:
-    offsets = np.array([0, 2, 4, 6])
-    variables = np.array([1, 2, 2, 1, 1, 2], np.uint64)
-    events = np.array([7, 8, 7, 8, 8, 7], np.uint64)
-    found = hash_bindings(offsets, variables, events, np.array([5, 6]))
+    offsets, numbers, rows = flat([[(0, 0), (1, 1)], [(1, 0), (0, 1)], [(0, 1), (1, 0)]])
+    variables, events = np.array([1, 2], np.uint64), np.array([7, 8], np.uint64)
+    found = hash_bindings(offsets, variables, numbers, events, rows, np.array([5, 6]))
     assert len(set(found[:, 0].tolist())) == len(set(found[:, 1].tolist())) == 3
+
+
+@given(bindings(200), st.lists(st.integers(-2, 2), min_size=4, max_size=4))
+def test_bindings_are_sorted_by_rank_then_by_variable(
+    matches: list[list[tuple[int, int]]], ranks: list[int]
+) -> None:
+    offsets, numbers, rows = flat(matches)
+    expected = [sorted(match, key=lambda pair: (ranks[pair[1]], pair[0])) for match in matches]
+    found = sort_bindings(offsets, numbers, rows, np.array(ranks))
+    assert [one.tolist() for one in found] == [one.tolist() for one in flat(expected)[1:]]
 
 
 @given(st.lists(st.lists(words, min_size=2, max_size=2), min_size=1))

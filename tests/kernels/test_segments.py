@@ -10,7 +10,6 @@ from weft.kernels.segments import (
     extreme_segments,
     magnitude,
     multiply_checked,
-    sort_segments,
     sum_double_segments,
     sum_segments,
 )
@@ -96,15 +95,3 @@ def test_the_edges_of_int64_are_multiplied_exactly() -> None:
 @given(int64s)
 def test_the_magnitude_of_every_int64_is_exact(value: int) -> None:
     assert int(magnitude(np.int64(value))) == abs(value)
-
-
-@given(st.lists(st.lists(st.integers(-3, 3), max_size=200), max_size=6))
-def test_segments_are_sorted_and_equal_values_stay_in_order(segments: list[list[int]]) -> None:
-    values = np.array([value for segment in segments for value in segment], np.int64)
-    offsets = np.cumsum([0, *map(len, segments)])
-    expected = [
-        int(start) + place
-        for start, segment in zip(offsets, segments, strict=False)
-        for place in sorted(range(len(segment)), key=segment.__getitem__)
-    ]
-    assert sort_segments(values, offsets).tolist() == expected

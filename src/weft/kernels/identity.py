@@ -5,6 +5,8 @@ from numba import njit
 
 from weft.kernels.arrays import Array, mixed
 
+LONG_MATCH = 64  # events; longer ones are merged, not inserted one by one
+
 
 @njit(cache=True, nogil=True)
 def hash_strings(offsets: Array, data: Array) -> Array:
@@ -28,21 +30,53 @@ def hash_numbers(numbers: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def hash_bindings(offsets: Array, variables: Array, events: Array, seeds: Array) -> Array:
-    """Hash the (variable hash, event hash) pairs of each match, in the order given, from two seeds.
+def hash_bindings(
+    offsets: Array, variables: Array, numbers: Array, events: Array, rows: Array, seeds: Array
+) -> Array:
+    """Hash the (variable, event) pairs of each match, in the order given, from two seeds.
 
-    Returns a row of two hashes for each match.
+    The pairs at offsets[i]:offsets[i + 1] of `numbers` and `rows` are those of match i; `variables` and
+    `events` have the hashes. Returns a row of two hashes for each match.
     """
     hashes = np.empty((offsets.size - 1, 2), np.uint64)
     first, second = mixed(np.uint64(seeds[0])), mixed(np.uint64(seeds[1]))
-    for row in range(hashes.shape[0]):
+    for match in range(hashes.shape[0]):
         one, other = first, second
-        for place in range(offsets[row], offsets[row + 1]):
-            one = mixed(mixed(one ^ variables[place]) + events[place])
-            other = mixed(mixed(other ^ variables[place]) + events[place])
-        hashes[row, 0] = one
-        hashes[row, 1] = other
+        for place in range(offsets[match], offsets[match + 1]):
+            variable, event = variables[numbers[place]], events[rows[place]]
+            one = mixed(mixed(one ^ variable) + event)
+            other = mixed(mixed(other ^ variable) + event)
+        hashes[match, 0] = one
+        hashes[match, 1] = other
     return hashes
+
+
+@njit(cache=True, nogil=True)
+def sort_bindings(offsets: Array, numbers: Array, rows: Array, ranks: Array) -> tuple[Array, Array]:
+    """Return the (variable number, event row) pairs of each match by the rank of the event, then by number.
+
+    Most matches are short, or nearly in order.
+    """
+    numbers, rows = numbers.copy(), rows.copy()
+    for match in range(offsets.size - 1):
+        start, stop = offsets[match], offsets[match + 1]
+        if stop - start > LONG_MATCH:
+            order = start + np.argsort(numbers[start:stop], kind="mergesort")
+            order = order[np.argsort(ranks[rows[order]], kind="mergesort")]
+            numbers[start:stop], rows[start:stop] = numbers[order], rows[order]
+            continue
+        for place in range(start + 1, stop):
+            number, row = numbers[place], rows[place]
+            rank = ranks[row]
+            hole = place
+            while hole > start:
+                before = ranks[rows[hole - 1]]
+                if before < rank or (before == rank and numbers[hole - 1] <= number):
+                    break
+                numbers[hole], rows[hole] = numbers[hole - 1], rows[hole - 1]
+                hole -= 1
+            numbers[hole], rows[hole] = number, row
+    return numbers, rows
 
 
 @njit(cache=True, nogil=True)

@@ -1,11 +1,9 @@
-"""Aggregates and order of the segments of a flat array, and checked integer arithmetic."""
+"""Aggregates of the segments of a flat array, and checked integer arithmetic."""
 
 import numpy as np
 from numba import njit
 
 from weft.kernels.arrays import Array, Word
-
-LONG_SEGMENT = 64  # values; longer ones are merged, not inserted one by one
 
 
 @njit(cache=True, nogil=True)
@@ -59,28 +57,6 @@ def extreme_segments(values: Array, valid: Array, offsets: Array, largest: bool)
             ):
                 best[segment] = place
     return best
-
-
-@njit(cache=True, nogil=True)
-def sort_segments(values: Array, offsets: Array) -> Array:
-    """Return the places of all values, those of each segment in the order of the values, stable.
-
-    Most segments are short, or nearly in order.
-    """
-    order = np.arange(values.size)
-    for segment in range(offsets.size - 1):
-        start, stop = offsets[segment], offsets[segment + 1]
-        if stop - start > LONG_SEGMENT:
-            order[start:stop] = start + np.argsort(values[start:stop], kind="mergesort")
-            continue
-        for place in range(start + 1, stop):
-            value = values[place]
-            hole = place
-            while hole > start and values[order[hole - 1]] > value:
-                order[hole] = order[hole - 1]
-                hole -= 1
-            order[hole] = place
-    return order
 
 
 @njit(cache=True, nogil=True)

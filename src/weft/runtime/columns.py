@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.kernels.arrays import ordered_bits
+from weft.kernels.identity import hash_numbers, hash_strings
 from weft.plan.nodes import Extent
 from weft.schema import Type
 
@@ -94,6 +95,10 @@ class Events:
         changes = np.ones(self.n_events, np.int64)
         changes[1:] = (np.diff(self.times) != 0) | (np.diff(self.ties) != 0)
         return np.cumsum(changes)
+
+    @cached_property
+    def id_hashes(self) -> Array:
+        return hash_values(self.ids)
 
     def rows_of_type(self, name: str) -> Array:
         """Return the rows of one type in ascending order."""
@@ -187,3 +192,17 @@ def comparable(column: Column, strings: StringPool, *, ordered: bool = False) ->
     if column.type.kind == "string" and ordered:
         return strings.ranks[column.values] if strings.ranks.size else column.values
     return column.values.astype(np.int64, copy=False)
+
+
+def hash_values(values: pa.Array) -> Array:
+    """Hash values to 64 bits: integers by themselves, everything else by its text."""
+    if pa.types.is_integer(values.type):
+        numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return np.asarray(hash_numbers(numbers))
+    texts = values.cast(pa.string()).fill_null("")
+    if len(texts) == 0:
+        return np.empty(0, np.uint64)
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return np.asarray(hash_strings(offsets, content))

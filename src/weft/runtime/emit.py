@@ -1,15 +1,15 @@
 """Matches as Arrow: one row per match, with its identity, times, events and RETURN columns."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 from weft.expressions import Expression, Literal
-from weft.kernels.identity import hash_bindings, hash_numbers, hash_strings, write_hex, write_names
-from weft.kernels.segments import sort_segments
+from weft.kernels.identity import hash_bindings, sort_bindings, write_hex, write_names
 from weft.plan.nodes import Branch, Output, column_types
-from weft.runtime.columns import Array, Column, StringPool
+from weft.runtime.columns import Array, Column, StringPool, hash_values
 from weft.runtime.evaluate import Scope, evaluate
 from weft.runtime.execute import Found
 from weft.runtime.ingest import fixed_strings
@@ -59,7 +59,7 @@ def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) 
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
-        _repeated(output.query, table.n_rows),
+        _repeated([output.query], table.n_rows),
         bound.match_ids(output.query),
         _moments(events.times[table.first]),
         _moments(events.times[table.last]),
@@ -72,57 +72,67 @@ def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) 
 
 
 class _Bound:
-    """The events bound by each match: column numbers and event rows, flat, match by match."""
+    """The events bound by each match: column numbers and event rows, flat, match by match.
+
+    Those of a match are in the order of the variables' names.
+    """
 
     def __init__(self, found: Found, branch: Branch) -> None:
+        self.found = found
         self.variables = branch.variables
         self.types = column_types(branch.node)
-        self.found = found
-        n_matches = found.table.n_rows
-        lengths = [_lengths(column) for column in found.table.columns]
-        self.offsets = np.zeros(n_matches + 1, np.int64)
+        table = found.table
+        order = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
+        columns = [table.columns[number] for number in order]
+        numbers = np.array(order, np.int32)
+        self.is_plain = not any(isinstance(column, Lists) for column in columns)
+        if self.is_plain:
+            self.offsets = np.arange(table.n_rows + 1) * len(columns)
+            self.numbers = np.tile(numbers, table.n_rows)
+            self.rows = np.stack(cast(list[Array], columns), axis=1).reshape(-1)
+            return
+        lengths = [_lengths(column) for column in columns]
+        self.offsets = np.zeros(table.n_rows + 1, np.int64)
         np.cumsum(np.sum(lengths, axis=0), out=self.offsets[1:])
-
-    def _flat(self, order: Sequence[int]) -> tuple[Array, Array]:
-        """Return the column numbers and event rows of all matches, columns in the given order."""
-        columns = [self.found.table.columns[number] for number in order]
-        plain = [column for column in columns if not isinstance(column, Lists)]
-        if len(plain) == len(columns):
-            rows = np.stack(plain, axis=1).reshape(-1)
-            return np.tile(np.array(order), self.found.table.n_rows), rows
-        owners = [np.repeat(np.arange(self.found.table.n_rows), _lengths(column)) for column in columns]
-        by_match = np.argsort(np.concatenate(owners), kind="stable")
-        numbers = np.repeat(np.array(order), [owner.size for owner in owners])
-        rows = np.concatenate([column.rows if isinstance(column, Lists) else column for column in columns])
-        return numbers[by_match], rows[by_match]
+        by_match = np.argsort(
+            np.concatenate([np.repeat(np.arange(table.n_rows), own) for own in lengths]), kind="stable"
+        )
+        rows = [column.rows if isinstance(column, Lists) else column for column in columns]
+        self.numbers = np.repeat(numbers, [own.size for own in rows])[by_match]
+        self.rows = np.concatenate(rows)[by_match]
 
     def match_ids(self, query: str) -> pa.Array:
         """Hash the query name and the (variable, event id) pairs, variables in order of their names."""
-        alphabetical = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
-        numbers, rows = self._flat(alphabetical)
-        variable_hashes = _hashes(pa.array(self.variables, pa.string()))[numbers]
-        event_hashes = _hashes(_taken(self.found.events.ids, rows))
-        seed = int(_hashes(pa.array([query]))[0]) >> 1  # fits int64
+        variables = hash_values(pa.array(self.variables, pa.string()))
+        seed = int(hash_values(pa.array([query]))[0]) >> 1  # fits int64
         seeds = np.array([seed, seed ^ SECOND_SEED])
-        lanes = hash_bindings(self.offsets, variable_hashes, event_hashes, seeds)
+        ids = self.found.events.id_hashes
+        lanes = hash_bindings(self.offsets, variables, self.numbers, ids, self.rows, seeds)
         return fixed_strings(write_hex(lanes), 32, self.offsets.size - 1)
 
     def events(self, kind: pa.DataType) -> pa.Array:
         """Return the bound events of each match in time order, ties by variable."""
         events = self.found.events
-        numbers, rows = self._flat(range(len(self.variables)))
-        order = sort_segments(events.ranks[rows], self.offsets)
-        numbers, rows = numbers[order], rows[order]
+        numbers, rows = sort_bindings(self.offsets, self.numbers, self.rows, events.ranks)
         struct = pa.StructArray.from_arrays(
             [
-                _named(self.variables, numbers),
-                _named(self.types, numbers),
+                *self._named([self.variables, self.types], numbers),
                 _moments(events.times[rows]),
                 _taken(events.ids, rows).cast(kind.value_type.field("id").type),
             ],
             fields=list(kind.value_type),
         )
         return pa.ListArray.from_arrays(pa.array(self.offsets.astype(np.int32)), struct, type=kind)
+
+    def _named(self, lists: Sequence[Sequence[str]], numbers: Array) -> list[pa.Array]:
+        """Return the names with the given numbers; most patterns have one order in all their matches."""
+        n_columns = len(self.variables)
+        first = numbers[:n_columns]
+        if self.is_plain and (numbers.reshape(-1, n_columns) == first).all():
+            return [
+                _repeated([names[number] for number in first], numbers.size // n_columns) for names in lists
+            ]
+        return [_named(names, numbers) for names in lists]
 
 
 def _lengths(column: MatchColumn) -> Array:
@@ -151,24 +161,10 @@ def _moments(times: Array) -> pa.Array:
     return pa.array(times).view(TIMESTAMP)
 
 
-def _hashes(values: pa.Array) -> Array:
-    """Hash values to 64 bits: integers by themselves, everything else by its text."""
-    if pa.types.is_integer(values.type):
-        numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        return np.asarray(hash_numbers(numbers))
-    texts = values.cast(pa.string()).fill_null("")
-    if len(texts) == 0:
-        return np.empty(0, np.uint64)
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    data = texts.buffers()[2]
-    content = np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return np.asarray(hash_strings(offsets, content))
-
-
 def _returned(expression: Expression, scope: Scope) -> pa.Array:
     """Evaluate a RETURN expression; a text that is a constant need not be in the pool."""
     if isinstance(expression, Literal) and isinstance(expression.value, str):
-        return _repeated(expression.value, scope.n_rows)
+        return _repeated([expression.value], scope.n_rows)
     return to_arrow(evaluate(expression, scope), scope.events.strings)
 
 
@@ -199,5 +195,13 @@ def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
     ).cast(pa.decimal128(EMITTED_DIGITS, scale))
 
 
-def _repeated(text: str, n_rows: int) -> pa.Array:
-    return _named([text], np.zeros(n_rows, np.int64))
+def _repeated(names: Sequence[str], times: int) -> pa.Array:
+    """Return the names one after the other, all of them again and again."""
+    written = [name.encode() for name in names]
+    ends = np.cumsum([len(name) for name in written])
+    if int(ends[-1]) * times > MOST_BYTES:
+        return _named(names, np.tile(np.arange(len(names)), times))
+    offsets = np.zeros(times * len(names) + 1, np.int32)
+    offsets[1:] = (np.arange(times)[:, None] * ends[-1] + ends).reshape(-1)
+    text = np.tile(np.frombuffer(b"".join(written), np.uint8), times)
+    return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets), pa.py_buffer(text))

@@ -283,12 +283,12 @@ def _row_keys(table: Table) -> Array:
         rows = column.rows if isinstance(column, Lists) else column
         counts = column.lengths if isinstance(column, Lists) else np.ones(table.n_rows, np.int64)
         owners.append(np.repeat(np.arange(table.n_rows), counts))
-        numbers.append(np.full(rows.size, number, np.uint64))
+        numbers.append(np.full(rows.size, number))
         flat.append(rows.astype(np.uint64))
         lengths += counts
     order = np.argsort(np.concatenate(owners), kind="stable")
     offsets = np.zeros(table.n_rows + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    columns, events = np.concatenate(numbers)[order], np.concatenate(flat)[order]
-    lanes = hash_bindings(offsets, columns, events, np.array([1, 2]))
+    columns, hashes = np.concatenate(numbers)[order], np.arange(len(table.columns), dtype=np.uint64)
+    lanes = hash_bindings(offsets, hashes, columns, np.concatenate(flat), order, np.array([1, 2]))
     return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)
