@@ -68,6 +68,13 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class CountTrends:
+    """COUNT(*) of a trend query: how many trends there are."""
+
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """A conversion of type, put in by the binder."""
 
@@ -177,6 +184,7 @@ Expression: TypeAlias = (
     Literal
     | Attribute
     | Aggregate
+    | CountTrends
     | Cast
     | Negate
     | Absolute
@@ -207,6 +215,8 @@ def type_of(expression: Expression) -> Type:
             return found
         case Aggregate():
             return _aggregate_type(expression)
+        case CountTrends():
+            return decimal(0)
         case Cast(to=to):
             return to
         case Negate(operand=operand) | Absolute(operand=operand):

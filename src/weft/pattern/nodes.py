@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from weft.errors import Span
-from weft.expressions import Expression, Predicate
+from weft.expressions import CountTrends, Expression, Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,11 @@ class ReturnColumn:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A named pattern with its conditions; `where` holds the conjuncts in the order written."""
+    """A named pattern with its conditions; `where` holds the conjuncts in the order written.
+
+    A trend query is not answered with its matches, the trends, but with aggregates over all those whose
+    events lie in one window [k * slide, k * slide + length) and agree on the attributes of `group_by`.
+    """
 
     name: str
     pattern: Pattern
@@ -100,3 +104,11 @@ class Query:
     partition_by: tuple[str, ...] = ()
     returns: tuple[ReturnColumn, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    slide: int | None = None  # microseconds; of a trend query without SLIDE, the length of the window
+    group_by: tuple[str, ...] = ()
+
+    @property
+    def is_trend(self) -> bool:
+        """Whether aggregates over trends are asked for, with SLIDE, GROUP BY or COUNT(*)."""
+        counts = any(isinstance(column.expression, CountTrends) for column in self.returns)
+        return counts or self.slide is not None or bool(self.group_by)

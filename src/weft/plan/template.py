@@ -1,0 +1,109 @@
+"""What the machine does for a trend query: an automaton whose states are sums over trends.
+
+A trend walks through the positions of a pattern, one event at each. The number of trends that end with
+an event is the sum of those it extends, so the machine keeps sums and no trends. A `Source` is such a
+sum: over the trends that have just ended at a position and may still be extended along some transitions.
+A negation between two operands takes from a source all that it held when the negated event came.
+"""
+
+from dataclasses import dataclass
+
+from weft.expressions import AggregateFunction, ComparisonOperator, Expression
+from weft.schema import Type
+
+START = -1  # the position before the first event
+EVENT = "e"  # the variable of the event at hand, in the expressions of a template
+PREVIOUS = "p"  # the variable of the event before it
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Events that a pattern takes or negates: those of a type that satisfy predicates on `e`."""
+
+    type: str
+    predicates: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A condition on two adjacent events of a trend: `left`, on `p`, compares with `right`, on `e`."""
+
+    operator: ComparisonOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A sum over trends that end at a position; before the first event, START, it is one.
+
+    It falls to zero when an event of one of the items in `negated` comes. With steps, only those trends
+    count whose last event satisfies all of them with the event that follows.
+    """
+
+    position: int
+    negated: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A source that an event at a position adds to, in how many ways."""
+
+    source: int
+    ways: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the pattern: the variable that is bound there, the item, and what an event there extends."""
+
+    variable: str
+    item: int
+    feeds: tuple[Feed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A pattern without AND: its positions, and the sources that add up to all of its trends."""
+
+    positions: tuple[Position, ...]
+    sources: tuple[Source, ...]
+    ends: tuple[Feed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrendColumn:
+    """A column of the result: an aggregate, of all events bound to a variable, or of the trends.
+
+    `function` is None for a column of the group, whose attribute is `name`; COUNT(*) has no variable.
+    """
+
+    column: str
+    function: AggregateFunction | None
+    variable: str | None
+    name: str | None
+    type: Type | None  # of the attribute
+
+    @property
+    def counts_trends(self) -> bool:
+        return self.function == "count" and self.variable is None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A trend query for the machine.
+
+    Its trends are those of all alternatives; a trend of an alternative is one trend of each of its
+    automata. All events of a trend agree on `keys`, of which `group_by` are shown. Without a window,
+    `length` and `slide` are None.
+    """
+
+    query: str
+    items: tuple[Item, ...]
+    alternatives: tuple[tuple[Automaton, ...], ...]
+    keys: tuple[str, ...]
+    group_by: tuple[str, ...]
+    length: int | None
+    slide: int | None
+    columns: tuple[TrendColumn, ...]
