@@ -12,13 +12,13 @@ from weft.expressions import AggregateFunction, ComparisonOperator, Expression
 from weft.schema import Type
 
 START = -1  # the position before the first event
-EVENT = "e"  # the variable of the event at hand, in the expressions of a template
-PREVIOUS = "p"  # the variable of the event before it
+EVENT = "$0"  # the variable of the event at hand, in the expressions of a template
+PREVIOUS = "$1"  # the variable of the event before it
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Events that a pattern takes or negates: those of a type that satisfy predicates on `e`."""
+    """Events that a pattern takes or negates: those of a type that satisfy predicates on EVENT."""
 
     type: str
     predicates: tuple[Expression, ...] = ()
@@ -26,7 +26,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A condition on two adjacent events of a trend: `left`, on `p`, compares with `right`, on `e`."""
+    """A condition on two adjacent events of a trend: `left`, on PREVIOUS, compares with `right`, on EVENT."""
 
     operator: ComparisonOperator
     left: Expression
