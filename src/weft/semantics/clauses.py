@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias, TypeGuard
 
-from weft.errors import Problem, QueryError
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern
 
@@ -16,8 +15,8 @@ _Operator: TypeAlias = type[nodes.Sequence] | type[Conjunction]
 class Clause:
     """One alternative: a pattern without OR and without optional parts, outside of its negations.
 
-    `absent` names the variables of the optional parts left out; the pattern is None when nothing
-    is left.
+    A repeated group is one part, whose operand is not split. `absent` names the variables of the
+    optional parts left out; the pattern is None when nothing is left.
     """
 
     pattern: Pattern | None
@@ -57,11 +56,9 @@ def _absence(kleene: Kleene) -> tuple[Clause, ...]:
 def _presence(kleene: Kleene) -> tuple[Clause, ...]:
     if kleene.most == 0:
         return ()
-    if isinstance(kleene.operand, Event):
-        return (Clause(Kleene(kleene.operand, max(kleene.least, 1), kleene.most)),)
-    if kleene.most == 1 and not isinstance(kleene.operand, Negation):
+    if kleene.most == 1 and not isinstance(kleene.operand, Event):
         return clauses_of(kleene.operand)
-    raise QueryError([Problem("a repeated group is not supported: repeat a single event", kleene.span)])
+    return (Clause(Kleene(kleene.operand, max(kleene.least, 1), kleene.most)),)
 
 
 def _flat(operator: _Operator, operands: Sequence[Pattern | None]) -> Pattern | None:

@@ -15,6 +15,7 @@ from weft.expressions import (
     Cast,
     Comparison,
     ComparisonOperator,
+    CountTrends,
     Expression,
     InList,
     IsNull,
@@ -27,7 +28,7 @@ from weft.expressions import (
 )
 from weft.schema import DOUBLE, Type
 from weft.semantics.events import Bindings, ReferenceEvent
-from weft.semantics.values import Value, calculate, compare, convert, fit
+from weft.semantics.values import Value, calculate, compare, convert, fit, greatest, least
 from weft.tree import find
 
 
@@ -87,14 +88,12 @@ def evaluate(expression: Expression, bindings: Bindings, elements: Elements | No
             return _attribute(expression, bindings, elements)
         case Aggregate():
             return _aggregate(expression, bindings.get(expression.variable, ()))
+        case CountTrends():
+            raise ValueError("COUNT(*) is a value of all trends, not of one match")
         case Cast(operand=operand, to=to):
             return convert(evaluate(operand, bindings, elements), type_of(operand), to)
         case Negate(operand=operand) | Absolute(operand=operand):
-            value = evaluate(operand, bindings, elements)
-            if value is None:
-                return None
-            number = cast(int, value)  # a number; int stands for it
-            return fit(-number if isinstance(expression, Negate) else abs(number), type_of(operand))
+            return _signed(expression, evaluate(operand, bindings, elements))
         case Arithmetic(operator=operator, left=left, right=right):
             values = evaluate(left, bindings, elements), evaluate(right, bindings, elements)
             return calculate(operator, *values, type_of(expression))
@@ -132,6 +131,13 @@ def _attribute(attribute: Attribute, bindings: Bindings, elements: Elements) -> 
         case "last":
             event = next(reversed(bindings.get(variable, ())), None)
     return None if event is None else event.value(attribute.name)
+
+
+def _signed(expression: Negate | Absolute, value: Value) -> Value:
+    if value is None:
+        return None
+    number = cast(int, value)  # a number; int stands for it
+    return fit(-number if isinstance(expression, Negate) else abs(number), type_of(expression.operand))
 
 
 def _comparison(operator: ComparisonOperator, left: Value, right: Value) -> bool | None:
@@ -194,9 +200,9 @@ def _aggregate(aggregate: Aggregate, events: tuple[ReferenceEvent, ...]) -> Valu
             total = _sum([convert(value, argument, DOUBLE) for value in values], DOUBLE)
             return cast(float, total) / len(values)
         case "min":
-            return _least(values)
+            return least(values)
         case "max":
-            return _greatest(values)
+            return greatest(values)
 
 
 def _sum(values: Sequence[Value], kind: Type) -> Value:
@@ -205,11 +211,3 @@ def _sum(values: Sequence[Value], kind: Type) -> Value:
     for value in values[1:]:
         total = calculate("+", total, value, kind)
     return total
-
-
-def _least(values: Sequence[Value]) -> Value:
-    return next(value for value in values if all(compare(value, other) <= 0 for other in values))
-
-
-def _greatest(values: Sequence[Value]) -> Value:
-    return next(value for value in values if all(compare(value, other) >= 0 for other in values))

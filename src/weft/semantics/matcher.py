@@ -8,6 +8,7 @@ of a negated pattern lies in the scope of the negation.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from weft.errors import Problem, QueryError
 from weft.expressions import Expression, variables_of
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Pattern, Query
@@ -45,6 +46,7 @@ def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: b
     >>> sorted((match.rows["a"], match.rows["b"]) for match in find_matches(query, stream))
     [((0,), (2,)), ((1,), (2,)), ((1,), (3,))]
     """
+    _refuse_repeated_groups(query.pattern)
     stream = prepare(query, events, tie_break=tie_break)
     positive = positive_variables(query.pattern)
     conditions = [conjunct for conjunct in stream.conjuncts if variables_of(conjunct) <= positive]
@@ -53,6 +55,14 @@ def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: b
         for clause in clauses_of(query.pattern)
         for bindings in _clause_matches(clause, stream.events, conditions, {}, stream)
     }
+
+
+def _refuse_repeated_groups(pattern: Pattern) -> None:
+    for kleene in find(pattern, Kleene):
+        is_optional = kleene.most == 1 and not isinstance(kleene.operand, Negation)
+        if not is_optional and not isinstance(kleene.operand, Event):
+            message = "a repeated group is not supported in a query that returns matches"
+            raise QueryError([Problem(message, kleene.span, "repeat a single event, or count trends")])
 
 
 def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> dict[str, Value]:

@@ -1,7 +1,9 @@
 """Values and the arithmetic on them: exact integers, Spark's order of doubles, NULL on overflow."""
 
 import math
+from collections.abc import Sequence
 from decimal import Context, Decimal
+from functools import cmp_to_key
 from typing import TypeAlias, cast
 
 from weft.expressions import ArithmeticOperator
@@ -28,6 +30,16 @@ def compare(left: Value, right: Value) -> int:
         return left_is_nan - right_is_nan
     a, b = cast(int, left), cast(int, right)  # any one ordered type; int stands for it
     return (a > b) - (a < b)
+
+
+def least(values: Sequence[Value]) -> Value:
+    """Return the first of the least values of one type; there is at least one."""
+    return min(values, key=cmp_to_key(compare))
+
+
+def greatest(values: Sequence[Value]) -> Value:
+    """Return the first of the greatest values of one type; there is at least one."""
+    return max(values, key=cmp_to_key(compare))
 
 
 def _is_nan(value: Value) -> bool:
