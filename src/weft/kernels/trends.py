@@ -156,10 +156,10 @@ def sum_trends(
     Work per event is a sum for each feed; of a scanned feed, one for each earlier event of the window; of
     an ordered one, one for every level of a tree. `scans_all` scans them all, as GRETA does.
     """
-    n_sources, n_positions, n_events = machine.owners.size, machine.items.size, taken.times.size
+    n_sources, n_positions = machine.owners.size, machine.items.size
     n_extremes = taken.extremes.shape[0]
     width = 1 + taken.lane_columns.size
-    most = _largest_window(taken, length, slide)
+    most = largest_window(taken.times, taken.starts, length, slide)
     is_stored = np.zeros(n_positions, np.bool_)
     trees = np.full(n_sources, -1, np.int64)
     n_trees = 0
@@ -251,13 +251,13 @@ def _more_rows(rows: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _largest_window(taken: Taken, length: int, slide: int) -> int:
+def largest_window(times: Array, starts: Array, length: int, slide: int) -> int:
     """Return how many events the fullest window of a partition can have."""
     most = 1
-    for partition in range(taken.starts.size - 1):
-        low = taken.starts[partition]
-        for high in range(low, taken.starts[partition + 1]):
-            while slide and taken.times[high] - taken.times[low] >= length:
+    for partition in range(starts.size - 1):
+        low = starts[partition]
+        for high in range(low, starts[partition + 1]):
+            while slide and times[high] - times[low] >= length:
                 low += 1
             most = max(most, high - low + 1)
     return most
