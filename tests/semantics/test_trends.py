@@ -245,3 +245,20 @@ def test_null_satisfies_no_predicate() -> None:
 
 def test_other_types_take_no_part() -> None:
     assert find_trend_results(trend_query(plus(item("E"))), SHAPES) == {}
+
+
+class TestExamplesOfTheDocument:
+    def test_a_repeated_group(self) -> None:
+        assert count(trend_query(plus(seq(A, plus(B)))), arrivals("a1 b1 a2 b2")) == 5
+
+    def test_windows(self) -> None:
+        results = find_trend_results(
+            trend_query(A_THEN_BS, length=10, slide=5), arrivals("a1@5 b1@6 b2@9 b3@12")
+        )
+        assert counts(results) == {0: 3, 5: 7}
+
+    def test_aggregates(self) -> None:
+        events = with_values(arrivals("a1 b1 b2"), "x", [None, 3, 7])
+        columns = (ReturnColumn("bs", Aggregate("count", "b")), aggregate("sum", "b"), aggregate("avg", "b"))
+        results = find_trend_results(trend_query(A_THEN_BS, columns=columns), events)
+        assert results == {(None, ()): {"trends": 3, "bs": 4, "sum": 20, "avg": 5.0}}
