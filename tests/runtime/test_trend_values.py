@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.runtime.columns import Column
-from weft.runtime.trend_values import Naturals, Parts, counted, parts_of, usable
+from weft.runtime.trend_values import Naturals, Parts, counted, parts_of
 from weft.schema import DOUBLE, LONG
 
 
@@ -38,11 +38,10 @@ def test_doubles_are_exact(numbers: list[float]) -> None:
     assert exact(parts_of(column), len(numbers)) == [Fraction(number) for number in numbers]
 
 
-def test_what_is_no_number_is_zero_and_not_usable() -> None:
+def test_what_is_no_number_is_zero() -> None:
     column = Column(
         DOUBLE, np.array([1.5, math.nan, math.inf, 2.0]), np.array([True, True, True, False])
     )
-    assert usable(column).tolist() == [True, False, False, False]
     assert exact(parts_of(column), 4) == [Fraction(3, 2), 0, 0, 0]
 
 

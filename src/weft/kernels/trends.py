@@ -207,7 +207,7 @@ def sum_trends(
             if pool.lengths[result * width]:
                 if n_results == partitions.size:
                     partitions, windows = grown(partitions), grown(windows)
-                    best, has = _more_rows(best), _more_rows(has)
+                    best, has = more_rows(best), more_rows(has)
                     more = np.zeros(2 * n_results * width + 1, np.int64)
                     more[: offsets.size] = offsets
                     offsets = more
@@ -244,7 +244,8 @@ def first_window(time: int, length: int, slide: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _more_rows(rows: Array) -> Array:
+def more_rows(rows: Array) -> Array:
+    """Return a copy of a matrix with twice the room for rows."""
     more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
     more[: rows.shape[0]] = rows
     return more

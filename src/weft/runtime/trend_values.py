@@ -34,18 +34,10 @@ def counted(is_counted: Array) -> Naturals:
     return Naturals(is_counted.astype(np.uint32)[:, None], is_counted.astype(np.int64))
 
 
-def usable(column: Column) -> Array:
-    """Return which values can be added up: not NULL and, of doubles, neither NaN nor infinite."""
-    if column.type.kind != "double":
-        return column.validity
-    return np.asarray(column.validity & np.isfinite(column.values))
-
-
 def parts_of(column: Column) -> Parts:
-    """Return the values of a column exactly; doubles by their binary value."""
-    is_usable = usable(column)
+    """Return the values of a column exactly; doubles by their binary value, NaN and infinity as zero."""
     if column.type.kind == "double":
-        values = np.where(is_usable, column.values, 0.0)
+        values = np.where(column.validity & np.isfinite(column.values), column.values, 0.0)
         fractions, exponents = np.frexp(np.abs(values))
         mantissas = (fractions * (1 << MANTISSA_BITS)).astype(np.uint64)
         trailing = _trailing_zeros(mantissas)
@@ -54,7 +46,7 @@ def parts_of(column: Column) -> Parts:
         exponent = int(exponents[mantissas != 0].min(initial=0))
         shifts = np.where(mantissas != 0, exponents - exponent, 0)
     else:
-        values = np.where(is_usable, column.values.astype(np.int64, copy=False), 0)
+        values = np.where(column.validity, column.values.astype(np.int64, copy=False), 0)
         mantissas = np.where(values < 0, np.uint64(0) - values.view(np.uint64), values.view(np.uint64))
         exponent, shifts = 0, np.zeros(values.size, np.int64)
     negative = None

@@ -1,0 +1,88 @@
+"""The events that trend queries take or negate, in order of partition."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from weft.plan.template import Item, Step, Template
+from weft.runtime.columns import Array, Column, Events, comparable
+from weft.runtime.evaluate import Scope, evaluate, holds_everywhere
+from weft.runtime.table import Table
+
+
+class Selection:
+    """The events of some templates that have the same keys and groups, by partition and in it by time.
+
+    Bit i of takes[t] says that an event is one of item i of template t. Partition p has the events
+    starts[p]:starts[p + 1]; `groups` numbers the groups of the partitions.
+    """
+
+    def __init__(self, templates: Sequence[Template], events: Events) -> None:
+        self.templates = templates
+        self.events = events
+        keys, group_by = templates[0].keys, templates[0].group_by
+        takes = np.zeros((len(templates), events.n_events), np.uint64)
+        rows_of: dict[Item, Array] = {}
+        for number, template in enumerate(templates):
+            for bit, item in enumerate(template.items):
+                if item not in rows_of:
+                    rows_of[item] = rows_of_item(item, events)
+                takes[number, rows_of[item]] |= np.uint64(1 << bit)
+        rows = np.flatnonzero(takes.any(axis=0))
+        for key in keys:
+            rows = rows[events.columns[key].validity[rows]]
+        partitions = numbered_by(keys, events, rows)
+        order = np.argsort(partitions, kind="stable")
+        self.rows = rows[order]
+        self.takes = np.ascontiguousarray(takes[:, self.rows])
+        sizes = np.bincount(partitions) if rows.size else np.empty(0, np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.examples = self.rows[self.starts[:-1]]  # an event of each partition
+        self.groups = numbered_by(group_by, events, self.examples)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.size)
+
+    @cached_property
+    def times(self) -> Array:
+        return self.events.times[self.rows]
+
+    @cached_property
+    def ranks(self) -> Array:
+        return self.events.ranks[self.rows]
+
+    def column(self, name: str) -> Column:
+        """Return an attribute of the selected events."""
+        return self.events.columns[name].take(self.rows)
+
+    def sides_of(self, steps: Sequence[Step]) -> tuple[Array, Array, Array, Array]:
+        """Return the left sides of steps for every event and where they are not NULL; the same of the right."""
+        values = np.zeros((2, len(steps), self.n_rows), np.int64)
+        valid = np.ones((2, len(steps), self.n_rows), np.bool_)
+        table = Table((self.rows, self.rows), self.rows, self.rows)
+        for number, step in enumerate(steps):
+            for side, expression in enumerate((step.left, step.right)):
+                column = evaluate(expression, Scope(self.events, table))
+                values[side, number] = comparable(column, self.events.strings, ordered=True)
+                valid[side, number] = column.validity
+        return values[0], valid[0], values[1], valid[1]
+
+
+def rows_of_item(item: Item, events: Events) -> Array:
+    """Return the rows of the events that an item stands for."""
+    rows = events.rows_of_type(item.type)
+    for predicate in item.predicates:
+        rows = rows[holds_everywhere(predicate, events, Table((rows,), rows, rows))]
+    return rows
+
+
+def numbered_by(keys: Sequence[str], events: Events, rows: Array) -> Array:
+    """Number the distinct combinations of keys among the rows, from zero."""
+    numbers = np.zeros(rows.size, np.int64)
+    for key in keys:
+        values = comparable(events.columns[key].take(rows), events.strings)
+        codes = np.unique(values, return_inverse=True)[1]
+        numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+    return np.asarray(numbers)
