@@ -265,7 +265,9 @@ def _members(
 
 
 def _padded(rows: Sequence[Sequence[int]], width: int, filler: int) -> Array:
-    return np.array([[*row, *[filler] * (width - len(row))] for row in rows], np.int64).reshape(-1, width)
+    return np.array([[*row, *[filler] * (width - len(row))] for row in rows], np.int64).reshape(
+        len(rows), width
+    )
 
 
 def _of_member(found: SharedResults, member: int, width: int, n_extremes: int) -> Results:

@@ -1,0 +1,59 @@
+"""Trend queries in every mode of the engine give what enumerating the trends gives."""
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.random_trends import engine_events, events, queries, results_of
+
+from weft.errors import QueryError
+from weft.kernels.shared_trends import DYNAMIC, STATIC
+from weft.normalize.template import template_of
+from weft.pattern.nodes import Query
+from weft.plan.template import Template
+from weft.runtime.shared_trends import aggregate_together, aggregate_workload, sharing_sets
+from weft.runtime.trends import aggregate_trends
+from weft.semantics.events import ReferenceEvent
+from weft.semantics.trends import find_trend_results
+
+thorough = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def template_or_skip(query: Query) -> Template:
+    try:
+        return template_of(query)
+    except QueryError:
+        assume(False)
+        raise
+
+
+@thorough
+@given(queries(), events())
+@pytest.mark.parametrize("scans_all", [False, True])
+def test_a_query_by_itself(scans_all: bool, query: Query, stream: list[ReferenceEvent]) -> None:
+    template = template_or_skip(query)
+    given_events = engine_events(stream)
+    found = results_of(aggregate_trends(template, given_events, scans_all=scans_all), given_events)
+    assert found == find_trend_results(query, stream)
+
+
+@thorough
+@given(st.lists(queries(), min_size=1, max_size=4), events())
+@pytest.mark.parametrize("mode", [DYNAMIC, STATIC])
+def test_queries_that_share(mode: int, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
+    templates = [template_or_skip(query) for query in drawn]
+    given_events = engine_events(stream)
+    for own in sharing_sets(templates):
+        rows, _ = aggregate_together([templates[number] for number in own], given_events, mode)
+        for number, found in zip(own, rows, strict=True):
+            assert results_of(found, given_events) == find_trend_results(drawn[number], stream)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(queries(), min_size=1, max_size=4), events())
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
+def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
+    templates = [template_or_skip(query) for query in drawn]
+    given_events = engine_events(stream)
+    rows, _ = aggregate_workload(templates, given_events, sharing)  # type: ignore[arg-type]
+    for query, found in zip(drawn, rows, strict=True):
+        assert results_of(found, given_events) == find_trend_results(query, stream)
