@@ -1,0 +1,254 @@
+"""Turn a pattern without AND into its position automaton, in which every binding is one run."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from weft.expressions import Expression
+from weft.normalize.trend_conditions import Between, Conditions, refused
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Query, Sequence
+from weft.plan.template import START, Automaton, Feed, Item, Position, Source, Step
+
+MOST_POSITIONS = 64
+
+
+class Items:
+    """The items of a template, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Item, int] = {}
+
+    def number(self, type: str, predicates: tuple[Expression, ...]) -> int:
+        """Return the number of an item, a new one if it has not been seen."""
+        return self._numbers.setdefault(Item(type, predicates), len(self._numbers))
+
+    @property
+    def all(self) -> tuple[Item, ...]:
+        return tuple(self._numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The automaton of a pattern; `empty` are the items negated where it binds nothing, None if it must."""
+
+    automaton: Automaton
+    empty: frozenset[int] | None
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(position.variable for position in self.automaton.positions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the automaton: where it may begin and end, and how it may be passed without an event.
+
+    `first` and `last` give for a position the items negated on the way to it and from it. `empty` are
+    those negated where the part binds nothing, None where it binds something. There is at most one way
+    into a position, out of it, or past the part: what binds nothing leaves no trace in the binding.
+    """
+
+    first: dict[int, frozenset[int]]
+    last: dict[int, frozenset[int]]
+    empty: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Transition:
+    """From a position to the next, while no event of the negated items comes, if the steps hold."""
+
+    before: int
+    after: int
+    negated: frozenset[int] = frozenset()
+    steps: tuple[Step, ...] = ()
+
+
+def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, items: Items) -> Built:
+    """Return the automaton of a pattern without operators of one operand; new items are added to `items`.
+
+    Each match in the list of a repeated group binds at least one event: `(A?)+` takes what `A+` takes.
+    `(P)?` and `(P){1}` are no lists, but P itself, which may be absent.
+
+    >>> pattern = Kleene(Kleene(Event("A", "a"), 1, None), 1, None)
+    >>> build_automaton(pattern, Query("q", pattern), Conditions({"a": ()}, {}, ()), Items()).automaton
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Automaton(positions=(Position(variable='a', item=0, feeds=(Feed(source=0, ways=1),
+                                                               Feed(source=1, ways=2))),),
+              sources=(Source(position=-1, negated=(), steps=()), Source(position=0, negated=(), steps=())),
+              ends=(Feed(source=1, ways=1),))
+    """
+    builder = _Builder(query, conditions, items)
+    part = builder.build(pattern)
+    builder.start(part)
+    for condition in conditions.between:
+        builder.add_step(condition)
+    return Built(builder.finished(part), part.empty)
+
+
+def too_many_positions(query: Query) -> Exception:
+    """Return the error for a pattern with more positions than a template may have."""
+    message = (
+        f"the pattern has more than {MOST_POSITIONS} places for events, each repetition by {{n}} being one"
+    )
+    return refused(query, message, query.pattern.span, "use smaller numbers in { }, or write several queries")
+
+
+class _Builder:
+    """The positions and transitions of one automaton on its way."""
+
+    def __init__(self, query: Query, conditions: Conditions, items: Items) -> None:
+        self.query = query
+        self.conditions = conditions
+        self.items = items
+        self.positions: list[tuple[str, int]] = []
+        self.ways: Counter[_Transition] = Counter()
+
+    def build(self, pattern: Pattern) -> _Part:
+        match pattern:
+            case Event():
+                return self._event(pattern)
+            case Sequence():
+                return self._sequence(pattern)
+            case Disjunction():
+                return self._disjunction(pattern)
+            case Kleene():
+                return self._kleene(pattern)
+            case Negation():
+                message = "NOT stands by itself, not among the operands of SEQ"
+                hint = "write it in SEQ, next to what may not be preceded or followed by it"
+                raise refused(self.query, message, pattern.span, hint)
+            case Conjunction():
+                message = "AND inside another operator"
+                hint = "AND of a trend query stands at the top of the pattern, or directly in an OR that does"
+                raise refused(self.query, message, pattern.span, hint)
+
+    def _item(self, event: Event) -> int:
+        return self.items.number(event.type, self.conditions.on_event.get(event.variable, ()))
+
+    def _event(self, event: Event) -> _Part:
+        if len(self.positions) == MOST_POSITIONS:
+            raise too_many_positions(self.query)
+        position = len(self.positions)
+        self.positions.append((event.variable, self._item(event)))
+        return _Part({position: frozenset()}, {position: frozenset()}, None)
+
+    def _negation(self, negation: Negation) -> _Part:
+        if not isinstance(negation.operand, Event):
+            message = "NOT of more than a single event"
+            raise refused(self.query, message, negation.span, "write NOT before each of the events")
+        return _Part({}, {}, frozenset({self._item(negation.operand)}))
+
+    def _sequence(self, sequence: Sequence) -> _Part:
+        first: dict[int, frozenset[int]] = {}
+        last: dict[int, frozenset[int]] = {}
+        empty: frozenset[int] | None = frozenset()
+        for operand in sequence.operands:
+            part = self._negation(operand) if isinstance(operand, Negation) else self.build(operand)
+            self._connect(last, part.first)
+            if empty is not None:
+                first |= {position: empty | negated for position, negated in part.first.items()}
+            passed = {} if part.empty is None else {p: negated | part.empty for p, negated in last.items()}
+            last = passed | part.last
+            empty = None if empty is None or part.empty is None else empty | part.empty
+        return _Part(first, last, empty)
+
+    def _disjunction(self, disjunction: Disjunction) -> _Part:
+        parts = [self.build(operand) for operand in disjunction.operands]
+        first = {position: negated for part in parts for position, negated in part.first.items()}
+        last = {position: negated for part in parts for position, negated in part.last.items()}
+        ways_past = [part.empty for part in parts if part.empty is not None]
+        empty = min(ways_past, key=len, default=None)
+        if empty is not None and not all(empty <= other for other in ways_past):
+            message = "two operands of OR may bind nothing, each with a NOT of its own"
+            raise refused(self.query, message, disjunction.span, "write a query for each operand of OR")
+        return _Part(first, last, empty)
+
+    def _kleene(self, kleene: Kleene) -> _Part:
+        least, most = kleene.least, kleene.most
+        if least < 0 or most is not None and (most < 1 or most < least):
+            message = f"expected {{n,m}} with 0 <= n <= m and 0 < m, found {{{least},{most}}}"
+            raise refused(self.query, message, kleene.span, "leave the event out, or change the numbers")
+        steps: tuple[Step, ...] = ()
+        if isinstance(kleene.operand, Event):
+            steps = self.conditions.in_list.get(kleene.operand.variable, ())
+        elif most == 1:
+            part = self.build(kleene.operand)
+            return part if least else replace(part, empty=frozenset())
+        copies = [self._element(kleene)]
+        while len(copies) < (max(least, 1) if most is None else most):
+            copies.append(self._element(kleene))
+            self._connect(copies[-2].last, copies[-1].first, steps)
+        if most is None:
+            self._connect(copies[-1].last, copies[-1].first, steps)
+        last = {p: negated for copy in copies[max(least, 1) - 1 :] for p, negated in copy.last.items()}
+        return _Part(copies[0].first, last, None if least else frozenset())
+
+    def _element(self, kleene: Kleene) -> _Part:
+        part = self.build(kleene.operand)
+        if part.empty or any(part.first.values()) or any(part.last.values()):
+            message = "NOT comes first or last in a repeated group, or can when optional events are missing"
+            hint = "inside a repeated group, put NOT between two operands of SEQ that bind an event"
+            raise refused(self.query, message, kleene.span, hint)
+        return part
+
+    def _connect(
+        self,
+        last: dict[int, frozenset[int]],
+        first: dict[int, frozenset[int]],
+        steps: tuple[Step, ...] = (),
+    ) -> None:
+        for before, negated_after_it in last.items():
+            for after, negated_before_it in first.items():
+                self.ways[_Transition(before, after, negated_after_it | negated_before_it, steps)] += 1
+
+    def start(self, whole: _Part) -> None:
+        """Let the trends begin."""
+        self._connect({START: frozenset()}, whole.first)
+
+    def add_step(self, condition: Between) -> None:
+        """Put a condition on two events on the transitions between them, if this automaton has both."""
+        if not {condition.before, condition.after} <= {variable for variable, _ in self.positions}:
+            return
+        before, after, step = condition.before, condition.after, condition.step
+        if self._predecessors(before) == {after}:
+            before, after, step = after, before, condition.flipped
+        if self._predecessors(after) != {before}:
+            message = f"{condition.before} and {condition.after} are compared, but neither always comes"
+            raise refused(self.query, f"{message} directly before the other", condition.span)
+        changed: Counter[_Transition] = Counter()
+        for transition, ways in self.ways.items():
+            if self.positions[transition.after][0] == after:
+                steps = tuple(sorted({*transition.steps, step}, key=repr))
+                transition = replace(transition, steps=steps)
+            changed[transition] += ways
+        self.ways = changed
+
+    def _predecessors(self, variable: str) -> set[str | None]:
+        """Return the variables bound directly before a variable; None if it may begin a trend."""
+        return {
+            None if transition.before == START else self.positions[transition.before][0]
+            for transition in self.ways
+            if self.positions[transition.after][0] == variable
+        }
+
+    def finished(self, whole: _Part) -> Automaton:
+        ends = [Source(position, tuple(sorted(negated))) for position, negated in whole.last.items()]
+        found = {_source(transition) for transition in self.ways}.union(ends)
+        sources = sorted(found, key=lambda source: (source.position, source.negated, repr(source.steps)))
+        numbers = {source: number for number, source in enumerate(sources)}
+        feeds: list[list[Feed]] = [[] for _ in self.positions]
+        for transition, ways in self.ways.items():
+            feeds[transition.after].append(Feed(numbers[_source(transition)], ways))
+        positions = tuple(
+            Position(variable, item, _in_order(feeds[place]))
+            for place, (variable, item) in enumerate(self.positions)
+        )
+        return Automaton(positions, tuple(sources), _in_order(Feed(numbers[source]) for source in ends))
+
+
+def _source(transition: _Transition) -> Source:
+    return Source(transition.before, tuple(sorted(transition.negated)), transition.steps)
+
+
+def _in_order(feeds: Iterable[Feed]) -> tuple[Feed, ...]:
+    return tuple(sorted(feeds, key=lambda feed: feed.source))

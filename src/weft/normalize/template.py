@@ -1,0 +1,179 @@
+"""Turn a bound trend query into the template that the machine runs."""
+
+from collections.abc import Iterator
+from itertools import combinations, product
+
+from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence
+from weft.normalize.position_automaton import (
+    MOST_POSITIONS,
+    Built,
+    Items,
+    build_automaton,
+    too_many_positions,
+)
+from weft.normalize.split_alternatives import positive_variables
+from weft.normalize.trend_conditions import Conditions, conditions_of, refused
+from weft.pattern.nodes import (
+    Conjunction,
+    CountWindow,
+    Disjunction,
+    Event,
+    Pattern,
+    Query,
+    ReturnColumn,
+    Sequence,
+)
+from weft.plan.template import Automaton, Template, TrendColumn
+from weft.schema import Schema, Type
+from weft.tree import find, transform_up
+
+
+def template_of(query: Query, schema: Schema | None = None) -> Template:
+    """Return the template of a bound trend query, or refuse what no template can express.
+
+    The schema gives the types of group columns that RETURN does not mention; without it they are None.
+
+    >>> from weft.pattern.nodes import Kleene
+    >>> pattern = Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
+    >>> ((automaton,),) = template_of(Query("q", pattern, group_by=("site",))).alternatives
+    >>> [(position.variable, position.feeds) for position in automaton.positions]
+    [('a', (Feed(source=0, ways=1),)), ('b', (Feed(source=1, ways=1), Feed(source=2, ways=1)))]
+    >>> automaton.ends
+    (Feed(source=2, ways=1),)
+    """
+    if not query.is_trend:
+        raise ValueError(f"{query.name} is no trend query: it has no SLIDE, GROUP BY or COUNT(*)")
+    length, slide = _window(query)
+    pattern = transform_up(query.pattern, _flat)
+    items = Items()
+    alternatives = []
+    n_positions = 0
+    for alternative in _alternatives(pattern, query, conditions_of(query, pattern), items):
+        alternatives.append(alternative)
+        n_positions += sum(len(automaton.positions) for automaton in alternative)
+        if n_positions > MOST_POSITIONS:
+            raise too_many_positions(query)
+    if not alternatives:
+        raise refused(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
+    return Template(
+        query=query.name,
+        items=items.all,
+        alternatives=tuple(alternatives),
+        keys=_keys(query),
+        group_by=query.group_by,
+        length=length,
+        slide=slide,
+        columns=_columns(query, schema),
+    )
+
+
+def _window(query: Query) -> tuple[int | None, int | None]:
+    if isinstance(query.window, CountWindow):
+        message = f"WITHIN {query.window.length} EVENTS counts events, but windows of trends are of time"
+        raise refused(query, message, query.window.span, "write a length of time, such as WITHIN 10 minutes")
+    if query.slide is not None and query.slide <= 0:
+        raise refused(query, "SLIDE needs a length above 0", query.span, "write for example SLIDE 1 minute")
+    if query.window is None:
+        if query.slide is not None:
+            raise refused(query, "SLIDE without WITHIN", query.span, "add for example WITHIN 10 minutes")
+        return None, None
+    return query.window.length, query.window.length if query.slide is None else query.slide
+
+
+def _keys(query: Query) -> tuple[str, ...]:
+    equal = [name for part in query.where if isinstance(part, Equivalence) for name in part.attributes]
+    return tuple(sorted({*query.group_by, *equal, *query.partition_by}))
+
+
+def _flat(node: object) -> object:
+    """Unwrap an operator of one operand, and splice an operator into one of its kind."""
+    if not isinstance(node, Sequence | Conjunction | Disjunction):
+        return node
+    operands: list[Pattern] = []
+    for operand in node.operands:
+        if type(operand) is type(node):
+            operands += operand.operands
+        else:
+            operands.append(operand)
+    return operands[0] if len(operands) == 1 else type(node)(tuple(operands), node.span)
+
+
+def _alternatives(
+    pattern: Pattern, query: Query, conditions: Conditions, items: Items
+) -> Iterator[tuple[Automaton, ...]]:
+    divided = isinstance(pattern, Disjunction) and any(find(pattern, Conjunction))
+    for operand in pattern.operands if divided and isinstance(pattern, Disjunction) else (pattern,):
+        parts = operand.operands if isinstance(operand, Conjunction) else (operand,)
+        built = [build_automaton(part, query, conditions, items) for part in parts]
+        if isinstance(operand, Conjunction):
+            _check_conjunction(operand, built, query, conditions)
+        yield from _present(built)
+
+
+def _check_conjunction(
+    conjunction: Conjunction, built: list[Built], query: Query, conditions: Conditions
+) -> None:
+    """Refuse what relates the operands of AND to each other: their trends are counted independently."""
+    for one, other in combinations(conjunction.operands, 2):
+        common = sorted(
+            {event.type for event in find(one, Event)} & {event.type for event in find(other, Event)}
+        )
+        if common:
+            message = f"two operands of AND have the type {common[0]} in common"
+            raise refused(query, message, conjunction.span)
+    for condition in conditions.between:
+        holders = [part for part in built if {condition.before, condition.after} & part.variables]
+        if len(holders) > 1:
+            message = f"{condition.before} and {condition.after} are compared, but AND does not order them"
+            raise refused(query, message, condition.span)
+    for operand, part in zip(conjunction.operands, built, strict=True):
+        if part.empty:
+            message = "an operand of AND with NOT may bind nothing"
+            raise refused(query, message, operand.span, "let one of its events be no longer optional")
+
+
+def _types(pattern: Pattern) -> frozenset[str]:
+    return frozenset(event.type for event in find(pattern, Event))
+
+
+def _present(built: list[Built]) -> Iterator[tuple[Automaton, ...]]:
+    """Yield an alternative for each choice of the automata that are optional, except for none at all."""
+    choices = [(True,) if part.empty is None else (True, False) for part in built]
+    for choice in product(*choices):
+        present = tuple(part.automaton for part, is_present in zip(built, choice, strict=True) if is_present)
+        if any(automaton.positions for automaton in present):
+            yield present
+
+
+def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
+    returned = [_column(column, query) for column in query.returns]
+    shown = {column.name for column in returned if column.function is None}
+    missing = [
+        TrendColumn(name, None, None, name, _type_of(name, schema))
+        for name in query.group_by
+        if name not in shown
+    ]
+    for column, written in zip(returned, query.returns, strict=True):
+        if any(column.column == group.column for group in missing):
+            message = f"RETURN has a column named {column.column}, as GROUP BY has"
+            raise refused(query, message, written.span, "name the column differently, with AS")
+    return (*missing, *returned)
+
+
+def _type_of(name: str, schema: Schema | None) -> Type | None:
+    return None if schema is None else schema.type_of(name)
+
+
+def _column(column: ReturnColumn, query: Query) -> TrendColumn:
+    match column.expression:
+        case CountTrends():
+            return TrendColumn(column.name, "count", None, None, None)
+        case Aggregate(function=function, variable=variable, name=name, argument_type=argument_type):
+            if variable in positive_variables(query.pattern):
+                return TrendColumn(column.name, function, variable, name, argument_type)
+            message = f"{function.upper()} of {variable}, which no trend binds"
+            raise refused(query, message, column.span, "take the aggregate of an event that is not negated")
+        case Attribute(name=name, type=type) if name in query.group_by:
+            return TrendColumn(column.name, None, None, name, type)
+    message = f"the column {column.name} is neither one aggregate nor an attribute of GROUP BY"
+    raise refused(query, message, column.span, "return COUNT(*), aggregates, and attributes of GROUP BY")
