@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 from tests.language.mistakes import load_mistakes
+from tests.language.test_parser import FIGURE_1
 
 from weft.errors import Problem, QueryError
 from weft.expressions import (
@@ -12,6 +13,7 @@ from weft.expressions import (
     Attribute,
     Cast,
     Comparison,
+    CountTrends,
     Equivalence,
     InList,
     Literal,
@@ -293,6 +295,121 @@ def test_with_a_tie_break_events_in_sequence_may_have_equal_times() -> None:
 )
 def test_patterns_that_make_sense(text: str) -> None:
     assert bind_text(text)
+
+
+RIDES = Schema(
+    {
+        "ts": TIMESTAMP,
+        "district": STRING,
+        "driver": LONG,
+        "rider": LONG,
+        "type": STRING,
+        "speed": DOUBLE,
+        "duration": LONG,
+    },
+    time="ts",
+)
+
+
+def test_the_trend_queries_of_the_paper() -> None:
+    first, second, third = bind(parse(FIGURE_1), RIDES, source=FIGURE_1, needs_window=True)
+    assert first.returns == (
+        ReturnColumn("district", Attribute("T", "district", "each", STRING)),
+        ReturnColumn("COUNT(*)", CountTrends()),
+        ReturnColumn("SUM(T.duration)", Aggregate("sum", "T", "duration", LONG)),
+    )
+    assert second.where[1] == Comparison("=", Attribute("R", "type", "each", STRING), Literal("Pool", STRING))
+    assert second.returns[2].expression == Aggregate("avg", "T", "speed", DOUBLE)
+    assert third.where[1].right == Literal(10.0, DOUBLE)
+    assert (third.slide, third.group_by) == (60_000_000, ("district",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.name = Pool", Comparison("=", NAME, Literal("Pool", STRING))),
+        ("Pool != a.name", Comparison("!=", Literal("Pool", STRING), NAME)),
+        ('NOT a.name = "in"', Not(Comparison("=", NAME, Literal("in", STRING)))),
+        ("FIRST(l).name = Pool", Comparison("=", attribute("l", "name", "first"), Literal("Pool", STRING))),
+    ],
+)
+def test_names_that_are_texts(text: str, expected: object) -> None:
+    assert bind_predicate(text) == expected
+
+
+def test_without_a_schema_a_name_beside_an_attribute_is_a_text() -> None:
+    query = bind_text("PATTERN SEQ(A a, B b) WHERE a.anything = Pool", None)
+    assert query.where[0].right == Literal("Pool", STRING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN A+ a RETURN COUNT(*), COUNT(a), COUNT(a.name), MIN(a.ts), MAX(a.day), MIN(a.took)",
+        "PATTERN A+ a RETURN SUM(a.x), SUM(price), AVG(a.y), AVG(a.price) SLIDE 1 hour WITHIN 1 minute",
+        "PATTERN SEQ(A, B+) RETURN COUNT(*), COUNT(A), SUM(B.x)",
+        "PATTERN (SEQ(A a, B+ b, C? c))+ RETURN COUNT(*), SUM(a.x), MAX(c.y) WHERE b[i].x > b[i-1].x",
+        "PATTERN ((A+ a){2,})* WHERE a[i-1].x * 2 <= a[i].x + 1 AND a.x > 3 RETURN COUNT(*)",
+        "PATTERN SEQ(NOT C c, A a, NOT Guard g, B b) WHERE a.x < b.x AND g.x > 3 RETURN COUNT(*)",
+        "PATTERN SEQ(A a, OR(B b, C c)) WHERE b.x > 1.5 + a.x AND a.y < c.y RETURN COUNT(*)",
+        "PATTERN SEQ(A a, SEQ(B b, NOT Guard g)) WHERE a.x = 3 RETURN COUNT(*)",
+        "PATTERN (SEQ(A a, SEQ(NOT Guard g, B b)))+ RETURN COUNT(*)",
+        "PATTERN (SEQ(A a, OR(SEQ(NOT Guard g, B b), C c)))+ RETURN COUNT(*)",
+        "PATTERN AND(SEQ(A a, NOT Guard g), OR(B b, C+ c)) RETURN COUNT(*), COUNT(c)",
+        "PATTERN OR(A a, OR(AND(B b, C c), Guard g)) RETURN COUNT(*)",
+        "PATTERN AND(SEQ(A a, B b), C c) WHERE a.x < b.x RETURN COUNT(*)",
+        "PATTERN SEQ(A a, B b) WHERE [person] AND a.ts + 5 minutes > b.ts RETURN COUNT(*) PARTITION BY name",
+        "PATTERN SEQ(A a, B+ b) GROUP BY time, ts, person RETURN ts AS moment, b.time, COUNT(b)",
+        "PATTERN SEQ(A a, B+ b) WHERE b.x BETWEEN 1 AND 2 AND (b.x = 1 OR b.name LIKE 'x') RETURN COUNT(*)",
+    ],
+)
+def test_trend_queries_that_can_be_answered(text: str) -> None:
+    query = bind_text(text)
+    assert query.is_trend
+    assert bind([query], SCHEMA) == (query,)
+    assert bind(parse(text), None, source=text)
+
+
+def test_a_group_by_the_time_under_two_names() -> None:
+    query = bind_text(
+        "PATTERN SEQ(A a, B+ b) GROUP BY time, ts, person RETURN ts AS moment, b.time, COUNT(b)"
+    )
+    assert query.group_by == ("ts", "person")
+
+
+def test_a_group_whose_column_has_a_reserved_name() -> None:
+    schema = Schema({"ts": TIMESTAMP, "Query": STRING, "query": STRING}, "ts")
+    with pytest.raises(QueryError) as raised:
+        bind_text("PATTERN A+ a GROUP BY a.query RETURN COUNT(*)", schema)
+    assert raised.value.problems[0].hint == "return it under another name, as in v.query AS query_value"
+    assert bind_text("PATTERN A+ a GROUP BY a.query RETURN a.query AS asked, COUNT(*)", schema)
+
+
+def test_trends_of_overlapping_types() -> None:
+    schema = Schema({"ts": TIMESTAMP}, "ts", frozenset({"A", "B"}), types_overlap=True)
+    assert bind_text("PATTERN SEQ(A a, B+ b) RETURN COUNT(*)", schema)
+    assert bind_text("PATTERN AND(A a, B b)", schema)
+    with pytest.raises(QueryError, match="derived types may overlap"):
+        bind_text("PATTERN AND(A a, B b) RETURN COUNT(*)", schema)
+
+
+def test_a_trend_query_on_a_stream_needs_a_window() -> None:
+    with pytest.raises(QueryError, match="a query on a stream needs WITHIN"):
+        bind(parse("PATTERN A+ a RETURN COUNT(*)"), SCHEMA, needs_window=True)
+
+
+def test_what_is_wrong_with_a_trend_query_is_said_once() -> None:
+    text = "PATTERN SEQ(NOT A a, NOT B b) WHERE c.x = a.x AND a.z = 3 RETURN COUNT(*), d.x, SUM(a.name)"
+    with pytest.raises(QueryError) as raised:
+        bind_text(text)
+    assert [problem.message for problem in raised.value.problems] == [
+        "the pattern has no positive event",
+        "unknown variable c",
+        "unknown attribute z",
+        "unknown variable d",
+        "RETURN cannot show a: it is negated, so no match binds it",
+        "SUM does not take a.name (string)",
+    ]
 
 
 def test_queries_built_in_python() -> None:

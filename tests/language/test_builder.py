@@ -8,7 +8,19 @@ import pytest
 from weft.errors import QueryError
 from weft.expressions import Literal
 from weft.language.binder import bind
-from weft.language.builder import Term, and_, constant, event, not_, or_, query, same, seq
+from weft.language.builder import (
+    Term,
+    and_,
+    constant,
+    count_trends,
+    event,
+    not_,
+    or_,
+    query,
+    repeat,
+    same,
+    seq,
+)
 from weft.language.parser import parse
 from weft.pattern.nodes import Pattern
 from weft.schema import LONG, TIMESTAMP, Schema, decimal
@@ -36,6 +48,27 @@ def test_the_whole_language() -> None:
     RETURN g.person, v.ts - g.ts, g.person AS who, COUNT(l) AS steps
     """
     assert parse(text) == (built,)
+
+
+def test_a_trend_query() -> None:
+    r, t = event("Request", "r"), event("Travel", "t").plus()
+    built = (
+        query("q")
+        .pattern(repeat(seq(r, t, not_(event("Pickup", "p")), event("Dropoff", "d")), 2))
+        .where(same("driver"), t.at_i.speed < t.at_previous.speed)
+        .within("30 minutes")
+        .slide("1 minute")
+        .group_by(t.district, "city")
+        .returns(t.district, count_trends(), t.speed.avg(), steps=t.count())
+    )
+    text = """
+    q: RETURN t.district, COUNT(*), AVG(t.speed), COUNT(t) AS steps
+    PATTERN SEQ(Request r, Travel t+, NOT Pickup p, Dropoff d){2,}
+    WHERE [driver] AND t[i].speed < t[i-1].speed
+    WITHIN 30 minutes SLIDE 1 minute GROUP BY district, t.city
+    """
+    assert parse(text) == (built.build(),)
+    assert built.slide(timedelta(minutes=1)) == built
 
 
 @pytest.mark.parametrize(
@@ -133,6 +166,8 @@ def test_a_constant_column() -> None:
         lambda: query("q").pattern("A"),
         lambda: query("q").pattern(a).where(True),
         lambda: query("q").within("a while"),
+        lambda: query("q").slide("a while"),
+        lambda: query("q").group_by(a.x + 1),
         lambda: constant(float("nan")),
         lambda: a.x > 2**63,
         lambda: a.x > object(),

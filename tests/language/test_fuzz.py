@@ -19,6 +19,9 @@ VALID = [
     'QUERY "odd" PATTERN OR(AND(A a, "B.B" b), C{2,3} c) '
     "WHERE a.x BETWEEN 1 AND 2.5e3 OR NOT b.\"y z\" LIKE '%x' WITHIN 500 EVENTS PARTITION BY k "
     "RETURN a.x + -3 AS s, FIRST(c).x AS f, TIMESTAMP '2024-01-01' AS t",
+    "q1: RETURN k, COUNT(*), SUM(b.x) PATTERN SEQ(A a, B b+, NOT C c) WHERE [y] AND a.k=Pool AND b.x < 3 "
+    "GROUP-BY k WITHIN 30 min SLIDE 1 min\n"
+    "q2: PATTERN (SEQ(A a, NOT C c, (B+ b)*)){2,} WHERE b[i].x > b[i-1].x + 1 RETURN COUNT(*), MAX(b.y) AS m",
 ]
 WORDS = [
     *(
@@ -52,7 +55,7 @@ WORDS = [
     *("ABS", "a", "b", "x", "i", "minutes", "EVENTS", "a.x", "a.x", "a[i-1].x", "'2024-01-01'", "'text'"),
     *("1", "2.5", "1e400", "99999999999999999999", '"name"', "\n", "\u00e9", "\u2028", "\x00"),
     *"()()[]{},.+-*/%?!=<>;#'\"\\",
-    *("==", "!=", "<>", "<=", ">=", "--"),
+    *("==", "!=", "<>", "<=", ">=", "--", ":", "q:", "COUNT(*)", "(A a)+"),
 ]
 SCHEMA = Schema({"x": LONG, "y": DOUBLE, "k": STRING, "time": TIMESTAMP}, "time")
 
@@ -130,10 +133,18 @@ def test_a_thousand_wrong_queries_are_all_reported() -> None:
         "PATTERN A a WITHIN " + "9" * 100_000 + " s",
         "(" * 100_000,
         "PATTERN " + "(" * 100_000,
+        "x: " * 50_000,
+        "x" + " " * 200_000 + ":",
+        "PATTERN " + "(" * 98 + "A+ a" + ")+" * 98 + " RETURN COUNT(*), a.x",
+        "PATTERN SEQ("
+        + ", ".join(f"T{number} t{number}" for number in range(400))
+        + ") WHERE "
+        + " AND ".join(f"t{number}.x < t{number + 1}.x" for number in range(399))
+        + " RETURN COUNT(*), t1.x",
         "PATTERN A a WHERE " + "(" * 48 + "a.x" + " BETWEEN 1 AND 2)" * 48,
         "PATTERN A a WHERE " + "ABS(" * 48 + "a.x" + " BETWEEN 1 AND 2)" * 48 + " = 1",
     ],
-    ids=range(16),
+    ids=range(20),
 )
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()

@@ -13,6 +13,7 @@ from weft.expressions import (
     Arithmetic,
     Attribute,
     Comparison,
+    CountTrends,
     Equivalence,
     InList,
     IsNull,
@@ -117,6 +118,17 @@ def test_keywords_in_any_case_and_clauses_in_any_order() -> None:
         ("A{3} a", Kleene(Event("A", "a"), 3, 3)),
         ("A{3,} a", Kleene(Event("A", "a"), 3, None)),
         ("A{3, 5} a[]", Kleene(Event("A", "a"), 3, 5)),
+        ("A a+", Kleene(Event("A", "a"), 1, None)),
+        ("A a[]*", Kleene(Event("A", "a"), 0, None)),
+        ("A a{2,3}", Kleene(Event("A", "a"), 2, 3)),
+        ("(A a)+", Kleene(Event("A", "a"), 1, None)),
+        ("(A+ a)*", Kleene(Kleene(Event("A", "a"), 1, None), 0, None)),
+        ("(SEQ(A a, B+ b))+", Kleene(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))), 1, None)),
+        ("SEQ(A a, B b){2,}", Kleene(Sequence((Event("A", "a"), Event("B", "b"))), 2, None)),
+        (
+            "SEQ(OR(A, B)?, C)",
+            Sequence((Kleene(Disjunction((Event("A", "A"), Event("B", "B"))), 0, 1), Event("C", "C"))),
+        ),
         ("SEQ(A)", Sequence((Event("A", "A"),))),
         ("(A a)", Event("A", "a")),
         ("AND(A a, !B b)", Conjunction((Event("A", "a"), Negation(Event("B", "b"))))),
@@ -237,6 +249,68 @@ def test_names_of_queries() -> None:
     assert only("PATTERN A").name == "query"
     assert only('QUERY "odd name" PATTERN A').name == "odd name"
     assert [query.name for query in parse("QUERY a PATTERN A QUERY b PATTERN B")] == ["a", "b"]
+
+
+FIGURE_1 = """
+q1:	RETURN	T.district, COUNT(*), SUM(T.duration)
+	PATTERN	SEQ(Request R, Travel T+, NOT Pickup P)
+	WHERE	[driver, rider] GROUP-BY T.district
+	WITHIN	30 min SLIDE 1 min
+q2:	RETURN	T.district, COUNT(*), AVG(T.speed)
+	PATTERN	SEQ(Request R, Travel T+, Dropoff D)
+	WHERE	[driver, rider] AND R.type=Pool GROUP-BY T.district
+	WITHIN	30 min SLIDE 5 min
+q3:	RETURN	T.district, COUNT(*), SUM(T.duration)
+	PATTERN	SEQ(Request R, Travel T+, Cancel C)
+	WHERE	[driver, rider] AND T.speed<10 GROUP-BY T.district
+	WITHIN	20 min SLIDE 1 min
+"""
+
+
+def test_the_trend_queries_of_the_paper() -> None:
+    first, second, third = parse(FIGURE_1)
+    assert [query.name for query in (first, second, third)] == ["q1", "q2", "q3"]
+    assert first.pattern == Sequence(
+        (Event("Request", "R"), Kleene(Event("Travel", "T"), 1, None), Negation(Event("Pickup", "P")))
+    )
+    assert [column.name for column in first.returns] == ["district", "COUNT(*)", "SUM(T.duration)"]
+    assert first.returns[1].expression == CountTrends()
+    assert first.window == TimeWindow(30 * MINUTE)
+    assert [query.slide for query in (first, second, third)] == [MINUTE, 5 * MINUTE, MINUTE]
+    assert {query.group_by for query in (first, second, third)} == {("district",)}
+    assert second.where[1] == Comparison("=", Attribute("R", "type"), Attribute("", "Pool"))
+    assert all(query.is_trend for query in (first, second, third))
+
+
+def test_labels_are_another_way_to_name_queries() -> None:
+    labelled = "a: PATTERN A b : RETURN COUNT(*) PATTERN B\nslide:\n-- the third\nPATTERN C"
+    assert parse(labelled) == parse(
+        "QUERY a PATTERN A QUERY b RETURN COUNT(*) PATTERN B QUERY slide PATTERN C"
+    )
+    assert parse("\ufeffq: PATTERN A") == parse("QUERY q PATTERN A")
+    (query,) = parse("-- first\n  q: PATTERN A")
+    assert query.span.start == 11
+
+
+def test_a_missing_quote_before_a_label() -> None:
+    text = "a: PATTERN A a WHERE a.x = 'oops\nb: PATTERN SEQ(\nc: PATTERN C c WHERE c.x = 'fine'"
+    with pytest.raises(QueryError) as raised:
+        parse(text)
+    assert [problem.query for problem in raised.value.problems] == ["a", "b"]
+
+
+def test_attributes_of_a_group() -> None:
+    text = "PATTERN SEQ(A a, NOT B b) GROUP BY a.site, b.site, kind, site RETURN COUNT(*)"
+    assert only(text).group_by == ("site", "kind")
+    assert only("PATTERN SEQ(A a, B b) RETURN COUNT(*) SLIDE .5 s WITHIN 1 s").slide == 500_000
+    shown = only("PATTERN SEQ(NOT A a, B b, C c) GROUP BY site RETURN site, COUNT(*)").returns[0]
+    assert (shown.name, shown.expression) == ("site", Attribute("b", "site"))
+
+
+def test_words_of_trend_queries_remain_names() -> None:
+    text = "PATTERN SEQ(Slide slide, Group+ group) WHERE slide.group = 3 AND group.slide - 3 > 1"
+    assert [event.variable for event in walk(only(text)) if isinstance(event, Event)] == ["slide", "group"]
+    assert not only(text).is_trend
 
 
 def test_every_node_has_its_span() -> None:

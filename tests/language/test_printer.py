@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from weft.errors import QueryError
@@ -14,6 +14,7 @@ from weft.expressions import (
     Arithmetic,
     Attribute,
     Comparison,
+    CountTrends,
     Equivalence,
     Expression,
     InList,
@@ -109,6 +110,7 @@ patterns: st.SearchStrategy[Pattern] = st.recursive(
     items,
     lambda smaller: st.one_of(
         smaller.map(Negation),
+        st.builds(lambda operand, bound: Kleene(operand, *bound), smaller, bounds),
         st.builds(
             lambda kind, operands: kind(tuple(operands)),
             st.sampled_from([Sequence, Conjunction, Disjunction]),
@@ -126,18 +128,25 @@ windows = (
 
 @st.composite
 def queries(draw: st.DrawFn) -> Query:
-    columns = []
-    for position, expression in enumerate(draw(st.lists(expressions, max_size=3)), 1):
-        name = draw(st.none() | names) or default_column_name(expression, position)
+    slide = draw(st.none() | st.integers(1, INT64_MAX))
+    group_by = tuple(dict.fromkeys(draw(st.lists(names, max_size=2))))
+    shown = draw(st.lists(expressions | st.just(CountTrends()), max_size=3))
+    is_trend = slide is not None or bool(group_by) or CountTrends() in shown
+    columns: list[ReturnColumn] = []
+    for position, expression in enumerate(shown, 1):
+        name = draw(st.none() | names) or default_column_name(expression, position, is_trend=is_trend)
         column = ReturnColumn(name, expression)
-        if not list(check_column_names([*columns, column])):
+        if not list(check_column_names([*columns, column], is_trend=is_trend)):
             columns.append(column)
     for position, column in enumerate(columns, 1):  # a column left out moves the others
         if column.name.startswith("column"):
             columns[position - 1] = ReturnColumn(f"value{position}", column.expression)
     keys = draw(st.lists(names, max_size=2))
     where = draw(st.lists(conjuncts, max_size=3))
-    return Query(draw(names), draw(patterns), tuple(where), draw(windows), tuple(keys), tuple(columns))
+    rest = (draw(windows), tuple(keys), tuple(columns), None, slide, group_by)
+    query = Query(draw(names), draw(patterns), tuple(where), *rest)
+    assume(query.is_trend == is_trend)  # COUNT(*) may have been left out
+    return query
 
 
 @settings(max_examples=400, deadline=None)
@@ -181,6 +190,8 @@ def test_canonical_text_is_kept(text: str) -> None:
         "SEQ(A, B+ b[], C{2} c[], D{2,} d[], E{2,3} e[], F? f[], G* g[])",
         "AND(A a, NOT SEQ(B b, NOT C c))",
         'OR(A a, "BRK.A", A a2)',
+        "(SEQ(A a, (B+ b[]){2}))*",
+        "SEQ((OR(A, B))?, C)",
     ],
 )
 def test_canonical_patterns_are_kept(text: str) -> None:
@@ -199,6 +210,23 @@ def test_a_whole_query() -> None:
         "RETURN g.person AS who, COUNT(l) AS steps, v.level"
     )
     assert to_text(parse(text)[0]) == text
+
+
+def test_a_trend_query() -> None:
+    text = (
+        "QUERY q2\n"
+        "PATTERN SEQ(Request R, (SEQ(Travel+ T[], NOT Pickup P, Dropoff D))+)\n"
+        "WHERE [driver, rider]\n"
+        "  AND R.type = Pool\n"
+        "WITHIN 30 minutes SLIDE 5 minutes\n"
+        "PARTITION BY city\n"
+        "GROUP BY district\n"
+        "RETURN T.district, COUNT(*), AVG(T.speed), COUNT(T) AS steps"
+    )
+    (query,) = parse(text)
+    assert to_text(query) == text
+    (bound,) = bind([query], None)
+    assert to_text(bound) == text.replace("Pool", "'Pool'")
 
 
 SCHEMA = Schema(

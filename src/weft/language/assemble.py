@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.errors import Problem, Span
-from weft.expressions import Aggregate, Attribute, Equivalence, Predicate, conjuncts
+from weft.errors import Problem, Span, near_name
+from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Predicate, conjuncts
+from weft.language.bare_names import missing_variable
 from weft.language.columns import check_column_names, default_column_name
 from weft.language.expression_rules import Column
 from weft.language.lexer import quote_name
 from weft.language.notes import Notes
-from weft.language.printer import expression_to_text
+from weft.language.pattern_rules import GroupKey
+from weft.language.scope import variables_in
 from weft.pattern.nodes import Event, Query, ReturnColumn
 from weft.tree import transform_up
 
@@ -24,6 +26,7 @@ class Draft:
     problems: list[Problem] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     without_variable: list[Attribute | Aggregate] = field(default_factory=list)
+    maybe_texts: list[Attribute] = field(default_factory=list)
 
     def add_clause(self, keyword: str, value: Any, notes: Notes) -> None:
         """Keep the value of a clause and what was noted beside it."""
@@ -37,6 +40,8 @@ class Draft:
         if notes.equivalences:
             self.problems += _check_equivalences(keyword, value, notes.equivalences)
         self.without_variable += notes.without_variable
+        if keyword == "WHERE":
+            self.maybe_texts = notes.maybe_texts
 
 
 def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
@@ -47,19 +52,28 @@ def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
     if draft.without_variable:
         _resolve_missing_variables(draft)
     where = clauses.get("WHERE")
+    slide, keys = clauses.get("SLIDE"), clauses.get("GROUP") or ()
+    returned = clauses.get("RETURN") or ()
+    is_trend = (
+        slide is not None or bool(keys) or any(type(part.expression) is CountTrends for part in returned)
+    )
     columns = tuple(
-        _named_column(column, position) for position, column in enumerate(clauses.get("RETURN") or (), 1)
+        _named_column(column, position, is_trend=is_trend) for position, column in enumerate(returned, 1)
     )
     if columns:
-        draft.problems += check_column_names(columns)
+        draft.problems += check_column_names(columns, is_trend=is_trend)
+    if keys:
+        draft.problems += _check_group(keys, draft.events)
     return Query(
         name,
         clauses["PATTERN"],
         () if where is None else _top_level(where),
         clauses.get("WITHIN"),
-        clauses.get("PARTITION", ()),
+        clauses.get("PARTITION") or (),
         columns,
         span,
+        slide,
+        tuple(dict.fromkeys(key.name for key in keys)),
     )
 
 
@@ -67,11 +81,21 @@ def _top_level(where: Any) -> tuple[Predicate, ...]:
     return conjuncts(where)
 
 
-def _named_column(column: Column, position: int) -> ReturnColumn:
+def _named_column(column: Column, position: int, *, is_trend: bool) -> ReturnColumn:
     name = column.name
     if name is None:
-        name = default_column_name(column.expression, position)
+        name = default_column_name(column.expression, position, is_trend=is_trend)
     return ReturnColumn(name, column.expression, column.span)
+
+
+def _check_group(keys: Sequence[GroupKey], events: Sequence[Event]) -> Iterator[Problem]:
+    """Yield a problem for each variable of GROUP BY that is none: all events agree, whichever is named."""
+    variables = {event.variable for event in events}
+    for key in keys:
+        if key.variable is not None and key.variable not in variables:
+            close = near_name(key.variable, variables)
+            hint = f"did you mean {quote_name(close)}?" if close else f"write {quote_name(key.name)} alone"
+            yield Problem(f"unknown variable {quote_name(key.variable)}", key.span, hint)
 
 
 def _check_missing_variables(events: Sequence[Event], unnamed: Sequence[Event]) -> Iterator[Problem]:
@@ -95,27 +119,39 @@ def _check_equivalences(keyword: str, value: Any, equivalences: Sequence[Equival
 
 
 def _resolve_missing_variables(draft: Draft) -> None:
-    """Give attributes written without a variable the only variable there is, or complain."""
+    """Give attributes written without a variable the one they can only belong to, or complain."""
     variables = {event.variable for event in draft.events}
     only = next(iter(variables)) if len(variables) == 1 else None
+    settled = set[int]()
+    if only is None:
+        settled |= {id(found) for found in draft.maybe_texts if found.name not in variables}
+        settled |= _resolve_group_columns(draft)
     for found in draft.without_variable:
-        assert found.name is not None
-        if only is None or found.name == only:
-            draft.problems.append(_missing_variable(found, found.name, variables))
+        if id(found) not in settled and (only is None or found.name == only):
+            draft.problems.append(missing_variable(found, variables))
     if only is not None:
         for keyword in ("WHERE", "RETURN"):
             if draft.clauses.get(keyword):
                 draft.clauses[keyword] = _with_variable(draft.clauses[keyword], only)
 
 
-def _missing_variable(found: Attribute | Aggregate, name: str, variables: set[str]) -> Problem:
-    shown = quote_name(name)
-    if name in variables:
-        example = expression_to_text(replace(found, variable=name, name="x"))
-        return Problem(f"{shown} is a variable, not a value", found.span, f"name an attribute: {example}")
-    example = quote_name(min(variables, default="v"))
-    hint = f"say whose attribute it is: {example}.{quote_name(name, after_dot=True)}"
-    return Problem(f"the attribute {shown} has no variable", found.span, hint)
+def _resolve_group_columns(draft: Draft) -> set[int]:
+    """Let a column that is an attribute of GROUP BY be that of the first event, as all events agree on it.
+
+    Return the ids of the attributes that were written without a variable.
+    """
+    names = {key.name for key in draft.clauses.get("GROUP") or ()}
+    positive = (one.event.variable for one in variables_in(draft.clauses["PATTERN"]) if not one.negations)
+    first = next(positive, None)
+    settled = set()
+    columns = draft.clauses.get("RETURN") or []
+    for place, column in enumerate(columns):
+        found = column.expression
+        bare = type(found) is Attribute and not found.variable and found.place == "each"
+        if first and bare and found.name in names:
+            settled.add(id(found))
+            columns[place] = column._replace(expression=replace(found, variable=first))
+    return settled
 
 
 def _with_variable(clause: Any, variable: str) -> Any:

@@ -5,20 +5,23 @@ from dataclasses import replace
 from typing import Any
 
 from weft.errors import Problem, Span
-from weft.expressions import Aggregate, Attribute, Equivalence, Expression, Predicate
+from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
+from weft.language.bare_names import read_names_as_texts
 from weft.language.check_order import check_order
 from weft.language.check_pattern import check_pattern
+from weft.language.check_trend_columns import check_trend_column, check_trend_result
+from weft.language.check_trends import check_trend_pattern, check_trend_predicate, check_trend_windows
 from weft.language.columns import check_column_names
 from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name
-from weft.language.locate import partition_span
+from weft.language.locate import key_span
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.printer import window_to_text
 from weft.language.scope import Scope, in_different_negations, mentions, never_together
 from weft.language.typing_of_expressions import Typing
 from weft.pattern.nodes import Query, ReturnColumn, Window
 from weft.schema import Schema
-from weft.tree import transform_up
+from weft.tree import find, transform_up
 
 
 def bind(
@@ -72,24 +75,40 @@ class _Binding:
         self.complain = findings.complain
         self.source = source
         self.scope: Scope = {}
-        self.typing = None if schema is None else Typing(schema, findings)
+        self.is_trend = query.is_trend
+        self.typing = None if schema is None else Typing(schema, findings, is_trend=self.is_trend)
 
     def bind(self, *, tie_break: bool) -> Query:
         query = self.query
         if self._refuse_deep_nesting():
             return query
-        self.scope = check_pattern(query.pattern, self.schema.types if self.schema else None, self.findings)
+        self._bind_pattern()
         where = tuple(self._bind_conjunct(predicate) for predicate in query.where)
-        columns = tuple(self._bind_column(column) for column in query.returns)
+        partition_by = tuple(self._bind_key(name, "PARTITION") for name in query.partition_by)
+        group_by = tuple(dict.fromkeys(self._bind_key(name, "GROUP") for name in query.group_by))
+        columns = tuple(self._bind_column(column, group_by) for column in query.returns)
         if columns:
-            for problem in check_column_names(columns):
+            for problem in check_column_names(columns, is_trend=self.is_trend):
                 self.complain(problem.message, problem.span, problem.hint)
-        partition_by = tuple(self._bind_key(name) for name in query.partition_by)
         self._check_window(query.window)
         if self.schema is not None:
             order = (query.pattern, where, self.scope, self.schema.time)
             check_order(*order, tie_break=tie_break, findings=self.findings)
-        return Query(query.name, query.pattern, where, query.window, partition_by, columns, query.span)
+        rest = (query.window, partition_by, columns, query.span, query.slide, group_by)
+        bound = Query(query.name, query.pattern, where, *rest)
+        if self.is_trend:
+            check_trend_windows(bound, self.source, self.findings)
+            check_trend_result(bound, self.source, self.findings)
+        return bound
+
+    def _bind_pattern(self) -> None:
+        schema, findings = self.schema, self.findings
+        known = len(findings.problems)
+        types = None if schema is None else schema.types
+        self.scope = check_pattern(self.query.pattern, types, findings, is_trend=self.is_trend)
+        if self.is_trend and len(findings.problems) == known:
+            types_overlap = schema is not None and schema.types_overlap
+            check_trend_pattern(self.query.pattern, findings, types_overlap=types_overlap)
 
     def _refuse_deep_nesting(self) -> bool:
         parts: Iterable[Any] = (self.query.pattern, *self.query.where, *self.query.returns)
@@ -98,10 +117,10 @@ class _Binding:
             self.complain(f"this nests more than {MAX_NESTING} levels deep", part.span)
         return bool(deep)
 
-    def _bind_key(self, name: str) -> str:
+    def _bind_key(self, name: str, clause: str) -> str:
         if self.schema is None or name in self.schema.attributes:
             return name
-        return self._column(name, partition_span(self.source, self.query, name))
+        return self._column(name, key_span(self.source, self.query, clause, name))
 
     def _column(self, name: str, span: Span | None) -> str:
         return name if self.typing is None else self.typing.column(name, span)[0]
@@ -110,19 +129,39 @@ class _Binding:
         if isinstance(predicate, Equivalence):
             names = tuple(self._column(name, predicate.span) for name in predicate.attributes)
             return Equivalence(names, predicate.span)
+        known = len(self.findings.problems)
+        self._refuse_count_of_trends(predicate)
         checked = self._check_mentions(predicate)
-        return checked if self.typing is None else self.typing.predicate(checked)
+        if self.typing is not None:
+            checked = self.typing.predicate(checked)
+        if self.is_trend and len(self.findings.problems) == known:
+            check_trend_predicate(checked, self.query.pattern, self.scope, self.findings)
+        return checked
 
-    def _bind_column(self, column: ReturnColumn) -> ReturnColumn:
+    def _bind_column(self, column: ReturnColumn, group_by: tuple[str, ...]) -> ReturnColumn:
+        known = len(self.findings.problems)
+        if not isinstance(column.expression, CountTrends):
+            self._refuse_count_of_trends(column.expression)
         checked = self._check_mentions(column.expression, in_return=True)
         if self.typing is not None:
             checked = self.typing.value(checked)
-        return ReturnColumn(column.name, checked, column.span)
+        bound = ReturnColumn(column.name, checked, column.span)
+        if self.is_trend and len(self.findings.problems) == known:
+            check_trend_column(bound, group_by, self.findings)
+        return bound
+
+    def _refuse_count_of_trends(self, expression: Expression) -> None:
+        for found in find(expression, CountTrends):
+            hint = "write RETURN COUNT(*), and calculate with the result"
+            self.complain("COUNT(*) is a RETURN column by itself", found.span, hint)
 
     def _check_mentions(self, expression: Expression, *, in_return: bool = False) -> Expression:
         """Check the variables of a conjunct or a column; say `each` where v[i] or FIRST(v) mean no more."""
         scope = self.scope
         found = mentions(expression)
+        if any(not mention.variable for mention in found):
+            expression = read_names_as_texts(expression, self.schema, scope, self.findings)
+            found = mentions(expression)
         known = []
         with_previous = set()
         adjust = False
@@ -161,6 +200,8 @@ class _Binding:
         if negated:
             message = f"RETURN cannot show {name}: it is negated, so no match binds it"
             self.complain(message, mention.span, None)
+        elif self.is_trend:
+            return
         elif is_list and isinstance(mention, Attribute) and mention.place not in ("first", "last"):
             attribute = quote_name(mention.name, after_dot=True)
             message = f"{name} is a list, so {name}.{attribute} is no single value"

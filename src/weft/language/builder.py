@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-from weft.expressions import Aggregate, Attribute, Equivalence, Place, Predicate, conjuncts
+from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Place, Predicate, conjuncts
 from weft.language.columns import default_column_name
 from weft.language.literals import parse_duration
 from weft.language.terms import Term, constant, expression_of, refusal
@@ -31,10 +31,12 @@ __all__ = [
     "Variable",
     "and_",
     "constant",
+    "count_trends",
     "event",
     "not_",
     "or_",
     "query",
+    "repeat",
     "same",
     "seq",
 ]
@@ -169,6 +171,24 @@ def not_(part: Part) -> Negation:
     return Negation(_node(part))
 
 
+def repeat(part: Part, least: int = 1, most: int | None = None) -> Kleene:
+    """Return a repeated group of a trend query, `(P)+` unless other bounds are given.
+
+    >>> repeat(seq(event("A"), event("B")), 2).least
+    2
+    """
+    return Kleene(_node(part), least, most)
+
+
+def count_trends() -> Term:
+    """Return the number of trends, `COUNT(*)`.
+
+    >>> count_trends()
+    Term(CountTrends())
+    """
+    return Term(CountTrends())
+
+
 def same(*attributes: str) -> Equivalence:
     """Return the predicate `[a, b]`: all events of a match agree on each attribute.
 
@@ -198,7 +218,9 @@ class QueryBuilder:
     predicates: tuple[Predicate, ...] = ()
     window: Window | None = None
     keys: tuple[str, ...] = ()
-    columns: tuple[ReturnColumn, ...] = ()
+    columns: tuple[ReturnColumn, ...] = ()  # without a name until the query is built
+    step: int | None = None
+    group: tuple[str, ...] = ()
 
     def pattern(self, part: Part) -> "QueryBuilder":
         """Set the pattern."""
@@ -220,16 +242,26 @@ class QueryBuilder:
         """Set the window: a timedelta, or a text such as "10 minutes" or "500 EVENTS"."""
         return replace(self, window=_window(length))
 
+    def slide(self, step: str | timedelta) -> "QueryBuilder":
+        """Start a window of a trend query every so often: a timedelta, or a text such as "1 minute"."""
+        microseconds = (
+            step // timedelta(microseconds=1) if isinstance(step, timedelta) else parse_duration(step)
+        )
+        if microseconds is None:
+            raise refusal(f"{step!r} is no length of time", 'write for example "1 minute"')
+        return replace(self, step=microseconds)
+
+    def group_by(self, *attributes: str | Term) -> "QueryBuilder":
+        """Aggregate the trends of each combination of values of the attributes by themselves."""
+        return replace(self, group=tuple(dict.fromkeys(map(_key, attributes))))
+
     def partition_by(self, *attributes: str) -> "QueryBuilder":
         """Match each combination of values of the attributes by itself."""
         return replace(self, keys=attributes)
 
     def returns(self, *columns: Term, **named: Term) -> "QueryBuilder":
         """Add RETURN columns; one without a name gets the name that the language gives it."""
-        added = list(self.columns)
-        for term in columns:
-            expression = expression_of(term)
-            added.append(ReturnColumn(default_column_name(expression, len(added) + 1), expression))
+        added = [*self.columns, *(ReturnColumn("", expression_of(term)) for term in columns)]
         added += (ReturnColumn(name, expression_of(term)) for name, term in named.items())
         return replace(self, columns=tuple(added))
 
@@ -237,7 +269,18 @@ class QueryBuilder:
         """Return the query, unbound, as parsing its text would."""
         if self.parts is None:
             raise refusal(f"the query {self.name} has no pattern", "call .pattern(seq(...)) first")
-        return Query(self.name, self.parts, self.predicates, self.window, self.keys, self.columns)
+        rest = (self.window, self.keys, self.columns, None, self.step, self.group)
+        unnamed = Query(self.name, self.parts, self.predicates, *rest)
+        columns = tuple(
+            column
+            if column.name
+            else replace(
+                column,
+                name=default_column_name(column.expression, position, is_trend=unnamed.is_trend),
+            )
+            for position, column in enumerate(self.columns, 1)
+        )
+        return replace(unnamed, returns=columns)
 
 
 def _node(part: Part) -> Pattern:
@@ -246,6 +289,15 @@ def _node(part: Part) -> Pattern:
     if isinstance(part, Event | Kleene | Negation | Sequence | Conjunction | Disjunction):
         return part
     raise refusal(f"expected an event or a pattern, found {part!r}", 'write for example event("Gate", "g")')
+
+
+def _key(attribute: str | Term) -> str:
+    if isinstance(attribute, str):
+        return attribute
+    expression = attribute.expression
+    if isinstance(expression, Attribute) and expression.place == "each":
+        return expression.name
+    raise refusal(f"expected an attribute, found {attribute!r}", 'write for example group_by("district")')
 
 
 def _window(length: str | timedelta) -> Window:

@@ -4,12 +4,17 @@ from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.scope import Scope, variables_in
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.tree import find
 
 _WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR"}
 
 
-def check_pattern(pattern: Pattern, types: frozenset[str] | None, findings: Findings) -> Scope:
+def check_pattern(
+    pattern: Pattern, types: frozenset[str] | None, findings: Findings, *, is_trend: bool = False
+) -> Scope:
     """Report what is wrong with a pattern and return its variables by name.
+
+    Only a trend query may repeat groups.
 
     >>> findings = Findings()
     >>> scope = check_pattern(Event("Gat", "g"), frozenset({"Gate"}), findings)
@@ -31,7 +36,16 @@ def check_pattern(pattern: Pattern, types: frozenset[str] | None, findings: Find
             )
     _check_node(pattern, findings)
     _check_positive(pattern, findings)
+    if not is_trend:
+        _refuse_repeated_groups(pattern, findings)
     return scope
+
+
+def _refuse_repeated_groups(pattern: Pattern, findings: Findings) -> None:
+    for kleene in find(pattern, Kleene):
+        if not isinstance(kleene.operand, Event):
+            hint = "repeat a single event instead, as in SEQ(A+ a, B b), or count trends: RETURN COUNT(*)"
+            findings.complain("a quantifier on a group is not supported yet", kleene.span, hint)
 
 
 def _check_node(pattern: Pattern, findings: Findings) -> None:
@@ -52,9 +66,6 @@ def _check_node(pattern: Pattern, findings: Findings) -> None:
 
 
 def _check_kleene(kleene: Kleene, findings: Findings) -> None:
-    if not isinstance(kleene.operand, Event):
-        hint = "repeat a single event instead, as in SEQ(A+ a, B b)"
-        findings.complain("a quantifier on a group is not supported yet", kleene.span, hint)
     shown = f"{{{kleene.least},{'' if kleene.most is None else kleene.most}}}"
     if kleene.least < 0:
         findings.complain(f"the quantifier {shown} starts below 0", kleene.span)
@@ -82,8 +93,10 @@ def _check_positive(pattern: Pattern, findings: Findings) -> None:
 def _without_positive_event(pattern: Pattern) -> Pattern | None:
     """Return the part at fault when some way to match binds no event: the whole, or a branch of OR."""
     match pattern:
-        case Event() | Kleene():
+        case Event():
             return None
+        case Kleene(operand=operand):
+            return pattern if _without_positive_event(operand) else None
         case Negation():
             return pattern
         case Disjunction(operands=operands):

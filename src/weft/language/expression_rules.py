@@ -15,6 +15,7 @@ from weft.expressions import (
     Attribute,
     Comparison,
     ComparisonOperator,
+    CountTrends,
     Equivalence,
     Expression,
     InList,
@@ -33,7 +34,6 @@ from weft.language.pattern_rules import PatternRules
 from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP
 
 FUNCTIONS = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ABS")
-TRENDS_REFUSED = "trend queries are not supported yet"
 
 _OPERATORS: dict[str, ComparisonOperator] = {
     "=": "=",
@@ -78,8 +78,13 @@ class Rules(PatternRules):
         return Not(parts[1], span_of(parts[0], parts[1]))
 
     def comparison(self, parts: list[Any]) -> Expression:
-        left, operator, right = parts
-        return Comparison(_OPERATORS[operator.value], left, right, Span(left.span.start, right.span.end))
+        left, token, right = parts
+        operator = _OPERATORS[token.value]
+        if operator in ("=", "!="):
+            for name, other in ((left, right), (right, left)):
+                if type(name) is Attribute and not name.variable and _has_owner(other):
+                    self.maybe_texts.append(name)
+        return Comparison(operator, left, right, Span(left.span.start, right.span.end))
 
     def is_null(self, parts: list[Any]) -> Expression:
         return IsNull(parts[0], span_of(parts[0], parts[-1]))
@@ -228,8 +233,7 @@ class Rules(PatternRules):
         span = span_of(parts[0], parts[-1])
         if parts[0].value.upper() != "COUNT":
             return self._misused(parts[0].value, span)
-        self.complain(f"COUNT(*) counts trends, and {TRENDS_REFUSED}", span, "COUNT(v) counts a list")
-        return Literal(None, STRING, span)
+        return CountTrends(span)
 
     def call(self, parts: list[Any]) -> Expression:
         function, arguments = parts[0].value.upper(), parts[2:-1:2]
@@ -271,7 +275,7 @@ class Rules(PatternRules):
         elif function == "ABS":
             self.complain("ABS takes one value", span, "for example ABS(a.x - b.x)")
         else:
-            forms = {"COUNT": "COUNT(v) or COUNT(v.x)", "FIRST": "FIRST(v).x", "LAST": "LAST(v).x"}
+            forms = {"COUNT": "COUNT(*), COUNT(v) or COUNT(v.x)", "FIRST": "FIRST(v).x", "LAST": "LAST(v).x"}
             form = forms.get(function, f"{function}(v.x)")
             self.complain(f"{function} takes one attribute of a variable", span, f"write {form}")
         return Literal(None, STRING, span)
@@ -285,9 +289,13 @@ def _holds_predicate(expression: Any) -> bool:
             waiting += (node.left, node.right)
         elif isinstance(node, Negate | Absolute):
             waiting.append(node.operand)
-        elif not isinstance(node, Literal | Attribute | Aggregate):
+        elif not isinstance(node, Literal | Attribute | Aggregate | CountTrends):
             return True
     return False
+
+
+def _has_owner(expression: Any) -> bool:
+    return type(expression) is Attribute and bool(expression.variable)
 
 
 def _starts_in(found: Attribute | Aggregate, span: Span) -> bool:

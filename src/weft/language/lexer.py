@@ -14,7 +14,7 @@ _SOFT_KEYWORDS = {
     "SEQ": re.compile(r"\s*\("),
     "TIMESTAMP": re.compile(r"\s*'"),
     "DATE": re.compile(r"\s*'"),
-    "SLIDE": re.compile(r"\s*\d"),
+    "SLIDE": re.compile(r"\s*\.?\d"),
 }
 RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | {"PARTITION", "GROUP"}
 
@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"""
       (?P<skip>\s+|--[^\n]*|\#[^\n]*)
     | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
+    | (?P<label>[^\W\d]\w*(?=\s*:))
     | (?P<call>[^\W\d]\w*(?=\s*\())
     | (?P<word>[^\W\d]\w*)
     | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?)
@@ -53,16 +54,20 @@ _SYMBOLS = {
     ".": "DOT",
 } | dict.fromkeys(("=", "==", "!=", "<>", "<", "<=", ">", ">="), "COMPARE")
 
-_KIND_OF_NAME = {"word": "NAME", "call": "CALL"}
+_KIND_OF_NAME = {"word": "NAME", "call": "CALL", "label": "NAME"}
 
-_QUERY_LINE = re.compile(r"\n[^\S\n]*QUERY\s", re.IGNORECASE)
+_CLAUSE_WORD = r"(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE|(?:GROUP|PARTITION)[\s-])"
+_LABEL = rf"[^\W\d]\w*\s*:\s*{_CLAUSE_WORD}"
+_BEFORE_CLAUSE = re.compile(_LABEL, re.IGNORECASE)
+_QUERY_LINE = re.compile(rf"\n[^\S\n]*(?:QUERY\s|{_LABEL})", re.IGNORECASE)
 
 
 def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
     """Yield the terminals of a query text; what is none of them becomes a token of type BAD.
 
-    With `doubt_long_texts`, a quoted text in which a line starts with QUERY counts as one whose
-    closing quote is missing.
+    A label that starts a query, `name:`, gives the same terminals as QUERY name. With
+    `doubt_long_texts`, a quoted text in which a line starts a query counts as one whose closing
+    quote is missing.
 
     >>> [(token.type, token.value) for token in tokenize("WITHIN 10 min -- or so")]
     [('WITHIN', 'WITHIN'), ('NUMBER', '10'), ('UNIT', 'min')]
@@ -75,11 +80,15 @@ def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
             group = found.lastgroup
             if group == "skip":
                 continue
+            gap = position
             start, position = found.span()
             value = found.group()
             if group == "symbol":
                 kind = _SYMBOLS[value]
-            elif group == "word" or group == "call":
+            elif group == "label" and _starts_query(value, previous, text, gap, start):
+                kind, position = "NAME", text.index(":", position) + 1
+                yield Token("QUERY", value, start, None, None, None, None, position)
+            elif group == "word" or group == "call" or group == "label":
                 kind = _kind_of_word(value, previous, text, position) or _KIND_OF_NAME[group]
             elif group == "number":
                 kind = "NUMBER"
@@ -97,9 +106,18 @@ def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
             yield Token(kind, value, start, None, None, None, None, position)
             previous = kind
             if position != found.end():
-                break  # a doubted text: go on after its first line
+                break  # go on after the first line of a doubted text, or after the colon of a label
         else:
             return
+
+
+def _starts_query(word: str, previous: str, text: str, gap: int, start: int) -> bool:
+    """Return whether a word before a colon is the label of a query: first on its line, or before a clause."""
+    if word.upper() in KEYWORDS or previous in ("QUERY", "DOT", "AS"):
+        return False
+    if not previous or "\n" in text[gap:start]:
+        return True
+    return _BEFORE_CLAUSE.match(text, start) is not None
 
 
 def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:
@@ -110,6 +128,8 @@ def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:
     if upper in KEYWORDS:
         return upper
     if upper in _SOFT_KEYWORDS and _SOFT_KEYWORDS[upper].match(text, end):
+        return upper
+    if upper == "SLIDE" and previous == "UNIT":
         return upper
     return "UNIT" if previous == "NUMBER" else None
 

@@ -2,12 +2,22 @@
 
 from typing import Any
 
-from weft.expressions import Aggregate, And, Arithmetic, Attribute, Comparison, Equivalence, Literal, Or
+from weft.expressions import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Attribute,
+    Comparison,
+    CountTrends,
+    Equivalence,
+    Literal,
+    Or,
+)
 from weft.pattern.nodes import Conjunction, Disjunction, Event, ReturnColumn, Sequence
 
 MAX_NESTING = 100
 
-_LEAVES = frozenset({Literal, Attribute, Aggregate, Equivalence, Event})
+_LEAVES = frozenset({Literal, Attribute, Aggregate, CountTrends, Equivalence, Event})
 _WITH_OPERANDS = frozenset({And, Or, Sequence, Conjunction, Disjunction})
 _WITH_SIDES = frozenset({Comparison, Arithmetic})
 

@@ -24,6 +24,7 @@ class Notes(threading.local):
         self.events: list[Event] = []
         self.events_without_variable: list[Event] = []
         self.without_variable: list[Attribute | Aggregate] = []
+        self.maybe_texts: list[Attribute] = []
         self.equivalences: list[Equivalence] = []
         self.too_large: list[Literal] = []
 

@@ -12,7 +12,7 @@ from lark.lexer import Lexer, LexerState
 
 from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
-from weft.language.expression_rules import TRENDS_REFUSED, Rules
+from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together
 from weft.language.lexer import tokenize
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
@@ -27,11 +27,12 @@ _START_OF_CLAUSE = {
     "PATTERN": "pattern_clause",
     "WHERE": "where_clause",
     "WITHIN": "within_clause",
+    "SLIDE": "slide_clause",
     "PARTITION": "partition_clause",
+    "GROUP": "group_clause",
     "RETURN": "return_clause",
 }
-_TREND_CLAUSES = frozenset({"SLIDE", "GROUP"})
-_CLAUSE_KEYWORDS = _TREND_CLAUSES | frozenset(_START_OF_CLAUSE)
+_TREND_CLAUSES = ("SLIDE", "GROUP")
 _CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY"}
 
 
@@ -121,11 +122,14 @@ def _parse_section(
         draft, DEFAULT_NAME if name is None else name.value, span_of(section[0], section[-1])
     )
     problems += (replace(problem, query=name and name.value) for problem in draft.problems)
+    written = {clause.keyword.type for clause in clauses}
+    if any(keyword in written and draft.clauses.get(keyword) is None for keyword in _TREND_CLAUSES):
+        return None  # without the clause it would be another kind of query
     return query
 
 
 def _clauses(section: list[Token], following: Token | None) -> list[Clause]:
-    starts = [place for place, token in enumerate(section) if token.type in _CLAUSE_KEYWORDS]
+    starts = [place for place, token in enumerate(section) if token.type in _START_OF_CLAUSE]
     found = []
     for start, end in pairwise([*starts, len(section)]):
         after = section[end] if end < len(section) else following
@@ -135,10 +139,6 @@ def _clauses(section: list[Token], following: Token | None) -> list[Clause]:
 
 def _parse_clause(clause: Clause, draft: Draft) -> None:
     keyword = clause.keyword
-    if keyword.type in _TREND_CLAUSES:
-        message = f"{clause.name} makes this a trend query, and {TRENDS_REFUSED}"
-        draft.problems.append(Problem(message, span_of(keyword, keyword), "leave the clause out"))
-        return
     if keyword.type in draft.clauses:
         hint = "start each query with QUERY and a name" if keyword.type == "PATTERN" else None
         message = f"{clause.name} is given twice"

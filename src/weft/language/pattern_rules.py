@@ -35,7 +35,6 @@ class Quantifier(NamedTuple):
     least: int
     most: int | None
     span: Span
-    text: str
 
 
 class Variable(NamedTuple):
@@ -43,6 +42,14 @@ class Variable(NamedTuple):
 
     name: str
     is_list: bool
+    span: Span
+
+
+class GroupKey(NamedTuple):
+    """An attribute of GROUP BY, and the variable before it if there is one."""
+
+    variable: str | None
+    name: str
     span: Span
 
 
@@ -84,14 +91,13 @@ class PatternRules(Notes):
 
     def quantifier(self, parts: list[Token]) -> Quantifier:
         span = span_of(parts[0], parts[-1])
-        text = "".join(parts)
         if len(parts) == 1:
             least, most = {"+": (1, None), "*": (0, None), "?": (0, 1)}[parts[0].value]
-            return Quantifier(least, most, span, text)
+            return Quantifier(least, most, span)
         least = self._whole_number(parts[1])
         if len(parts) == 3:
-            return Quantifier(least, least, span, text)
-        return Quantifier(least, None if len(parts) == 4 else self._whole_number(parts[3]), span, text)
+            return Quantifier(least, least, span)
+        return Quantifier(least, None if len(parts) == 4 else self._whole_number(parts[3]), span)
 
     def _whole_number(self, token: Token) -> int:
         text = token.value
@@ -107,15 +113,8 @@ class PatternRules(Notes):
         return parts[1]
 
     def repeated_group(self, parts: list[Any]) -> Any:
-        self._refuse_quantifier(parts[1], parts[3])
-        return parts[1]
-
-    def _refuse_quantifier(self, operand: Pattern, quantifier: Quantifier) -> None:
-        hint = "repeat a single event instead, as in SEQ(A+ a, B b)"
-        if isinstance(operand, Event):
-            hint = f"write {quote_name(operand.type)}{quantifier.text} {quote_name(operand.variable)}"
-        message = f"the quantifier {quantifier.text} on a group is not supported yet"
-        self.complain(message, quantifier.span, hint)
+        _, operand, _, quantifier = parts
+        return Kleene(operand, quantifier.least, quantifier.most, span_of(parts[0], quantifier))
 
     def composite(self, parts: list[Any]) -> Any:
         operator = parts[0]
@@ -131,26 +130,42 @@ class PatternRules(Notes):
             word = operator.value.upper()
             self.complain(f"{word} needs at least one operand", span, f"for example {word}(A a, B b)")
         pattern: Pattern = _OPERATORS[operator.type](operands, span)
-        if quantifier is not None:
-            self._refuse_quantifier(pattern, quantifier)
-        return pattern
+        if quantifier is None:
+            return pattern
+        return Kleene(pattern, quantifier.least, quantifier.most, span_of(operator, quantifier))
 
     def within_clause(self, parts: list[Token]) -> Window | None:
         span = span_of(parts[0], parts[-1])
-        sign = -1 if parts[0].type == "MINUS" else 1
-        quantities = parts[1:] if sign < 0 else parts
-        if len(quantities) == 1:
-            amount = quantities[0].value
-            hint = f"write {amount} seconds, {amount} minutes, {amount} EVENTS ..."
-            self.complain(f"WITHIN {amount} has no unit", span, hint)
-            return None
-        if len(quantities) == 2 and quantities[1].value.upper() in ("EVENT", "EVENTS"):
+        sign, quantities = self._quantities("WITHIN", parts, ("seconds", "minutes", "EVENTS"))
+        if len(quantities) == 2 and _counts_events(quantities):
             return CountWindow(sign * self._whole_number(quantities[0]), span)
         length = self.microseconds(quantities, with_events=True)
         return None if length is None else TimeWindow(sign * length, span)
 
+    def slide_clause(self, parts: list[Token]) -> int | None:
+        sign, quantities = self._quantities("SLIDE", parts, ("seconds", "minutes"))
+        if quantities and _counts_events(quantities):
+            span = span_of(parts[0], parts[-1])
+            self.complain("SLIDE takes a time, found a number of events", span, "write SLIDE 1 minute")
+            return None
+        step = self.microseconds(quantities)
+        return None if step is None else sign * step
+
+    def _quantities(self, clause: str, parts: list[Token], units: tuple[str, ...]) -> tuple[int, list[Token]]:
+        """Return the sign and the numbers with their units; complain of a number that has none."""
+        sign = -1 if parts[0].type == "MINUS" else 1
+        quantities = parts[1:] if sign < 0 else parts
+        if len(quantities) == 1:
+            amount = quantities[0].value
+            hint = "write " + ", ".join(f"{amount} {unit}" for unit in units) + " ..."
+            self.complain(f"{clause} {amount} has no unit", span_of(parts[0], parts[-1]), hint)
+            return sign, []
+        return sign, quantities
+
     def microseconds(self, quantities: list[Token], *, with_events: bool = False) -> int | None:
-        """Return the length of `1 hour 30 minutes`, given as number and unit by turns."""
+        """Return the length of `1 hour 30 minutes`, given as number and unit by turns, None without any."""
+        if not quantities:
+            return None
         total = 0
         for number, unit in zip(quantities[::2], quantities[1::2], strict=True):
             if unit.value.lower() not in UNITS:
@@ -166,7 +181,7 @@ class PatternRules(Notes):
 
     def _complain_of_unit(self, unit: Token, *, with_events: bool) -> None:
         word = unit.value
-        close = self.near(word, [*UNITS, *CLAUSES, "EVENTS"])
+        close = self.near(word, [*UNITS, *CLAUSES, "SLIDE", "EVENTS"])
         if word.lower() in _CALENDAR_UNITS:
             hint: str = "months and years differ in length; write weeks or days"
         elif close:
@@ -178,6 +193,17 @@ class PatternRules(Notes):
 
     def partition_clause(self, parts: list[Token]) -> tuple[str, ...]:
         return tuple(part.value for part in parts[::2])
+
+    def group_clause(self, parts: list[Any]) -> tuple[GroupKey, ...]:
+        return tuple(parts[::2])
+
+    def group_key(self, parts: list[Token]) -> GroupKey:
+        variable = parts[0].value if len(parts) == 3 else None
+        return GroupKey(variable, parts[-1].value, span_of(parts[0], parts[-1]))
+
+
+def _counts_events(quantities: list[Token]) -> bool:
+    return quantities[1].value.upper() in ("EVENT", "EVENTS")
 
 
 def _shortened(text: str) -> str:

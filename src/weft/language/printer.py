@@ -11,6 +11,7 @@ from weft.expressions import (
     Attribute,
     Cast,
     Comparison,
+    CountTrends,
     Equivalence,
     InList,
     IsNull,
@@ -21,7 +22,7 @@ from weft.expressions import (
     Or,
     Predicate,
 )
-from weft.language.columns import default_column_name
+from weft.language.columns import aggregate_to_text, default_column_name
 from weft.language.lexer import quote_name, quote_text
 from weft.language.literals import format_date, format_duration, format_timestamp
 from weft.pattern.nodes import (
@@ -58,19 +59,27 @@ def to_text(query: Query) -> str:
     lines = [f"QUERY {quote_name(query.name)}", f"PATTERN {pattern_to_text(query.pattern)}"]
     if query.where:
         lines.append("WHERE " + "\n  AND ".join(_expression(part, _NOT) for part in query.where))
-    if query.window is not None:
-        lines.append(f"WITHIN {window_to_text(query.window)}")
+    windows = [] if query.window is None else [f"WITHIN {window_to_text(query.window)}"]
+    if query.slide is not None:
+        windows.append(f"SLIDE {format_duration(query.slide)}")
+    if windows:
+        lines.append(" ".join(windows))
     if query.partition_by:
         lines.append("PARTITION BY " + ", ".join(map(quote_name, query.partition_by)))
+    if query.group_by:
+        lines.append("GROUP BY " + ", ".join(map(quote_name, query.group_by)))
     if query.returns:
-        columns = (_column(column, position) for position, column in enumerate(query.returns, 1))
+        columns = (
+            _column(column, position, is_trend=query.is_trend)
+            for position, column in enumerate(query.returns, 1)
+        )
         lines.append("RETURN " + ", ".join(columns))
     return "\n".join(lines)
 
 
-def _column(column: ReturnColumn, position: int) -> str:
+def _column(column: ReturnColumn, position: int, *, is_trend: bool) -> str:
     text = expression_to_text(column.expression)
-    if column.name == default_column_name(column.expression, position):
+    if column.name == default_column_name(column.expression, position, is_trend=is_trend):
         return text
     return f"{text} AS {quote_name(column.name)}"
 
@@ -159,9 +168,8 @@ def _render(expression: Predicate) -> tuple[str, int]:
             return _literal(expression)
         case Attribute():
             return _attribute(expression), _ATOM
-        case Aggregate(function=function, variable=variable, name=name):
-            suffix = "" if name is None else "." + quote_name(name, after_dot=True)
-            return f"{function.upper()}({quote_name(variable)}{suffix})", _ATOM
+        case Aggregate() | CountTrends():
+            return aggregate_to_text(expression), _ATOM
         case Absolute(operand=operand):
             return f"ABS({_expression(operand, _OR)})", _ATOM
         case Equivalence(attributes=attributes):
@@ -202,6 +210,8 @@ def _render_predicate(expression: Comparison | Not | IsNull | InList | Like) -> 
 
 
 def _attribute(attribute: Attribute) -> str:
+    if not attribute.variable:  # a name that binding reads as a text
+        return quote_name(attribute.name)
     variable = quote_name(attribute.variable)
     owner = {
         "each": variable,

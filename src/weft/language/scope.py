@@ -1,7 +1,7 @@
 """The variables of a pattern: what each may be, and which can be bound together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from weft.expressions import (
@@ -10,6 +10,7 @@ from weft.expressions import (
     Arithmetic,
     Attribute,
     Comparison,
+    CountTrends,
     Equivalence,
     Literal,
     Or,
@@ -17,23 +18,36 @@ from weft.expressions import (
 )
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
 
+_WITHOUT_MENTIONS = frozenset({Literal, CountTrends, Equivalence})
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A variable of a pattern.
 
-    `negations` numbers the NOTs around it, from the outside in; `branches` says which operand of
-    which OR it lies in. `always` means that every match binds it.
+    `negations` numbers the NOTs around it, from the outside in, `groups` the repeated groups; `branches`
+    says which operand of which OR it lies in. `always` means that every match binds it.
     """
 
     event: Event
     is_list: bool
     negations: tuple[int, ...]
     branches: tuple[tuple[int, int], ...]
+    groups: tuple[int, ...]
     always: bool
 
 
 Scope = dict[str, Variable]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is around a part of a pattern."""
+
+    negations: tuple[int, ...] = ()
+    branches: tuple[tuple[int, int], ...] = ()
+    groups: tuple[int, ...] = ()
+    is_optional: bool = False
 
 
 def variables_in(pattern: Pattern) -> Iterator[Variable]:
@@ -42,31 +56,36 @@ def variables_in(pattern: Pattern) -> Iterator[Variable]:
     >>> [v.is_list for v in variables_in(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))))]
     [False, True]
     """
-    return _visit(pattern, (), (), None, count())
+    return _visit(pattern, _Place(), count())
 
 
-def _visit(
-    node: Pattern,
-    negations: tuple[int, ...],
-    branches: tuple[tuple[int, int], ...],
-    least: int | None,
-    numbers: Iterator[int],
-) -> Iterator[Variable]:
+def _visit(node: Pattern, place: _Place, numbers: Iterator[int]) -> Iterator[Variable]:
     match node:
         case Event():
-            always = not negations and not branches and least != 0
-            yield Variable(node, least is not None, negations, branches, always)
-        case Kleene(operand=operand):
-            yield from _visit(operand, negations, branches, node.least, numbers)
+            yield _variable(node, place, is_list=False)
+        case Kleene(operand=Event() as event, least=least):
+            inside = replace(place, is_optional=place.is_optional or least == 0)
+            yield _variable(event, inside, is_list=True)
+        case Kleene(operand=operand, least=least):
+            groups = (*place.groups, next(numbers))
+            inside = replace(place, groups=groups, is_optional=place.is_optional or least == 0)
+            yield from _visit(operand, inside, numbers)
         case Negation(operand=operand):
-            yield from _visit(operand, (*negations, next(numbers)), branches, least, numbers)
+            negations = (*place.negations, next(numbers))
+            yield from _visit(operand, replace(place, negations=negations), numbers)
         case Disjunction(operands=operands):
             number = next(numbers)
             for branch, operand in enumerate(operands):
-                yield from _visit(operand, negations, (*branches, (number, branch)), least, numbers)
+                branches = (*place.branches, (number, branch))
+                yield from _visit(operand, replace(place, branches=branches), numbers)
         case Sequence(operands=operands) | Conjunction(operands=operands):
             for operand in operands:
-                yield from _visit(operand, negations, branches, least, numbers)
+                yield from _visit(operand, place, numbers)
+
+
+def _variable(event: Event, place: _Place, *, is_list: bool) -> Variable:
+    always = not (place.negations or place.branches or place.is_optional)
+    return Variable(event, is_list, place.negations, place.branches, place.groups, always)
 
 
 def never_together(one: Variable, other: Variable) -> bool:
@@ -99,6 +118,6 @@ def mentions(expression: Predicate) -> list[Attribute | Aggregate]:
             stack += (node.right, node.left)  # type: ignore[union-attr]
         elif kind is And or kind is Or:
             stack += reversed(node.operands)  # type: ignore[union-attr]
-        elif kind is not Literal and kind is not Equivalence:
+        elif kind not in _WITHOUT_MENTIONS:
             stack.append(node.operand)  # type: ignore[union-attr]
     return found

@@ -8,7 +8,9 @@ from weft.errors import Problem, Span, near_name
 from weft.language.expression_rules import FUNCTIONS
 from weft.language.lexer import KEYWORDS, RESERVED, quote_name, quote_text
 
-_CLAUSE_WORDS = ("QUERY", "PATTERN", "WHERE", "WITHIN", "PARTITION BY", "RETURN")
+_CLAUSE_WORDS = ("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "RETURN")
+
+_QUANTIFIERS = frozenset({"PLUS", "STAR", "QUESTION", "LBRACE"})
 
 # Sets of terminals that a person thinks of as one thing, the most telling first.
 _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
@@ -19,11 +21,15 @@ _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"NAME", "NUMBER", "STRING", "CALL", "LPAR", "MINUS", "TRUE"}), "a value"),
     (frozenset({"NAME", "SEQ", "AND", "OR", "NOT"}), "an event type, SEQ, AND, OR or NOT"),
     (frozenset({"COMPARE", "IS", "IN", "LIKE", "BETWEEN"}), "a comparison"),
-    (frozenset({"PLUS", "STAR", "QUESTION", "LBRACE"}), "a quantifier"),
+    (_QUANTIFIERS, "a quantifier"),
     (frozenset({"PLUS", "MINUS", "STAR", "DIVIDE"}), "an arithmetic operator"),
 )
 _IMPLIED = frozenset({"TIMESTAMP", "DATE", "FALSE", "NULL", "BANG", "CALL", "LPAR", "LBRACK"})
 
+_HINTS_OF_CHARACTERS = {
+    ";": 'queries need no ";" between them',
+    ":": 'a ":" follows the name that starts a query, as in q1: PATTERN SEQ(A a, B b)',
+}
 _SHOWN = {
     "NAME": "a name",
     "CALL": "a function",
@@ -90,8 +96,8 @@ def unexpected_token(clause: str, tokens: Sequence[Token], place: int, expected:
         return bad_token(token)
     if expected == {"$END"} and clause == "WHERE":
         expected = {"AND", "OR", "$END"}  # the parser had already closed the predicate
-    if place and tokens[place - 1].type == "RPAR" and clause == "PATTERN":
-        expected = set(expected) - {"PLUS", "STAR", "QUESTION", "LBRACE"}  # legal, but refused on groups
+    if clause == "PATTERN" and "NAME" not in expected:
+        expected = set(expected) - _QUANTIFIERS  # after a group or a variable: legal, but hardly meant
     message = f"found {describe_found(token)} in {clause}, expected {describe_expected(expected)}"
     return Problem(message, span, _hint(clause, tokens, place, expected))
 
@@ -106,7 +112,7 @@ def unexpected_end(clause: str, after: Token, expected: Collection[str], followi
         found = "the end of the text"
         span = Span(after.end_pos or 0, (after.end_pos or 0) + 1)
     hint = None
-    if following is not None and expected == {"NAME"} and following.type in KEYWORDS:
+    if following is not None and expected == {"NAME"} and following.value.upper() in KEYWORDS:
         hint = f'to use {following.value} as a name, write it in double quotes: "{following.value}"'
     return Problem(f"found {found} in {clause}, expected {wanted}", span, hint)
 
@@ -120,13 +126,12 @@ def bad_token(token: Token) -> Problem:
         what = "text" if text[0] == "'" else "name"
         remedy = f"close it with {text[0]}; double the quote to have one inside"
         return Problem(f"this quoted {what} is never closed", Span(start, start + len(text)), remedy)
-    hint = 'queries need no ";" between them' if text == ";" else None
-    return Problem(f"unexpected character {text!r}", Span(start, start + 1), hint)
+    return Problem(f"unexpected character {text!r}", Span(start, start + 1), _HINTS_OF_CHARACTERS.get(text))
 
 
 def _hint(clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]) -> str | None:
     token = tokens[place]
-    for word in (token, *tokens[max(0, place - 1) : place]):
+    for word in () if token.type == "DOT" else (token, *tokens[max(0, place - 1) : place]):
         close = _near_keyword(word)
         if close:
             return f"did you mean {close} instead of {word.value}?"
@@ -138,7 +143,7 @@ def _hint(clause: str, tokens: Sequence[Token], place: int, expected: Collection
 def _near_keyword(token: Token) -> str | None:
     if token.type not in ("NAME", "CALL", "UNIT") or len(token.value) < 3:
         return None
-    known = [*_CLAUSE_WORDS, "SLIDE", "GROUP BY", *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})]
+    known = [*_CLAUSE_WORDS, *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})]
     if token.type == "CALL":
         known += FUNCTIONS
     return near_name(token.value, known)
@@ -147,21 +152,17 @@ def _near_keyword(token: Token) -> str | None:
 def _hint_of_clause(
     clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]
 ) -> str | None:
-    token, before = tokens[place], tokens[place - 1] if place else None
+    token = tokens[place]
     match clause, token.type:
         case "PATTERN", "COMMA" if "$END" in expected:
             return "put the events in SEQ(...) or AND(...)"
         case "PATTERN", ("AND" | "OR"):
             return f"write {token.type}(A a, B b)"
-        case "PATTERN", ("PLUS" | "STAR" | "QUESTION" | "LBRACE") if (
-            before is not None and before.type == "NAME"
-        ):
-            return "write the quantifier right after the type, as in A+ a"
         case "PARTITION BY", "DOT":
             return "name the attribute without a variable"
         case "RETURN", "NAME":
             return f"to name the column, write AS {quote_name(token.value)}"
-        case (("WHERE" | "RETURN"), "DOT"):
+        case (("WHERE" | "RETURN" | "GROUP BY"), "DOT"):
             return "attributes have no fields of their own; put the field in a column first"
         case "WHERE", "COMPARE":
             return "join two comparisons with AND"

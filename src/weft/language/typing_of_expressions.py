@@ -12,6 +12,7 @@ from weft.expressions import (
     Attribute,
     Cast,
     Comparison,
+    CountTrends,
     Expression,
     InList,
     IsNull,
@@ -46,19 +47,33 @@ _ARGUMENTS = {
     "max": ("long", "double", "decimal", "duration", "string", "timestamp", "date"),
     "count": ("long", "double", "decimal", "duration", "string", "timestamp", "date", "boolean"),
 }
+_TREND_ARGUMENTS = {
+    "sum": ("long", "double", "decimal"),
+    "avg": ("long", "double", "decimal"),
+    "min": ("long", "double", "decimal", "duration", "timestamp", "date"),
+    "max": ("long", "double", "decimal", "duration", "timestamp", "date"),
+    "count": _ARGUMENTS["count"],
+}
+_TREND_HINTS = {
+    "sum": "in a trend query SUM takes numbers",
+    "min": "in a trend query MIN takes numbers, times and durations",
+    "max": "in a trend query MAX takes numbers, times and durations",
+}
 
 
 class Typing:
     """Types the expressions of one query against a schema."""
 
-    def __init__(self, schema: Schema, findings: Findings) -> None:
+    def __init__(self, schema: Schema, findings: Findings, *, is_trend: bool = False) -> None:
         self.schema = schema
         self.findings = findings
+        self.is_trend = is_trend
         self.complain = findings.complain
         self._rules: dict[type, Callable[[Any], Typed]] = {
             Literal: self._literal,
             Attribute: self._attribute,
             Aggregate: self._aggregate,
+            CountTrends: self._count_trends,
             Cast: self._cast,
             Negate: self._signed,
             Absolute: self._signed,
@@ -124,11 +139,16 @@ class Typing:
         typed = Aggregate(node.function, node.variable, name, found, node.span)
         if found is None:
             return typed, None
-        if found.kind not in _ARGUMENTS[node.function]:
+        arguments = _TREND_ARGUMENTS if self.is_trend else _ARGUMENTS
+        if found.kind not in arguments[node.function]:
             message = f"{node.function.upper()} does not take {quote_name(node.variable)}."
-            self.complain(f"{message}{quote_name(name, after_dot=True)} ({found})", node.span, None)
+            hint = _TREND_HINTS.get(node.function) if self.is_trend else None
+            self.complain(f"{message}{quote_name(name, after_dot=True)} ({found})", node.span, hint)
             return typed, None
         return typed, type_of(typed)
+
+    def _count_trends(self, node: CountTrends) -> Typed:
+        return node, type_of(node)
 
     def _cast(self, node: Cast) -> Typed:
         return self._typed(node.operand)

@@ -15,6 +15,7 @@ from weft.expressions import (
     Cast,
     Comparison,
     ComparisonOperator,
+    CountTrends,
     Expression,
     InList,
     IsNull,
@@ -82,12 +83,10 @@ def evaluate(expression: Expression, scope: Scope) -> Column:
             return _aggregate(expression, scope)
         case Cast(operand=operand, to=to):
             return _cast(evaluate(operand, scope), to)
-        case Negate(operand=operand):
+        case Negate(operand=operand) | Absolute(operand=operand):
             column = evaluate(operand, scope)
-            return _with_failures(column.type, -column.values, column, _is_smallest(column))
-        case Absolute(operand=operand):
-            column = evaluate(operand, scope)
-            return _with_failures(column.type, np.abs(column.values), column, _is_smallest(column))
+            values = -column.values if isinstance(expression, Negate) else np.abs(column.values)
+            return _with_failures(column.type, values, column, _is_smallest(column))
         case Arithmetic():
             return _arithmetic(expression, scope)
         case Comparison():
@@ -106,6 +105,8 @@ def evaluate(expression: Expression, scope: Scope) -> Column:
             return _in_list(operand, values, scope)
         case Like(operand=operand, pattern=pattern):
             return _by_string(operand, _like_test(pattern), scope)
+        case CountTrends():
+            raise TypeError("COUNT(*) is a value of all trends, not of one match")
 
 
 def holds_everywhere(predicate: Expression, events: Events, table: Table) -> Array:

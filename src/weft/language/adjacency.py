@@ -1,0 +1,100 @@
+"""Which events of a trend may come directly before which."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+
+START = ""  # stands before the first event
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The variables that a match of a pattern may begin and end with, and whether it may be empty."""
+
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+    may_be_empty: bool = True
+
+
+def predecessors(pattern: Pattern) -> dict[str, frozenset[str]]:
+    """Return for each positive variable those whose event may come directly before one of its own.
+
+    The operands of an AND are trends of their own. A negated event is no part of a trend.
+
+    >>> a, b, c = Event("A", "a"), Kleene(Event("B", "b"), 1, None), Event("C", "c")
+    >>> sorted(predecessors(Sequence((a, b, c)))["b"])
+    ['a', 'b']
+    """
+    found: dict[str, set[str]] = {}
+    for before, after in _steps(pattern):
+        found.setdefault(after, set()).add(before)
+    for variable in _ends(pattern).first:
+        found.setdefault(variable, set()).add(START)
+    return {variable: frozenset(before) for variable, before in found.items()}
+
+
+def may_be_empty(pattern: Pattern) -> bool:
+    """Return whether a part of a pattern may bind no event.
+
+    >>> may_be_empty(Kleene(Event("A", "a"), 0, None))
+    True
+    """
+    return _ends(pattern).may_be_empty
+
+
+def _ends(pattern: Pattern) -> _Ends:
+    match pattern:
+        case Event(variable=variable):
+            return _Ends(frozenset({variable}), frozenset({variable}), may_be_empty=False)
+        case Kleene(operand=operand, least=least):
+            inside = _ends(operand)
+            return _Ends(inside.first, inside.last, least == 0 or inside.may_be_empty)
+        case Negation():
+            return _Ends()
+        case Sequence(operands=operands):
+            return _ends_in_sequence(list(map(_ends, operands)))
+        case Disjunction(operands=operands) | Conjunction(operands=operands):
+            parts = list(map(_ends, operands))
+            empty = [part.may_be_empty for part in parts]
+            return _Ends(
+                frozenset[str]().union(*(part.first for part in parts)),
+                frozenset[str]().union(*(part.last for part in parts)),
+                any(empty) if isinstance(pattern, Disjunction) else all(empty),
+            )
+
+
+def _ends_in_sequence(parts: list[_Ends]) -> _Ends:
+    return _Ends(
+        _until_not_empty([(part.first, part.may_be_empty) for part in parts]),
+        _until_not_empty([(part.last, part.may_be_empty) for part in reversed(parts)]),
+        all(part.may_be_empty for part in parts),
+    )
+
+
+def _until_not_empty(parts: list[tuple[frozenset[str], bool]]) -> frozenset[str]:
+    found = frozenset[str]()
+    for variables, empty in parts:
+        found |= variables
+        if not empty:
+            break
+    return found
+
+
+def _steps(pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of variables of which one may come directly before the other."""
+    match pattern:
+        case Kleene(operand=operand):
+            inside = _ends(operand)
+            yield from ((before, after) for before in inside.last for after in inside.first)
+            yield from _steps(operand)
+        case Sequence(operands=operands):
+            before = frozenset[str]()
+            for operand in operands:
+                ends = _ends(operand)
+                yield from ((one, other) for one in before for other in ends.first)
+                before = ends.last | before if ends.may_be_empty else ends.last
+                yield from _steps(operand)
+        case Disjunction(operands=operands) | Conjunction(operands=operands):
+            for operand in operands:
+                yield from _steps(operand)
