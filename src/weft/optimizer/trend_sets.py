@@ -1,0 +1,131 @@
+"""Which trend queries may share the work on a Kleene sub-pattern, and the template of them all.
+
+The definitions are those of section 3.1 of HAMLET. E+ is a sharable sub-pattern of the queries that have
+it, and queries are sharable if they have one in common, have the same keys and groups, and windows that
+overlap. Windows aligned to the epoch always do; a query without a window shares with its like only.
+
+Unlike in the paper, aggregates do not divide queries. There, COUNT(*), MIN and MAX are shared only by
+queries that compute the same, and AVG by those that compute SUM or COUNT. Here the number of trends, of
+occurrences of a variable and the sum of an attribute are sums of their own, each computed once for those
+queries of a set that ask for it, and the number of trends is needed for all of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from weft.plan.template import START, Automaton, Source, Template
+
+
+@dataclass(frozen=True, slots=True)
+class TrendSet:
+    """Templates, by their indices, that are run together, and the Kleene types that all of them share.
+
+    `pane` is the greatest common divisor of all lengths and slides: no window begins or ends inside of a
+    pane. Without windows it is None.
+    """
+
+    templates: tuple[int, ...]
+    types: tuple[str, ...]
+    pane: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTemplate:
+    """The template of a workload: every type once, every transition with the queries for which it holds."""
+
+    starts: Mapping[str, tuple[str, ...]]
+    transitions: Mapping[tuple[str, str], tuple[str, ...]]
+    ends: Mapping[str, tuple[str, ...]]
+    shared: tuple[str, ...]  # types whose Kleene sub-pattern more than one query has
+
+
+def kleene_types(template: Template) -> frozenset[str]:
+    """Return the types E of a template's sub-patterns E+, without negation and steps between the events."""
+    return frozenset(
+        template.items[position.item].type
+        for automaton in _automata(template)
+        for number, position in enumerate(automaton.positions)
+        if any(automaton.sources[feed.source] == Source(number) for feed in position.feeds)
+    )
+
+
+def _automata(template: Template) -> Iterable[Automaton]:
+    return (automaton for alternative in template.alternatives for automaton in alternative)
+
+
+def sharable_sets(templates: Sequence[Template]) -> tuple[TrendSet, ...]:
+    """Divide templates into sets that share at least one Kleene type; each template is in one set.
+
+    The type that most of the remaining templates have makes the next set. A template that shares with no
+    other is a set by itself, without a type. Sets are in the order of their first templates.
+    """
+    remaining: dict[object, list[int]] = {}
+    for index, template in enumerate(templates):
+        alike = (template.keys, frozenset(template.group_by), template.length is None)
+        remaining.setdefault(alike, []).append(index)
+    types = [kleene_types(template) for template in templates]
+    found = [members for group in remaining.values() for members in _divided(group, types)]
+    return tuple(_set_of(members, templates, types) for members in sorted(found))
+
+
+def _divided(indices: list[int], types: Sequence[frozenset[str]]) -> Iterable[list[int]]:
+    while indices:
+        counts = Counter(name for index in indices for name in types[index])
+        largest, count = min(counts.items(), key=lambda entry: (-entry[1], entry[0]), default=("", 0))
+        if count < 2:
+            yield from ([index] for index in indices)
+            return
+        yield [index for index in indices if largest in types[index]]
+        indices = [index for index in indices if largest not in types[index]]
+
+
+def _set_of(members: list[int], templates: Sequence[Template], types: Sequence[frozenset[str]]) -> TrendSet:
+    common = frozenset.intersection(*(types[index] for index in members)) if len(members) > 1 else frozenset()
+    lengths = [
+        length
+        for index in members
+        for length in (templates[index].length, templates[index].slide)
+        if length is not None
+    ]
+    return TrendSet(tuple(members), tuple(sorted(common)), gcd(*lengths) if lengths else None)
+
+
+def merged_template(templates: Sequence[Template]) -> MergedTemplate:
+    """Return the template of a workload, or of one set; types are in the order in which queries name them."""
+    starts: dict[str, dict[str, None]] = {}
+    transitions: dict[tuple[str, str], dict[str, None]] = {}
+    ends: dict[str, dict[str, None]] = {}
+    for template in templates:
+        for automaton in _automata(template):
+            types = [template.items[position.item].type for position in automaton.positions]
+            for position, after in zip(automaton.positions, types, strict=True):
+                for feed in position.feeds:
+                    before = automaton.sources[feed.source].position
+                    if before == START:
+                        starts.setdefault(after, {})[template.query] = None
+                    else:
+                        transitions.setdefault((types[before], after), {})[template.query] = None
+            for feed in automaton.ends:
+                ends.setdefault(types[automaton.sources[feed.source].position], {})[template.query] = None
+    counts = Counter(name for template in templates for name in kleene_types(template))
+    return MergedTemplate(
+        {name: tuple(queries) for name, queries in starts.items()},
+        {pair: tuple(queries) for pair, queries in transitions.items()},
+        {name: tuple(queries) for name, queries in ends.items()},
+        tuple(sorted(name for name, count in counts.items() if count > 1)),
+    )
+
+
+def template_lines(merged: MergedTemplate) -> list[str]:
+    """Return a merged template as text, a line for each transition.
+
+    >>> template_lines(MergedTemplate({"B": ("p", "q")}, {("B", "B"): ("p", "q")}, {"B": ("p", "q")}, ("B",)))
+    ['start -> B: p, q', 'B -> B: p, q (B+ is sharable)', 'B -> end: p, q']
+    """
+    lines = [f"start -> {name}: {', '.join(queries)}" for name, queries in merged.starts.items()]
+    for (before, after), queries in merged.transitions.items():
+        mark = f" ({after}+ is sharable)" if before == after and after in merged.shared else ""
+        lines.append(f"{before} -> {after}: {', '.join(queries)}{mark}")
+    return lines + [f"{name} -> end: {', '.join(queries)}" for name, queries in merged.ends.items()]
