@@ -98,6 +98,50 @@ def queries(draw: st.DrawFn, name: str = "q") -> Query:
     )
 
 
+@st.composite
+def related_queries(draw: st.DrawFn) -> list[Query]:
+    """Queries that repeat B, most of them with predicates of their own on it, and have the same keys."""
+    has_window = draw(st.booleans())
+    group_by = draw(st.sampled_from([(), ("g",)]))
+    found = []
+    for number in range(draw(st.integers(2, 5))):
+        variables = Variables([], [], [])
+        middle = Kleene(single(variables, "B", is_list=True), 1, None)
+        before = draw(st.lists(elements(variables, "ACD", depth=0), max_size=1))
+        after = draw(st.lists(elements(variables, "CD", depth=0), max_size=1))
+        where = []
+        if draw(st.booleans()):
+            bound = Literal(draw(st.integers(-1, 1)), LONG)
+            where.append(Comparison(draw(st.sampled_from(["<", ">=", "!="])), x_of("v0"), bound))
+        length = draw(st.integers(2, 8)) if has_window else None
+        found.append(
+            Query(
+                f"q{number}",
+                draw(with_negations(variables, [*before, middle, *after], at_ends=True)),
+                tuple(where),
+                None if length is None else TimeWindow(length),
+                returns=tuple(draw(columns(variables))),
+                slide=None if length is None else draw(st.integers(1, length)),
+                group_by=group_by,
+            )
+        )
+    return found
+
+
+@st.composite
+def bursts(draw: st.DrawFn) -> list[ReferenceEvent]:
+    """Runs of events of one type, most of them at times of their own."""
+    found: list[ReferenceEvent] = []
+    time = draw(st.integers(-3, 3))
+    for kind in draw(st.lists(st.sampled_from(["A", "BB", "BBB", "BBBB", "C", "D"]), min_size=1, max_size=5)):
+        for one in kind:
+            time += draw(st.sampled_from([0, 1, 1, 1]))
+            x, y = draw(st.integers(-1, 2)), draw(st.sampled_from([0.1, -2.0]))
+            attributes = {"x": x, "g": draw(st.sampled_from([0, 0, 0, 1])), "k": 0, "y": y}
+            found.append(ReferenceEvent(len(found), frozenset(one), time, attributes=attributes))
+    return found
+
+
 def x_of(variable: str, place: str = "each") -> Attribute:
     return Attribute(variable, "x", place, LONG)  # type: ignore[arg-type]
 

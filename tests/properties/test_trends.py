@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.random_trends import engine_events, events, queries, results_of
+from tests.random_trends import bursts, engine_events, events, queries, related_queries, results_of
 
 from weft.errors import QueryError
 from weft.kernels.shared_trends import DYNAMIC, STATIC
@@ -37,7 +37,7 @@ def test_a_query_by_itself(scans_all: bool, query: Query, stream: list[Reference
 
 
 @thorough
-@given(st.lists(queries(), min_size=1, max_size=4), events())
+@given(related_queries(), bursts())
 @pytest.mark.parametrize("mode", [DYNAMIC, STATIC])
 def test_queries_that_share(mode: int, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
     templates = [template_or_skip(query) for query in drawn]
