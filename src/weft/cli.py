@@ -3,15 +3,14 @@
 import json
 import logging
 import time as clock
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
 import typer
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
+from weft.cli_delivery import Delivery
 from weft.cli_options import (
     PARTIAL_MATCHES,
     AsJson,
@@ -26,6 +25,7 @@ from weft.cli_options import (
     SavePlan,
     SaveStatistics,
     SearchSeconds,
+    SharingOption,
     StatisticsOption,
     TimeColumn,
     TypeColumn,
@@ -36,13 +36,19 @@ from weft.cli_stream import STREAM_EXAMPLES, stream
 from weft.optimizer.pipeline import SECONDS
 from weft.planning import save_plan
 from weft.query_files import QueryText, read_queries
-from weft.report import progress_shown, queries_table, say_error, summary_table, terminal
+from weft.report import (
+    progress_shown,
+    queries_table,
+    say_error,
+    summary_table,
+    terminal,
+    trends_table,
+)
 from weft.runtime.budget import Budget
 from weft.session import Detection, prepare
 from weft.session import explain as explain_queries
-from weft.spark.analyze import Analysis
 from weft.spark.progress import SearchProgress, current_progress
-from weft.spark.sinks import check_target, write_matches
+from weft.spark.sinks import check_target
 from weft.spark.sources import find_events, read_events
 from weft.statistics_file import save_statistics
 
@@ -129,7 +135,8 @@ def run(
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.jsonl|DIR", help="Where matches go: JSON lines, or a directory of Parquet."
+            metavar="FILE.jsonl|DIR",
+            help="Where matches and results of trend queries go: JSON lines, or a directory of Parquet.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -139,33 +146,46 @@ def run(
     statistics: StatisticsOption = None,
     save_statistics: SaveStatistics = None,
     search_seconds: SearchSeconds = SECONDS,
+    sharing: SharingOption = "dynamic",
     explained: Explained = None,
     master: Master = "local[*]",
 ) -> None:
-    """Find all matches of queries in events."""
+    """Find all matches of queries in events, and the aggregates of trend queries."""
     with errors_told():
         text = read_queries(queries)
         bind_queries(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics, sharing)
         find_events(events)
         if out is not None:
             check_target(out)
         spark = start_spark(master)
         started = clock.perf_counter()
         detection = _planned(spark, text, events, columns, wanted, Budget(partial_matches=budget))
+        delivery = Delivery(detection, out, is_shown=not as_json)
         with progress_shown("Finding matches", partial(current_progress, spark)):
-            analysis = _analyze(detection, out) if explained == "analyze" else None
-            counted = _detect(detection, out) if analysis is None else analysis.matches
-            matches = {query.name: counted.get(query.name, 0) for query in detection.queries}
+            analysis = detection.analyze(delivery.writer) if explained == "analyze" else None
+            counted = delivery.run() if analysis is None else analysis.counts
+            found = {query.name: counted.get(query.name, 0) for query in detection.queries}
             n_events, n_rejected = detection.input_counts()
         seconds = round(clock.perf_counter() - started, 3)
         if as_json:
-            summary = {"events": n_events, "rejected": n_rejected, "matches": matches, "seconds": seconds}
+            matches = {query.name: found[query.name] for query in detection.match_queries}
+            trends = {query.name: found[query.name] for query in detection.trend_queries}
+            summary = {"events": n_events, "rejected": n_rejected, "matches": matches}
+            summary |= ({"trends": trends} if trends else {}) | {"seconds": seconds}
             typer.echo(json.dumps(summary, ensure_ascii=False))
         else:
+            if delivery.first_results:
+                terminal().print(trends_table(delivery.first_results, detection.trend_names))
             terminal().print(
-                summary_table(events=n_events, rejected=n_rejected, matches=matches, seconds=seconds)
+                summary_table(
+                    events=n_events,
+                    rejected=n_rejected,
+                    matches=found,
+                    seconds=seconds,
+                    counted="results" if detection.trend_queries else "matches",
+                )
             )
         if explained is not None:
             typer.echo(f"\n{detection.explain() if analysis is None else analysis}", err=as_json)
@@ -217,6 +237,7 @@ def _planned(
                 plan=wanted.plan,
                 statistics=wanted.statistics,
                 search_seconds=wanted.search_seconds,
+                sharing=wanted.sharing,
                 origin=text.origin,
             )
         if wanted.save_statistics is not None:
@@ -228,23 +249,6 @@ def _planned(
     if wanted.save_plan is not None:
         save_plan(detection.plan, wanted.save_plan)
     return detection
-
-
-def _detect(detection: Detection, out: str | None) -> Mapping[str, int]:
-    """Run the detection once, write the matches if asked to, and count them per query."""
-    matches = detection.matches if out is None else detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
-    counted = {row["query"]: row["count"] for row in matches.groupBy("query").count().collect()}
-    if out is not None:
-        write_matches(matches, detection.return_columns, out)
-        matches.unpersist()
-    return counted
-
-
-def _analyze(detection: Detection, out: str | None) -> Analysis:
-    """Run the detection once, write the matches if asked to, and say what the plan did."""
-    if out is None:
-        return detection.analyze()
-    return detection.analyze(lambda matches: write_matches(matches, detection.return_columns, out))
 
 
 def _all_rejected(rejected: DataFrame, columns: Columns) -> str:

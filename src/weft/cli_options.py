@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from weft.runtime.budget import Budget
+from weft.runtime.shared_trends import Sharing
 from weft.spark.sources import Format
 from weft.spark.times import TimeUnit
 
@@ -69,6 +70,14 @@ BudgetOption = Annotated[
     int,
     typer.Option(
         "--budget", min=1, help="Partial matches that a step of a query may build before it is stopped."
+    ),
+]
+SharingOption = Annotated[
+    Sharing,
+    typer.Option(
+        "--sharing",
+        help="How trend queries share work: dynamic decides for every burst of events, static always shares, "
+        "none never. The results are the same.",
     ),
 ]
 AsJson = Annotated[

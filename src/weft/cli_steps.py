@@ -16,6 +16,7 @@ from weft.pattern.nodes import Query
 from weft.planning import load_plan
 from weft.query_files import QueryText
 from weft.report import progress_shown, say_error
+from weft.runtime.shared_trends import Sharing
 from weft.spark.failures import SPARK_FAILURES, failure_of
 from weft.spark.local import local_session
 from weft.spark.progress import no_progress
@@ -44,6 +45,7 @@ class Wanted:
     search_seconds: float
     save_plan: str | None
     save_statistics: str | None
+    sharing: Sharing = "dynamic"
 
 
 def plan_of(name: str) -> Strategy | StoredPlan:

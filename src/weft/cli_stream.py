@@ -50,7 +50,7 @@ from weft.runtime.budget import Budget
 from weft.session import StreamDetection, prepare_stream
 from weft.spark.failures import SPARK_FAILURES
 from weft.spark.local import local_cores
-from weft.spark.parts import check_windows
+from weft.spark.parts import check_matched, check_windows
 from weft.spark.progress import SearchProgress, no_progress
 from weft.spark.sources import Format
 from weft.spark.stream import PARTITIONS
@@ -135,7 +135,9 @@ def stream(
     """
     with errors_told():
         text = read_queries(queries)
-        check_windows(bind_queries(text, tie_break=order_by is not None))
+        bound = bind_queries(text, tie_break=order_by is not None)
+        check_matched(bound)
+        check_windows(bound)
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
         wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None)
         feed = Feed(source, source_format, schema, max_files, watermark)

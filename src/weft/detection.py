@@ -1,13 +1,16 @@
 """A workload bound to a DataFrame of events: its matches, its plans, and what both cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
+from weft.errors import WeftError, near_name
 from weft.explanation import form_lines, plan_lines
+from weft.normalize.template import template_of
 from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
@@ -22,10 +25,16 @@ from weft.planning import (
     why_lines,
 )
 from weft.runtime.budget import Budget
+from weft.runtime.shared_trends import Sharing
 from weft.spark.analyze import SHARE, Analysis, analysis_of, is_match
 from weft.spark.batch import Input, count_rows, detect_share, matches_schema
-from weft.spark.partitioning import divide
+from weft.spark.partitioning import divide, divide_trends
+from weft.spark.pushdown import quoted
+from weft.spark.trend_analyze import trend_analysis_of
+from weft.spark.trend_batch import TrendColumns, aggregate_share, trend_columns
+from weft.spark.trend_sinks import TrendNames, trend_names
 from weft.statistics.model import Statistics
+from weft.trend_explanation import trend_lines
 from weft.workload import Workload
 
 if TYPE_CHECKING:
@@ -43,26 +52,82 @@ class Detection(Workload):
         budget: Budget,
         planning: Planning,
         statistics: Statistics | None = None,
+        sharing: Sharing = "dynamic",
     ) -> None:
         super().__init__(source, queries, partitions, budget, planning)
+        self.templates = tuple(template_of(query, source.schema) for query in self.trend_queries)
+        self._sharing = sharing
         self._statistics = statistics
         self._looked: Statistics | None = None
         self._planned: list[PlannedShare] | None = None
 
     @cached_property
     def matches(self) -> "DataFrame":
-        """One row per match of any query."""
+        """One row per match of any query that is no trend query."""
         frames = self._detected(analyze=False)
         if not frames:
             schema = matches_schema(self.source, self._returned)
             return self.source.events.sparkSession.createDataFrame([], schema)
         return reduce(lambda a, b: a.unionByName(b), frames)
 
+    @cached_property
+    def trends(self) -> "DataFrame":
+        """One row per trend query, window and group that has trends.
+
+        Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
+        in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
+        """
+        return self._union(self._aggregated(analyze=False))
+
+    def trends_of(self, name: str) -> "DataFrame":
+        """Return the results of one trend query with its columns, under their own names and types."""
+        names = self.trend_names.get(name)
+        if names is None:
+            near = near_name(name, self.trend_names)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise WeftError(f"no trend query named {name!r}{hint}")
+        own = {**names.group, **names.aggregates}
+        shown = {column: own_name for own_name, column in own.items()}
+        beyond = F.col("beyond")
+        if any(column != own_name for column, own_name in shown.items()):
+            renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
+            beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
+        columns = [F.col(quoted(column)).alias(own_name) for own_name, column in own.items()]
+        common = ["query", "window_start", "window_end"]
+        return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
+
+    @cached_property
+    def trend_names(self) -> Mapping[str, TrendNames]:
+        """For each trend query, the columns of `trends` that hold its groups and aggregates, by name."""
+        return trend_names(self.templates, self._trend_columns)
+
+    @cached_property
+    def _trend_columns(self) -> TrendColumns:
+        return trend_columns(self.templates)
+
+    def _aggregated(self, *, analyze: bool) -> list["DataFrame"]:
+        return [
+            aggregate_share(
+                share,
+                self.source,
+                self._trend_columns,
+                self._sharing,
+                self._partitions,
+                analyze=analyze,
+            )
+            for share in divide_trends(self.templates)
+        ]
+
+    def _union(self, results: list["DataFrame"]) -> "DataFrame":
+        if not results:
+            return self.source.events.sparkSession.createDataFrame([], self._trend_columns.schema)
+        return reduce(lambda a, b: a.unionByName(b), results)
+
     @property
     def statistics(self) -> Statistics:
         """Rates and selectivities: those given, or estimated from a sample of all of the events, once."""
         if self._statistics is None:
-            self._statistics = estimated_statistics(self.source, self.queries, is_quick=False)
+            self._statistics = estimated_statistics(self.source, self.match_queries, is_quick=False)
         return self._statistics
 
     @property
@@ -75,8 +140,8 @@ class Detection(Workload):
         if self._statistics is not None:
             return self._statistics
         if self._looked is None:
-            is_needed = self._planning.needs_statistics(self.queries)
-            quick = partial(estimated_statistics, self.source, self.queries, is_quick=True)
+            is_needed = self._planning.needs_statistics(self.match_queries)
+            quick = partial(estimated_statistics, self.source, self.match_queries, is_quick=True)
             self._looked = quick() if is_needed else Statistics()
         return self._looked
 
@@ -95,7 +160,7 @@ class Detection(Workload):
                     progress=progress,
                     is_cancelled=is_cancelled,
                 )
-                for share in divide(self.queries)
+                for share in divide(self.match_queries)
             ]
         return self._planned
 
@@ -129,37 +194,51 @@ class Detection(Workload):
         return costs_compared(planned, self.source.schema, self._planning, self.statistics)
 
     def explain(self) -> str:
-        """Return the normal forms, the plans with the rows expected of their nodes, and what they cost."""
-        lines = form_lines(self.queries)
+        """Return the normal forms, the plans with the rows expected of their nodes, and what they cost.
+
+        Of trend queries, it is the templates, and which queries may share work.
+        """
+        lines = form_lines(self.match_queries) if self.match_queries else []
         for planned in self.weave():
             costs = self._costs_of(planned)
             estimated = expected_rows(planned, self.source.schema, self.statistics)
             lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
+        if self.templates:
+            lines += ([""] if lines else []) + trend_lines(self.templates)
         return "\n".join(lines)
 
-    def analyze(self, write: "Callable[[DataFrame], None] | None" = None) -> Analysis:
-        """Run the detection once and return what each node of its plans did.
+    def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
+        """Run the detection once and return what each node of its plans did, and what trend queries shared.
 
-        `write` is given the matches of this run.
+        `write` is given the matches of this run and, where there are trend queries, their results.
         """
-        frames = [
+        matched = [
             frame.withColumn(SHARE, F.lit(number))
             for number, frame in enumerate(self._detected(analyze=True))
         ]
-        if not frames:
+        measured = reduce(lambda a, b: a.unionByName(b), matched) if matched else None
+        aggregated = self._union(self._aggregated(analyze=True)) if self.templates else None
+        kept = [frame for frame in (measured, aggregated) if frame is not None and write is not None]
+        for frame in kept:
+            frame.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            analysis = self._analysis(measured)
+            if aggregated is not None:
+                analysis = replace(analysis, trends=trend_analysis_of(aggregated))
+            if write is not None and kept:
+                matches = self.matches if measured is None else measured.where(is_match()).drop(SHARE)
+                write(matches, *([] if aggregated is None else [aggregated.where(is_match())]))
+        finally:
+            for frame in kept:
+                frame.unpersist()
+        return analysis
+
+    def _analysis(self, measured: "DataFrame | None") -> Analysis:
+        if measured is None:
             return Analysis({}, ())
-        measured = reduce(lambda a, b: a.unionByName(b), frames)
         plans = [planned.optimized.plan for planned in self.weave()]
         estimated = [expected_rows(one, self.source.schema, self.statistics) for one in self.weave()]
-        if write is None:
-            return analysis_of(measured, plans, estimated)
-        measured = measured.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            analysis = analysis_of(measured, plans, estimated)
-            write(measured.where(is_match()).drop(SHARE))
-        finally:
-            measured.unpersist()
-        return analysis
+        return analysis_of(measured, plans, estimated)
 
     @cached_property
     def _counts(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from pyspark.sql import Row
 from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
@@ -14,12 +15,15 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from weft.language.literals import format_duration
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.pattern.nodes import Query
 from weft.spark.failures import SPARK_FAILURES
 from weft.spark.progress import ProgressSource
 from weft.spark.stream_metrics import BatchMetrics, Notice, StreamMonitor
+from weft.spark.trend_sinks import TrendNames
 
+MOST_RESULTS = 20  # of trend queries that are shown
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
 
 
@@ -46,7 +50,8 @@ def queries_table(queries: Sequence[Query]) -> Table:
 
 def within_text(query: Query) -> str:
     """Return the window of a query as it is written, or that there is none."""
-    return "unbounded" if query.window is None else window_to_text(query.window)
+    slide = "" if query.slide is None else f" slide {format_duration(query.slide)}"
+    return ("unbounded" if query.window is None else window_to_text(query.window)) + slide
 
 
 def summary_table(
@@ -56,9 +61,10 @@ def summary_table(
     matches: Mapping[str, int],
     seconds: float,
     more: Mapping[str, int] | None = None,
+    counted: str = "matches",
 ) -> Table:
     """Return the outcome of a run: matches per query, then events, rejected rows, more counts and seconds."""
-    table = Table("query", "matches", show_footer=True)
+    table = Table("query", counted, show_footer=True)
     for query, count in matches.items():
         table.add_row(escape(query), f"{count:,}")
     counts = {"in all": sum(matches.values()), "events": events, "rejected": rejected, **(more or {})}
@@ -66,6 +72,41 @@ def summary_table(
     table.columns[1].footer = "\n".join([*(f"{count:,}" for count in counts.values()), f"{seconds:.1f}"])
     table.columns[1].justify = "right"
     return table
+
+
+def trends_table(results: Sequence[Row], names: Mapping[str, TrendNames]) -> Table:
+    """Return the first results of trend queries, a line each; one result too many says there are more."""
+    table = Table("query", "from", "to", "group", "aggregates")
+    for row in results[:MOST_RESULTS]:
+        own = names[row["query"]]
+        texts = row["query"], *(map(_moment_text, (row["window_start"], row["window_end"])))
+        table.add_row(*map(escape, (*texts, _values_text(row, own.group), _values_text(row, own.aggregates))))
+    if len(results) > MOST_RESULTS:
+        table.caption = f"the first {MOST_RESULTS} results; --out FILE.jsonl writes all"
+    return table
+
+
+def _moment_text(moment: datetime | None) -> str:
+    return "" if moment is None else value_text(moment)
+
+
+def _values_text(row: Row, columns: Mapping[str, str]) -> str:
+    beyond = row["beyond"] or {}
+    values = {name: beyond.get(column, row[column]) for name, column in columns.items()}
+    return "  ".join(
+        f"{name} {_long_text(value) if columns[name] in beyond else value_text(value)}"
+        for name, value in values.items()
+    )
+
+
+def _long_text(digits: str) -> str:
+    """Return a number of many digits in few characters.
+
+    >>> _long_text("-1234567890123456789012345678901234567890")
+    '-1234567890… (40 digits)'
+    """
+    size = len(digits.lstrip("-").split(".")[0])
+    return f"{digits[: 10 + digits.startswith('-')]}… ({size:,} digits)"
 
 
 def time_line(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from weft.detection import Detection
 from weft.errors import DataError, WeftError
@@ -16,6 +16,7 @@ from weft.optimizer.pipeline import SECONDS, Strategy
 from weft.pattern.nodes import Query
 from weft.planning import Planning
 from weft.runtime.budget import Budget
+from weft.runtime.shared_trends import Sharing
 from weft.schema import TIMESTAMP
 from weft.spark.batch import Input
 from weft.spark.schemas import event_schema, require_column, value_type
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Detection", "StreamDetection", "detect", "explain", "prepare"]
 
 SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
+
+SHARING = get_args(Sharing)
 
 Queries = str | Query | Sequence[str | Query]
 
@@ -48,6 +51,7 @@ def detect(
     plan: Strategy | Choice = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
 ) -> "DataFrame":
@@ -55,6 +59,9 @@ def detect(
 
     Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
     time order) and the RETURN columns of the queries, NULL in the rows of other queries.
+
+    Of trend queries, return one row per query, window and group, as `Detection.trends` has them. Where there
+    are queries of both kinds, use `prepare`.
 
     Parameters
     ----------
@@ -81,6 +88,9 @@ def detect(
         has none to look at: without statistics, stated defaults are used.
     search_seconds
         How long to search for a plan at most.
+    sharing
+        How trend queries that repeat the same type share work: "dynamic" decides for every burst of events,
+        "static" always shares, "none" runs each query by itself. The results are the same.
     watermark
         For streams: how late events may come, for example "10 seconds". Later ones are not matched, but
         counted. Not needed where the time column has a watermark.
@@ -105,7 +115,7 @@ def detect(
             watermark=watermark,
             checkpoint=checkpoint,
         ).matches
-    return prepare(
+    detection = prepare(
         events,
         queries,
         time=time,
@@ -118,7 +128,21 @@ def detect(
         plan=plan,
         statistics=statistics,
         search_seconds=search_seconds,
-    ).matches
+        sharing=sharing,
+    )
+    if detection.trend_queries and detection.match_queries:
+        found = " and ".join(
+            f"{len(own)} {kind if len(own) == 1 else plural}"
+            for own, kind, plural in (
+                (detection.match_queries, "query for matches", "queries for matches"),
+                (detection.trend_queries, "trend query", "trend queries"),
+            )
+        )
+        raise WeftError(
+            f"{found} have no columns in common, so they have no common result\n"
+            f"  hint: use weft.prepare(...), whose .matches and .trends are the two results"
+        )
+    return detection.trends if detection.trend_queries else detection.matches
 
 
 def prepare(
@@ -135,6 +159,7 @@ def prepare(
     plan: Strategy | Choice = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    sharing: Sharing = "dynamic",
     origin: str = "<query>",
 ) -> "Detection":
     """Check queries against events and return the detection, which also explains and counts.
@@ -148,7 +173,9 @@ def prepare(
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
     known = _statistics(statistics, source)
-    return Detection(source, bound, partitions, budget or Budget(), planning, known)
+    if sharing not in SHARING:
+        raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
+    return Detection(source, bound, partitions, budget or Budget(), planning, known, sharing)
 
 
 def prepare_stream(

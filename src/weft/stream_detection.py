@@ -16,7 +16,7 @@ from weft.planning import PlannedShare, Planning, merged_choice, plan_share
 from weft.runtime.budget import Budget
 from weft.spark.batch import Input
 from weft.spark.partitioning import Share, Together
-from weft.spark.parts import Division, Part, check_windows, divide_stream
+from weft.spark.parts import Division, Part, check_matched, check_windows, divide_stream
 from weft.spark.stream import (
     PARTITIONS,
     Lateness,
@@ -52,6 +52,7 @@ class StreamDetection(Workload):
         checkpoint: str | None = None,
     ) -> None:
         super().__init__(source, queries, partitions, budget, planning)
+        check_matched(queries)
         check_windows(queries)
         self.statistics = statistics or Statistics()
         self._lateness = lateness

@@ -29,6 +29,8 @@ class Workload:
         planning: Planning,
     ) -> None:
         self.queries = queries
+        self.match_queries = tuple(query for query in queries if not query.is_trend)
+        self.trend_queries = tuple(query for query in queries if query.is_trend)
         self.source = source
         self._partitions = partitions
         self._budget = budget
@@ -57,7 +59,7 @@ class Workload:
             query.name: dict(
                 zip((column.name for column in query.returns), self._returned.names[query.name], strict=True)
             )
-            for query in self.queries
+            for query in self.match_queries
         }
 
     @property
@@ -69,6 +71,6 @@ class Workload:
     def _returned(self) -> Returned:
         types = {
             query.name: {column.name: type_of(column.expression) for column in query.returns}
-            for query in self.queries
+            for query in self.match_queries
         }
-        return merge_returned(self.queries, types)
+        return merge_returned(self.match_queries, types)

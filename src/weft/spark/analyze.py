@@ -15,6 +15,7 @@ from weft.explanation import plan_lines
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
+from weft.spark.trend_analyze import TrendAnalysis
 
 SHARE, METRICS = "weft_share", "weft_metrics"
 
@@ -38,13 +39,20 @@ class AnalyzedPlan:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One run of a workload: the number of matches of each query, and what the nodes of the plans did."""
+    """One run: the matches of each query, what the nodes of the plans did, and trend queries."""
 
     matches: Mapping[str, int]
     plans: tuple[AnalyzedPlan, ...]
+    trends: TrendAnalysis | None = None
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The number of matches, and of results of trend queries."""
+        return {**self.matches, **(self.trends.results if self.trends is not None else {})}
 
     def __str__(self) -> str:
-        return "\n\n".join("\n".join(plan.lines()) for plan in self.plans)
+        parts = ["\n".join(plan.lines()) for plan in self.plans]
+        return "\n\n".join(parts if self.trends is None else [*parts, "\n".join(self.trends.lines())])
 
 
 def is_match() -> Column:

@@ -1,8 +1,9 @@
 """Build the DataFrame of matches: prune, filter, divide, hand to Python, collect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
@@ -20,6 +21,8 @@ from weft.spark.pushdown import quoted, wanted_rows
 from weft.spark.schemas import spark_type, value_type
 from weft.spark.worker import ShardTask
 from weft.tree import find
+
+ColumnType = TypeVar("ColumnType")
 
 TIME, TYPE, ID, CONTENT, TIE, FLAGS, SHARD, ATTRIBUTE = (  # columns on the way to Python
     "weft_time",
@@ -102,14 +105,7 @@ def detect_share(
     if not _counts_positions(plan):
         wanted = wanted_rows(plan, source.is_of_type)
         rows = rows if wanted is None else rows.where(wanted)
-    keys = share.division.attributes if isinstance(share.division, ByKey) else ()
-    for key in keys:
-        rows = rows.where(F.col(quoted(key)).isNotNull())
-    slices = _slices(share.division, partitions, source)
-    if slices is not None and isinstance(share.division, ByTime):
-        columns[SHARD] = _shard_numbers(source, slices, share.division)
-    sent = rows.select(*(value.alias(name) for name, value in columns.items()))
-    divided = _divided(sent, [layout.attributes[key][0] for key in keys], slices, partitions)
+    divided, slices = dealt(rows, columns, layout, share.division, partitions, source)
     task = ShardTask(
         plan=to_json(plan),
         layout=layout,
@@ -122,6 +118,30 @@ def detect_share(
         analyze=analyze,
     )
     return divided.mapInArrow(task, matches_schema(source, returned))
+
+
+def dealt(
+    rows: DataFrame,
+    columns: Mapping[str, Column],
+    layout: Layout,
+    division: Division,
+    partitions: int | None,
+    source: Input,
+    keys: Iterable[str] = (),
+) -> tuple[DataFrame, Slices | None]:
+    """Return the columns of the rows, shuffled to their shards; and the slices of time, if these are shards.
+
+    Rows with NULL in an attribute of the division or in one of `keys` are left out.
+    """
+    own = division.attributes if isinstance(division, ByKey) else ()
+    slices = _slices(division, partitions, source)
+    sent = dict(columns)
+    if slices is not None and isinstance(division, ByTime):
+        sent[SHARD] = _shard_numbers(source, slices, division)
+    selected = rows.select(*(value.alias(name) for name, value in sent.items()))
+    for key in dict.fromkeys([*own, *keys]):
+        selected = selected.where(F.col(layout.attributes[key][0]).isNotNull())
+    return _divided(selected, [layout.attributes[key][0] for key in own], slices, partitions), slices
 
 
 def _divided(
@@ -162,8 +182,17 @@ def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
 
 
 def wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
-    """Return the columns that travel to Python, and their meaning there."""
-    type_names = sorted({scan.type for output in plan.outputs for scan in find(output, Scan)})
+    """Return the columns that travel to Python for a plan, and their meaning there."""
+    return wire_columns(
+        {scan.type for output in plan.outputs for scan in find(output, Scan)}, mentioned(plan), source
+    )
+
+
+def wire_columns(
+    types: Iterable[str], names: Iterable[str], source: Input
+) -> tuple[dict[str, Column], Layout]:
+    """Return the columns that travel to Python for events of some types and their attributes."""
+    type_names = sorted(types)
     derived = tuple(name for name in type_names if name in source.types)
     columns: dict[str, Column] = {TIME: F.unix_micros(source.time_column)}
     if source.type is not None:
@@ -177,10 +206,10 @@ def wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
     flags = _flag_columns(derived, source)
     columns |= flags
     attributes: dict[str, tuple[str, Type]] = {}
-    for number, name in enumerate(sorted(mentioned(plan))):
+    for number, name in enumerate(sorted(names)):
         kind = source.schema.type_of(name)
         if kind is None:
-            raise ValueError(f"the plan mentions the unknown attribute {name}")
+            raise ValueError(f"the queries mention the unknown attribute {name}")
         if name == source.time or (name == "time" and name not in source.schema.attributes):
             attributes[name] = (TIME, TIMESTAMP)
         else:
@@ -295,17 +324,28 @@ def rejected_rows(source: Input) -> DataFrame:
 
 def merge_returned(queries: Sequence[Query], types_of: Mapping[str, Mapping[str, Type]]) -> Returned:
     """Give every RETURN value a column: one per name, or one per query where types differ."""
-    kinds: dict[str, set[Type]] = {}
-    for query in queries:
-        for name, kind in types_of[query.name].items():
-            kinds.setdefault(name, set()).add(kind)
-    types: dict[str, Type] = {}
+    return Returned(*merge_columns({query.name: types_of[query.name] for query in queries}))
+
+
+def merge_columns(
+    types_of: Mapping[str, Mapping[str, ColumnType]],
+) -> tuple[dict[str, ColumnType], dict[str, tuple[str, ...]]]:
+    """Return the columns of all queries with their types, and for each query the columns of its values.
+
+    Values of one name and type have one column; where types differ, or the case of the name, to which
+    Spark pays no heed, there is one per query.
+
+    >>> merge_columns({"p": {"n": 1, "x": 2}, "q": {"n": 1, "X": 2}})
+    ({'n': 1, 'p_x': 2, 'q_X': 2}, {'p': ('n', 'p_x'), 'q': ('n', 'q_X')})
+    """
+    kinds: dict[str, set[tuple[str, ColumnType]]] = {}
+    for own in types_of.values():
+        for name, kind in own.items():
+            kinds.setdefault(name.casefold(), set()).add((name, kind))
+    types: dict[str, ColumnType] = {}
     names: dict[str, tuple[str, ...]] = {}
-    for query in queries:
-        own: list[str] = []
-        for name, kind in types_of[query.name].items():
-            column = name if len(kinds[name]) == 1 else f"{query.name}_{name}"
-            types[column] = kind
-            own.append(column)
-        names[query.name] = tuple(own)
-    return Returned(types, names)
+    for query, own in types_of.items():
+        columns = {name: name if len(kinds[name.casefold()]) == 1 else f"{query}_{name}" for name in own}
+        types |= {columns[name]: kind for name, kind in own.items()}
+        names[query] = tuple(columns.values())
+    return types, names

@@ -9,6 +9,7 @@ import numpy as np
 from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import CountWindow, Query, TimeWindow
 from weft.pattern.normal_form import NormalForm
+from weft.plan.template import Template
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -44,6 +45,14 @@ class Share:
     """Queries that run on one division of the events."""
 
     queries: tuple[Query, ...]
+    division: Division
+
+
+@dataclass(frozen=True, slots=True)
+class TrendShare:
+    """Trend queries that run on one division of the events."""
+
+    templates: tuple[Template, ...]
     division: Division
 
 
@@ -105,6 +114,23 @@ def divide(queries: Sequence[Query]) -> tuple[Share, ...]:
             division = ByKey(tuple(sorted(one.keys))) if one.keys else Together()
             unbounded.setdefault(division, []).append(one.query)
     return (*shares, *(Share(tuple(members), division) for division, members in unbounded.items()))
+
+
+def divide_trends(templates: Sequence[Template]) -> tuple[TrendShare, ...]:
+    """Return trend queries in groups, each with the division that keeps all its results whole.
+
+    Queries with the same groups are divided by these; those without by the time at which windows start.
+    """
+    shares: dict[Division, list[Template]] = {}
+    lengths = [one.length for one in templates if one.length is not None and not one.group_by]
+    for template in templates:
+        division: Division = Together()
+        if template.group_by:
+            division = ByKey(tuple(sorted(template.group_by)))
+        elif template.length is not None:
+            division = ByTime(reach=max(lengths), lead=0)
+        shares.setdefault(division, []).append(template)
+    return tuple(TrendShare(tuple(members), division) for division, members in shares.items())
 
 
 def _traits(query: Query) -> _Traits:

@@ -103,6 +103,18 @@ class _Traits:
         return self.counts == part.counts and self.keys >= set(part.keys)
 
 
+def check_matched(queries: Sequence[Query]) -> None:
+    """Raise if there are trend queries: no stream runs them."""
+    names = [query.name for query in queries if query.is_trend]
+    if names:
+        raise WeftError(
+            f"{'queries' if len(names) > 1 else 'query'} {', '.join(names)}: "
+            f"trend queries run in batch only so far\n"
+            f"  hint: use weft.prepare or weft run on events that are all there; or leave out COUNT(*), SLIDE "
+            f"and GROUP BY to find matches"
+        )
+
+
 def check_windows(queries: Sequence[Query]) -> None:
     """Raise unless every query has a bound: on a stream the others would keep all events forever."""
     unbounded = [query.name for query in queries if any(map(_is_unbounded, normalize(query)))]

@@ -4,7 +4,7 @@ Only what means exactly the same in Spark is pushed; the engine evaluates every 
 pushing less is always right.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column
@@ -26,6 +26,7 @@ from weft.expressions import (
 )
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Filter, Plan, Scan, inputs_of
+from weft.plan.template import Item
 from weft.schema import Type
 
 ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
@@ -63,6 +64,21 @@ def wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Co
         for branch in output.branches:
             if isinstance(branch.node, Scan):
                 wanted[branch.node.type].append(None)
+    return _any_of(wanted, is_of_type)
+
+
+def wanted_by_items(items: Iterable[Item], is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
+    """Return the condition under which some item of a trend query may want a row."""
+    wanted: dict[str, list[Column | None]] = {}
+    for item in dict.fromkeys(items):
+        wanted.setdefault(item.type, []).append(_pushed(item.predicates))
+    return _any_of(wanted, is_of_type)
+
+
+def _any_of(
+    wanted: Mapping[str, Sequence[Column | None]], is_of_type: Callable[[Sequence[str]], Column]
+) -> Column | None:
+    """Return that a row is of one of the types and satisfies one of its conditions; None is any row."""
     whole, conditions = [], []
     for name, filters in sorted(wanted.items()):
         known = [column for column in filters if column is not None]

@@ -1,9 +1,9 @@
-"""Write matches as JSON lines in one file, or as Parquet in a directory."""
+"""Write matches and the results of trend queries: JSON lines in one file, or Parquet in a directory."""
 
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
@@ -22,6 +22,7 @@ JSON_OPTIONS = {
     "timestampFormat": TIME_FORMAT,
     "timestampNTZFormat": TIME_FORMAT,
 }
+MATCHES, TRENDS = "matches", "trends"  # directories of queries of both kinds
 MATCH_COLUMNS = ("query", "match_id", "start", "end", "events")
 
 
@@ -35,8 +36,15 @@ def check_target(path: str) -> None:
             raise DataError(f"{path}: this is a directory; JSON lines go to a file")
     elif target.is_file():
         raise DataError(f"{path}: this is a file; Parquet goes to a directory, JSON lines to FILE.jsonl")
-    elif target.is_dir() and any(target.iterdir()) and not (target / "_SUCCESS").exists():
+    elif target.is_dir() and any(target.iterdir()) and not _is_ours(target):
         raise DataError(f"{path}: the directory holds other files; name a new or an empty one")
+
+
+def _is_ours(directory: Path) -> bool:
+    """Whether a directory is what Spark wrote, or holds what it wrote for queries of both kinds."""
+    if (directory / "_SUCCESS").exists():
+        return True
+    return all(one.name in (MATCHES, TRENDS) and (one / "_SUCCESS").exists() for one in directory.iterdir())
 
 
 def is_json_lines(path: str) -> bool:
@@ -71,9 +79,13 @@ def write_jsonl(matches: DataFrame, returned: Mapping[str, Mapping[str, str]], p
     path
         The file to write.
     """
+    write_lines(json_lines(matches, returned), path)
+
+
+def write_lines(lines: DataFrame, path: str) -> None:
+    """Write the lines of a frame to a file, in their order."""
     target = Path(path).absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    lines = json_lines(matches, returned)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
         lines.write.text(f"{directory}/parts")
         whole = Path(directory) / "whole"
@@ -92,37 +104,44 @@ def json_lines(matches: DataFrame, returned: Mapping[str, Mapping[str, str]]) ->
     table says for each query which values it takes, and what stands before each.
     """
     sources = sorted({source for columns in returned.values() for source in columns.values()})
-    layout = [
-        (
-            query,
-            [json.dumps(name, ensure_ascii=False) + ":" for name in columns],
-            [sources.index(source) for source in columns.values()],
-        )
-        for query, columns in returned.items()
-    ]
+    layout = [(query, *labels_and_positions(columns, sources)) for query, columns in returned.items()]
     layouts = matches.sparkSession.createDataFrame(
         layout, "query string, labels array<string>, positions array<int>"
     )
-    values = F.array(*(_json_value(matches.schema, source) for source in sources))
-    fields = F.transform(
-        F.arrays_zip("labels", "positions"),
-        lambda field: F.concat(field["labels"], F.get(F.col("values"), field["positions"])),
-    )
     shared = F.to_json(F.struct(*(F.col(name) for name in MATCH_COLUMNS)), JSON_OPTIONS)
-    opened = F.substring(shared, F.lit(1), F.length(shared) - 1)
     return (
         matches.join(F.broadcast(layouts), "query", "left")
         .orderBy("start", "end", "query", "match_id")
-        .withColumn("values", values)
+        .withColumn("values", F.array(*(json_value(matches.schema, source) for source in sources)))
         .select(
             F.concat(
-                opened, F.lit(',"returned":{'), F.coalesce(F.array_join(fields, ","), F.lit("")), F.lit("}}")
+                opened(shared), F.lit(',"returned":'), json_object("labels", "positions"), F.lit("}")
             ).alias("line")
         )
     )
 
 
-def _json_value(schema: T.StructType, name: str) -> Column:
+def labels_and_positions(columns: Mapping[str, str], sources: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return what stands before each value of a JSON object, and where among the sources the value is."""
+    labels = [json.dumps(name, ensure_ascii=False) + ":" for name in columns]
+    return labels, [sources.index(source) for source in columns.values()]
+
+
+def json_object(labels: str, positions: str) -> Column:
+    """Return the text of an object, of those texts in the column `values` that stand at the positions."""
+    fields = F.transform(
+        F.arrays_zip(labels, positions),
+        lambda field: F.concat(field[labels], F.get(F.col("values"), field[positions])),
+    )
+    return F.concat(F.lit("{"), F.coalesce(F.array_join(fields, ","), F.lit("")), F.lit("}"))
+
+
+def opened(text: Column) -> Column:
+    """Return the text of an object without the brace at its end."""
+    return F.substring(text, F.lit(1), F.length(text) - 1)
+
+
+def json_value(schema: T.StructType, name: str) -> Column:
     """Return one value as JSON text; a duration is a number of seconds."""
     value = column(name)
     if isinstance(schema[name].dataType, T.DayTimeIntervalType):

@@ -38,21 +38,8 @@ class ShardTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the plan on the rows of one partition."""
-        collected = [batch for batch in batches if batch.num_rows]
-        if not collected:
-            return
-        table = pa.Table.from_batches(collected)
-        del collected
-        program = _program(self.plan)
-        if self.slices is None or self.shard_column is None:
-            yield from self._run(program, table, None)
-            return
-        shards = table[self.shard_column].to_numpy()
-        table = table.drop_columns([self.shard_column])
-        groups = self.slices.groups(np.unique(shards))
-        for group in groups:
-            part = table if len(groups) == 1 else table.filter(pa.array(np.isin(shards, group)))
-            yield from self._run(program, part, group)
+        for table, shards in shard_tables(batches, self.slices, self.shard_column):
+            yield from self._run(_program(self.plan), table, shards)
 
     def _run(self, program: Program, table: pa.Table, shards: Array | None) -> Iterator[pa.RecordBatch]:
         schema = match_schema(pa.string() if self.id_is_text else pa.int64(), self.returned)
@@ -78,6 +65,25 @@ class ShardTask:
         owners = self.slices.shard_of(found.events.times[found.table.first])
         kept = np.flatnonzero(np.isin(owners, shards))
         return Found(found.output, found.branch, found.table.take(kept), found.events)
+
+
+def shard_tables(
+    batches: Iterator[pa.RecordBatch], slices: Slices | None, shard_column: str | None
+) -> Iterator[tuple[pa.Table, Array | None]]:
+    """Yield the rows of a partition in one table, or those of shards that are no neighbors, with these."""
+    collected = [batch for batch in batches if batch.num_rows]
+    if not collected:
+        return
+    table = pa.Table.from_batches(collected)
+    del collected
+    if slices is None or shard_column is None:
+        yield table, None
+        return
+    shards = table[shard_column].to_numpy()
+    table = table.drop_columns([shard_column])
+    groups = slices.groups(np.unique(shards))
+    for group in groups:
+        yield (table if len(groups) == 1 else table.filter(pa.array(np.isin(shards, group)))), group
 
 
 def _metrics(executor: Executor, shard: int, schema: pa.Schema) -> pa.RecordBatch:
