@@ -37,11 +37,14 @@ class Members(NamedTuple):
 
     Member m belongs to the query of takes[queries[m]]. For Kleene type E, kleene[E, m] is the position at
     which m repeats it (-1: it does not), and classes[E, m] numbers the members that take the same events.
+    Of the windows, only those from first_windows[m] to last_windows[m] are looked at.
     """
 
     queries: Array
     lengths: Array
     slides: Array
+    first_windows: Array
+    last_windows: Array
     position_starts: Array
     items: Array
     feed_starts: Array
@@ -259,7 +262,8 @@ def _windows_at(members: Members, member: int, time: int) -> tuple[int, int]:
     slide = members.slides[member]
     if slide == 0:
         return 0, 1
-    return first_window(time, members.lengths[member], slide), time // slide + 1
+    low = max(first_window(time, members.lengths[member], slide), members.first_windows[member])
+    return low, max(low, min(time // slide, members.last_windows[member]) + 1)
 
 
 @njit(cache=True, nogil=True)

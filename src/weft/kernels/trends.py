@@ -14,6 +14,7 @@ from weft.kernels.arrays import Array, grown
 from weft.kernels.naturals import add_multiple, add_scaled, assign, assign_word
 
 SUM, SCAN, ORDERED = 0, 1, 2  # how a source is read: as a sum, event by event, or through an index
+EVERY_WINDOW = (-(1 << 62), 1 << 62)  # the first and the last window to look at
 
 
 class Machine(NamedTuple):
@@ -149,9 +150,17 @@ def allows(mask: int, left: int, right: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def sum_trends(
-    machine: Machine, taken: Taken, length: int, slide: int, n_limbs: int, scans_all: bool
+    machine: Machine,
+    taken: Taken,
+    length: int,
+    slide: int,
+    n_limbs: int,
+    scans_all: bool,
+    chosen: tuple[int, int],
 ) -> Results:
     """Aggregate the trends of every partition and window; with slide 0, a partition is one window.
+
+    Only the windows from the first to the last of those `chosen` are looked at.
 
     Work per event is a sum for each feed; of a scanned feed, one for each earlier event of the window; of
     an ordered one, one for every level of a tree. `scans_all` scans them all, as GRETA does.
@@ -188,8 +197,8 @@ def sum_trends(
     n_results = 0
     for partition in range(taken.starts.size - 1):
         low, stop = taken.starts[partition], taken.starts[partition + 1]
-        high, window = low, first_window(taken.times[low], length, slide)
-        while low < stop:
+        high, window = low, max(first_window(taken.times[low], length, slide), chosen[0])
+        while low < stop and window <= chosen[1]:
             if slide == 0:
                 high = stop
             else:

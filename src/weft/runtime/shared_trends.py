@@ -15,7 +15,7 @@ from weft.kernels.shared_trends import (
     SharedResults,
     sum_shared_trends,
 )
-from weft.kernels.trends import Results, largest_window
+from weft.kernels.trends import EVERY_WINDOW, Results, largest_window
 from weft.plan.template import Automaton, Item, Template
 from weft.runtime.columns import Array, Events
 from weft.runtime.trend_measures import Measures, Values
@@ -46,19 +46,28 @@ class Counters:
 
 
 def aggregate_workload(
-    templates: Sequence[Template], events: Events, sharing: Sharing = "dynamic"
+    templates: Sequence[Template],
+    events: Events,
+    sharing: Sharing = "dynamic",
+    chosen: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[list[TrendRows], Counters]:
-    """Return the aggregates of all queries, in their order, and what sharing did."""
+    """Return the aggregates of all queries, in their order, and what sharing did.
+
+    `chosen` are, for each query, the first and the last window that are wanted; by default all are.
+    """
+    windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
     rows: dict[int, TrendRows] = {}
     counters = Counters()
     for own in [] if sharing == "none" else sharing_sets(templates):
         mode = STATIC if sharing == "static" else DYNAMIC
-        found, counted = aggregate_together([templates[number] for number in own], events, mode)
+        found, counted = aggregate_together(
+            [templates[number] for number in own], events, mode, [windows[number] for number in own]
+        )
         rows |= dict(zip(own, found, strict=True))
         counters += counted
     for number, template in enumerate(templates):
         if number not in rows:
-            rows[number] = aggregate_trends(template, events)
+            rows[number] = aggregate_trends(template, events, chosen=windows[number])
     return [rows[number] for number in range(len(templates))], counters
 
 
@@ -123,9 +132,13 @@ class _Member:
 
 
 def aggregate_together(
-    templates: Sequence[Template], events: Events, mode: int = DYNAMIC
+    templates: Sequence[Template],
+    events: Events,
+    mode: int = DYNAMIC,
+    chosen: Sequence[tuple[int, int]] | None = None,
 ) -> tuple[list[TrendRows], Counters]:
     """Return the aggregates of templates that can run in one pass, and what sharing did."""
+    windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
     selection = Selection(templates, events)
     values = Values(selection)
     measures = [values.measures(template) for template in templates]
@@ -136,7 +149,7 @@ def aggregate_together(
         for automaton in automata
     ]
     kinds, matched, kleene, classes = _classified(selection, members)
-    arrays = _members(members, templates, values, measures, kleene, classes)
+    arrays = _members(members, templates, windows, values, measures, kleene, classes)
     spans = [(template.length or 0, template.slide or 0) for template in templates]
     n_events = max(largest_window(selection.times, selection.starts, *span) for span in spans)
     n_limbs = max(limbs_for(n_events, member.automaton, values.bits) for member in members)
@@ -220,6 +233,7 @@ def _classified(
 def _members(
     members: Sequence[_Member],
     templates: Sequence[Template],
+    windows: Sequence[tuple[int, int]],
     values: Values,
     measures: Sequence[Measures],
     kleene: Array,
@@ -240,6 +254,8 @@ def _members(
         queries=np.array([member.query for member in members], np.int64),
         lengths=np.array([templates[member.query].length or 0 for member in members], np.int64),
         slides=np.array([templates[member.query].slide or 0 for member in members], np.int64),
+        first_windows=np.array([windows[member.query][0] for member in members], np.int64),
+        last_windows=np.array([windows[member.query][1] for member in members], np.int64),
         position_starts=starts(lambda one: len(one.positions)),
         items=np.array([position.item for one in automata for position in one.positions], np.int64),
         feed_starts=np.cumsum([0, *map(len, feeds)]),

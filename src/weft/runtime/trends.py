@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from weft.kernels.trends import ORDERED, SCAN, SUM, Machine, Results, Taken, largest_window, sum_trends
+from weft.kernels.trends import (
+    EVERY_WINDOW,
+    ORDERED,
+    SCAN,
+    SUM,
+    Machine,
+    Results,
+    Taken,
+    largest_window,
+    sum_trends,
+)
 from weft.plan.template import Automaton, Source, Template
 from weft.runtime.columns import Array, Events
 from weft.runtime.compare import MASKS
@@ -14,15 +24,24 @@ ORDERINGS = ("<", "<=", ">", ">=")
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
 
-def aggregate_trends(template: Template, events: Events, *, scans_all: bool = False) -> TrendRows:
-    """Return the aggregates of one query; `scans_all` looks at every pair of events, as GRETA does."""
+def aggregate_trends(
+    template: Template,
+    events: Events,
+    *,
+    chosen: tuple[int, int] = EVERY_WINDOW,
+    scans_all: bool = False,
+) -> TrendRows:
+    """Return the aggregates of one query; `scans_all` looks at every pair of events, as GRETA does.
+
+    `chosen` are the numbers of the first and the last window that are wanted.
+    """
     selection = Selection([template], events)
     values = Values(selection)
     measures = values.measures(template)
     found = [
         combined(
             [
-                _results(automaton, template, selection, values, measures, scans_all=scans_all)
+                _results(automaton, template, selection, values, measures, chosen, scans_all=scans_all)
                 for automaton in automata
             ],
             1 + len(measures.lanes),
@@ -39,6 +58,7 @@ def _results(
     selection: Selection,
     values: Values,
     measures: Measures,
+    chosen: tuple[int, int],
     *,
     scans_all: bool,
 ) -> Results:
@@ -51,6 +71,7 @@ def _results(
         slide,
         limbs_for(n_events, automaton, values.bits),
         scans_all,
+        chosen,
     )
 
 
