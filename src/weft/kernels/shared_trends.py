@@ -356,7 +356,6 @@ def _run_graphlet(
                 source = work.rows[instance] + members.feed_sources[feed]
                 add_row(pool, snapshot, source, members.feed_ways[feed])
             if pool.lengths[snapshot * width]:
-                copy_row(pool, snapshot + 1, snapshot)
                 chosen[n_chosen] = instance
                 n_chosen += 1
     if n_chosen == 0:
@@ -366,7 +365,7 @@ def _run_graphlet(
         work.counters[SHARED] += 1
     factor = (work.scratch + 3 + 2 * _most_positions(members)) * width
     _begin_map(events, pool, factor)
-    n_mapped, first_mapped = 0, begin
+    n_mapped, first_mapped, is_whole = 0, begin, True
     group = begin
     while group < end:
         group_end = group
@@ -383,6 +382,11 @@ def _run_graphlet(
             n_mapped += 1
         else:
             work.counters[EVENT_SNAPSHOTS] += 1
+            if is_whole:
+                for place in range(n_chosen):
+                    snapshot = _snapshot(members, work, chosen[place])
+                    copy_row(pool, snapshot + 1, snapshot)
+                is_whole = False
             if n_mapped:
                 for place in range(n_chosen):
                     _apply_map(members, events, work, chosen[place], kind, factor, first_mapped, group)
@@ -391,11 +395,87 @@ def _run_graphlet(
             for place in range(n_chosen):
                 _apply_group(members, events, work, chosen[place], kind, group, group_end)
         group = group_end
+    if is_whole:  # of the map, what is new is all but the identity
+        assign_word(pool.limbs, pool.lengths, work.scratch * width, 1)
+        subtract(pool.limbs, pool.lengths, factor, work.scratch * width)
     for place in range(n_chosen):
         instance = chosen[place]
+        if is_whole:
+            _add_mapped(members, events, work, instance, kind, factor, begin, end)
+            continue
         if n_mapped:
             _apply_map(members, events, work, instance, kind, factor, first_mapped, end)
         _end_graphlet(members, work, instance, kind)
+
+
+@njit(cache=True, nogil=True)
+def _snapshot(members: Members, work: Machinery, instance: int) -> int:
+    """Return the row of the snapshot of an instance; what it was at first is the row after it."""
+    member = work.members_of[instance]
+    return int(work.rows[instance] + members.source_starts[member + 1] - members.source_starts[member])
+
+
+@njit(cache=True, nogil=True)
+def _add_mapped(
+    members: Members,
+    events: SharedEvents,
+    work: Machinery,
+    instance: int,
+    kind: int,
+    factor: int,
+    begin: int,
+    end: int,
+) -> None:
+    """Add what a whole graphlet makes of a snapshot to the sources of its position, in one go.
+
+    `factor` is that of the map less one: the trends that are new.
+    """
+    pool, member = work.pool, work.members_of[instance]
+    row = _snapshot(members, work, instance)
+    snapshot = row * pool.width
+    position = members.kleene[kind, member]
+    place = np.uint64(1) << np.uint64(position)
+    for extreme in range(pool.best.shape[1]):
+        _lower_by_events(members, events, work, member, row, extreme, kind, begin, end)
+    first = members.source_starts[member]
+    for source in range(members.source_starts[member + 1] - first):
+        if members.owners[first + source] != position:
+            continue
+        target = (work.rows[instance] + source) * pool.width
+        add_product(pool.limbs, pool.lengths, target, snapshot, factor)
+        for lane in range(pool.width - 1):
+            column = members.lane_columns[member, lane]
+            if column < 0:
+                continue
+            add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot + 1 + lane, factor)
+            if members.lane_positions[member, lane] & place:
+                add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot, factor + 1 + column)
+        for extreme in range(pool.best.shape[1]):
+            if pool.has[row, extreme]:
+                lower_row(pool, work.rows[instance] + source, extreme, pool.best[row, extreme])
+
+
+@njit(cache=True, nogil=True)
+def _lower_by_events(
+    members: Members,
+    events: SharedEvents,
+    work: Machinery,
+    member: int,
+    row: int,
+    extreme: int,
+    kind: int,
+    begin: int,
+    end: int,
+) -> None:
+    """Tell a row of the values of the events of a burst that a member takes."""
+    column = members.extreme_columns[member, extreme]
+    place = np.uint64(1) << np.uint64(members.kleene[kind, member])
+    if column < 0 or not members.extreme_positions[member, extreme] & place:
+        return
+    one = np.uint64(members.classes[kind, member])
+    for event in range(begin, end):
+        if events.extreme_valid[column, event] and events.matched[event] >> one & np.uint64(1):
+            lower_row(work.pool, row, extreme, events.extremes[column, event])
 
 
 @njit(cache=True, nogil=True)
@@ -440,8 +520,7 @@ def _apply_map(
 ) -> None:
     """Apply the map to the snapshot of an instance; `begin` and `end` are the events it stands for."""
     pool, member = work.pool, work.members_of[instance]
-    n_sources = members.source_starts[member + 1] - members.source_starts[member]
-    snapshot = (work.rows[instance] + n_sources) * pool.width
+    snapshot = _snapshot(members, work, instance) * pool.width
     spare = work.scratch * pool.width
     place = np.uint64(1) << np.uint64(members.kleene[kind, member])
     for lane in range(pool.width - 1):
@@ -457,12 +536,9 @@ def _apply_map(
     add_product(pool.limbs, pool.lengths, spare, snapshot, factor)
     assign(pool.limbs, pool.lengths, snapshot, spare)
     for extreme in range(pool.best.shape[1]):
-        column = members.extreme_columns[member, extreme]
-        if column >= 0 and members.extreme_positions[member, extreme] & place:
-            one = np.uint64(members.classes[kind, member])
-            for event in range(begin, end):
-                if events.extreme_valid[column, event] and events.matched[event] >> one & np.uint64(1):
-                    lower_row(pool, snapshot // pool.width, extreme, events.extremes[column, event])
+        _lower_by_events(
+            members, events, work, member, snapshot // pool.width, extreme, kind, begin, end
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -472,7 +548,7 @@ def _apply_group(
     """Extend the snapshot of an instance by those events of a group that its member takes."""
     pool, member = work.pool, work.members_of[instance]
     one = np.uint64(members.classes[kind, member])
-    row = work.rows[instance] + members.source_starts[member + 1] - members.source_starts[member]
+    row = _snapshot(members, work, instance)
     new = work.scratch + 1
     clear_row(pool, new)
     for event in range(begin, end):
@@ -513,7 +589,7 @@ def _end_graphlet(members: Members, work: Machinery, instance: int, kind: int) -
     """Add the trends that end in a graphlet to the sources of its position."""
     pool, member = work.pool, work.members_of[instance]
     first = members.source_starts[member]
-    snapshot = work.rows[instance] + members.source_starts[member + 1] - first
+    snapshot = _snapshot(members, work, instance)
     for lane in range(pool.width):
         number = snapshot * pool.width + lane
         subtract(pool.limbs, pool.lengths, number, number + pool.width)
