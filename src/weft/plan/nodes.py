@@ -191,6 +191,10 @@ class Plan:
 
     outputs: tuple[Output, ...]
 
+    def without(self, queries: frozenset[str]) -> "Plan":
+        """Return the plan without some queries."""
+        return Plan(tuple(output for output in self.outputs if output.query not in queries))
+
 
 def inputs_of(node: Node) -> tuple[Node, ...]:
     """Return the nodes a node reads."""

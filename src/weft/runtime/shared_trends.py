@@ -17,6 +17,7 @@ from weft.kernels.shared_trends import (
 )
 from weft.kernels.trends import EVERY_WINDOW, Results, largest_window
 from weft.plan.template import Automaton, Item, Template
+from weft.plan.trend_sets import sharable_sets
 from weft.runtime.columns import Array, Events
 from weft.runtime.trend_measures import Measures, Values
 from weft.runtime.trend_rows import TrendRows, combined, merged_rows
@@ -72,18 +73,23 @@ def aggregate_workload(
 
 
 def sharing_sets(templates: Sequence[Template]) -> list[list[int]]:
-    """Return the templates that can run in one pass: with a repetition, the same keys, and no steps.
+    """Return the sharable sets as far as one pass can run them; what is in none runs by itself.
 
-    A set may be one template, which then shares work among its own windows.
+    A template takes part where it repeats a type of the set and has no steps. A set may be one template,
+    which then shares work among its own windows.
     """
-    sets: dict[object, list[int]] = {}
-    for number, template in enumerate(templates):
-        types = repeated_types(template)
-        if types and not _has_steps(template):
-            has_window = template.length is not None
-            key = (template.keys, template.group_by, has_window, min(types))
-            sets.setdefault(key, []).append(number)
-    return list(sets.values())
+    found = []
+    for one in sharable_sets(templates):
+        own = [
+            number
+            for number in one.templates
+            if not _has_steps(templates[number])
+            and (repeated := repeated_types(templates[number]))
+            and (not one.types or repeated.intersection(one.types))
+        ]
+        if own:
+            found.append(own)
+    return found
 
 
 def repeated_types(template: Template) -> set[str]:

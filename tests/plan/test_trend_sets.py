@@ -6,7 +6,7 @@ import pytest
 
 from weft.expressions import Aggregate, Attribute, Comparison, CountTrends, Expression
 from weft.normalize.template import template_of
-from weft.optimizer.trend_sets import (
+from weft.plan.trend_sets import (
     MergedTemplate,
     TrendSet,
     kleene_types,
