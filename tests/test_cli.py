@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -42,6 +43,16 @@ QUERY one PATTERN SEQ(Login l, Pay p) WITHN 5 minutes
 QUERY two PATTERN SEQ(Login l, Pay p) WHERE q.amount > 3
 QUERY two PATTERN Login
 """
+TREND_QUERIES = """
+QUERY q1 PATTERN SEQ(A, B+) RETURN COUNT(*)
+QUERY q2 PATTERN SEQ(C, B+) RETURN COUNT(*), COUNT(B) AS bs
+"""
+WINDOW_QUERIES = """
+QUERY q1 PATTERN SEQ(A, B+) WITHIN 10 seconds SLIDE 5 seconds RETURN COUNT(*) AS trends
+QUERY q2 PATTERN SEQ(C, B+) WITHIN 15 seconds SLIDE 5 seconds RETURN COUNT(*) AS trends
+"""
+TRENDS = "A1 A2 C3 B4 B5 B6 B7 A8 A9 C10 C11 C12 B13 B14"  # types and seconds
+WINDOWS = "A0 B1 C2 B4 A5 B6 B8 C11 B13"
 
 
 @pytest.fixture
@@ -61,6 +72,19 @@ def run(files: Path, *arguments: object, queries: str = "queries.weft", events: 
     """Run `weft run` in the test's session; `local[1]` keeps its two shuffle partitions."""
     options = ("--time", "ts", "--type", "type", "--id", "id", "--master", "local[1]")
     return invoke("run", files / queries, files / events, *options, *arguments)
+
+
+def trends(files: Path, queries: str, events: str, *arguments: object) -> tuple[Result, list[dict[str, Any]]]:
+    """Run trend queries on events given as types and seconds; return what was written."""
+    (files / "trends.weft").write_text(queries)
+    rows = "".join(f"{one[1:]},{one[0]},{number},x\n" for number, one in enumerate(events.split()))
+    (files / "letters.csv").write_text(f"ts,type,id,site\n{rows}")
+    out = files / "trends.jsonl"
+    result = run(
+        files, "--time-unit", "s", "--out", out, *arguments, queries="trends.weft", events="letters.csv"
+    )
+    assert result.exit_code == 0, result.stderr
+    return result, [json.loads(line) for line in out.read_text().splitlines()]
 
 
 def weft(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -283,6 +307,98 @@ def test_explain_with_events(spark: SparkSession, files: Path) -> None:
     result = invoke("explain", files / "queries.weft", files / "events.csv", "--master", "local[1]")
     assert result.exit_code == 0, result.stderr
     assert "theft" in result.stdout
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
+def test_trends_are_counted(spark: SparkSession, files: Path, sharing: str) -> None:
+    result, written = trends(files, TREND_QUERIES, TRENDS, "--sharing", sharing, "--json")
+    assert json.loads(result.stdout)["trends"] == {"q1": 1, "q2": 1}
+    always = {"window_start": None, "window_end": None, "group": {}}
+    assert written == [
+        {"query": "q1", **always, "aggregates": {"COUNT(*)": 132}},
+        {"query": "q2", **always, "aggregates": {"COUNT(*)": 72, "bs": 204}},
+    ]
+    assert list(written[0]) == ["query", "window_start", "window_end", "group", "aggregates"]
+
+
+def test_trends_are_counted_in_windows(spark: SparkSession, files: Path) -> None:
+    _, written = trends(files, WINDOW_QUERIES, WINDOWS)
+    counts = {(one["query"], one["window_start"]): one["aggregates"]["trends"] for one in written}
+    day, night = "1970-01-01T00:00:", "1969-12-31T23:59:"
+    assert counts == {
+        ("q1", f"{night}55.000000Z"): 3,
+        ("q1", f"{day}00.000000Z"): 18,
+        ("q1", f"{day}05.000000Z"): 7,
+        ("q2", f"{night}50.000000Z"): 1,
+        ("q2", f"{night}55.000000Z"): 7,
+        ("q2", f"{day}00.000000Z"): 16,
+        ("q2", f"{day}05.000000Z"): 1,
+        ("q2", f"{day}10.000000Z"): 1,
+    }
+    assert {one["window_end"] for one in written if one["query"] == "q1"} == {
+        f"{day}{second}.000000Z" for second in ("05", "10", "15")
+    }
+
+
+def test_results_of_any_size_and_matches_are_written_to_one_file(spark: SparkSession, files: Path) -> None:
+    text = """
+    QUERY many PATTERN B+ b GROUP BY site RETURN COUNT(*) AS n, SUM(b.id) AS total, MIN(b.ts) AS first
+    QUERY pair PATTERN SEQ(A a, B b) WITHIN 2 seconds RETURN b.id AS n
+    """
+    _, (pair, many) = trends(files, text, "A0 " + " ".join(f"B{second}" for second in range(2, 302)))
+    assert (pair["query"], pair["returned"]) == ("pair", {"n": 1})
+    assert many == {
+        "query": "many",
+        "window_start": None,
+        "window_end": None,
+        "group": {"site": "x"},
+        "aggregates": {
+            "n": 2**300 - 1,
+            "total": 301 * 150 * 2**299,
+            "first": "1970-01-01T00:00:02.000000Z",
+        },
+    }
+
+
+def test_trend_results_are_shown(spark: SparkSession, files: Path) -> None:
+    trends(files, WINDOW_QUERIES, WINDOWS)
+    options = ("--time-unit", "s", "--explain", "analyze")
+    result = run(files, *options, queries="trends.weft", events="letters.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "1970-01-01 00:00:05" in result.stdout
+    assert "trends 18" in result.stdout
+    assert "results" in result.stdout
+    for counter in ("bursts", "shared graphlets", "graphlet snapshots", "event snapshots", "splits"):
+        assert f"  {counter}  " in result.stdout
+
+
+def test_trends_of_both_kinds_are_written_as_parquet(spark: SparkSession, files: Path) -> None:
+    trends(files, TREND_QUERIES, TRENDS)
+    mixed = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 2 seconds" + TREND_QUERIES
+    (files / "mixed.weft").write_text(mixed)
+    for _ in range(2):  # what was written is replaced
+        options = ("--time-unit", "s", "--out", files / "both")
+        result = run(files, *options, queries="mixed.weft", events="letters.csv")
+        assert result.exit_code == 0, result.stderr
+    assert spark.read.parquet(str(files / "both" / "matches")).count() == 1
+    assert spark.read.parquet(str(files / "both" / "trends")).count() == 2
+
+
+def test_explain_shows_templates_and_what_can_be_shared(files: Path) -> None:
+    (files / "trends.weft").write_text(TREND_QUERIES)
+    result = invoke("explain", files / "trends.weft")
+    assert result.exit_code == 0, result.stderr
+    assert "B: B    after A; after B" in result.stdout
+    assert "q1, q2: can share B+" in result.stdout
+
+
+def test_a_stream_refuses_trend_queries_before_spark_starts(files: Path) -> None:
+    (files / "trends.weft").write_text(WINDOW_QUERIES)
+    options = ("--time", "ts", "--type", "type", "--watermark", "1s")
+    places = ("--checkpoint", files / "state", "--out", files / "out")
+    result = invoke("stream", files / "trends.weft", files, *options, *places)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "queries q1, q2: trend queries run in batch only so far" in result.stderr
 
 
 def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ from tests.strategies import Case
 
 from weft.optimizer.pipeline import Strategy
 from weft.session import Detection, prepare
+from weft.spark.sources import column
 from weft.statistics.model import Statistics
 
 
@@ -54,9 +55,9 @@ def matches_by_query(detection: Detection) -> dict[str, dict[Bindings, dict[str,
 def with_plain_times(frame: DataFrame) -> DataFrame:
     """Replace timestamps by microseconds, which have no time zone to go wrong."""
     columns = [
-        F.unix_micros(F.col(field.name)).alias(field.name)
+        F.unix_micros(column(field.name)).alias(field.name)
         if field.dataType.typeName() == "timestamp"
-        else F.col(field.name)
+        else column(field.name)
         for field in frame.schema.fields
     ]
     return frame.select(*columns)
