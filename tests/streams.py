@@ -17,6 +17,8 @@ from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
 from weft.runtime.shard import Memory, Shard, Work
 from weft.runtime.shard import Outcome as StepOutcome
+from weft.runtime.trend_executor import TrendPlan
+from weft.semantics.events import ReferenceEvent
 
 MILLISECOND = 1_000
 AFTER_ALL = 1 << 50  # milliseconds
@@ -49,9 +51,12 @@ class Kept:
         return Kept(self.text, dict(self.segments))
 
 
-def work_of(plan: Plan, layout: Layout, *, delay: int, budget: Budget | None = None, **changed: str) -> Work:
+def work_of(
+    plan: Plan | TrendPlan, layout: Layout, *, delay: int, budget: Budget | None = None, **changed: str
+) -> Work:
     """Return the work of the only shard; `changed` are fingerprints other than the usual."""
-    names = {output.query: changed.get(output.query, "same") for output in plan.outputs}
+    asked = plan.templates if isinstance(plan, TrendPlan) else plan.outputs
+    names = {one.query: changed.get(one.query, "same") for one in asked}
     return Work(plan, layout, pa.int64(), names, budget or Budget(), delay, n_shards=1)
 
 
@@ -105,10 +110,10 @@ class Stream:
             self.outcomes.append(outcome)
 
 
-def deliveries(case: Case, dice: random.Random, delay: int) -> list[int]:
-    """Return the events of a case in an order of arrival within the delay, some of them twice."""
+def deliveries(events: Iterable[ReferenceEvent], dice: random.Random, delay: int) -> list[int]:
+    """Return events, by their numbers, in an order of arrival within the delay, some of them twice."""
     arrivals = []
-    for number, event in enumerate(case.events):
+    for number, event in enumerate(events):
         for _ in range(1 + (dice.random() < 0.2)):
             arrivals.append((event.time + dice.randint(0, delay), dice.random(), number))
     return [number for _, _, number in sorted(arrivals)]
@@ -138,7 +143,7 @@ def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
     table, layout = arrow_events(case)
     works = [work_of(plan, layout, delay=delay) for plan in plans_of(case)]
     stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
-    for rows in cut(deliveries(case, dice, delay), dice, dice.choice([dice.randint(1, 8), 20])):
+    for rows in cut(deliveries(case.events, dice, delay), dice, dice.choice([dice.randint(1, 8), 20])):
         if dice.random() < 0.2:
             stream.work = dice.choice(works)
         stream.deliver(table.take(pa.array(rows, pa.int64())))

@@ -105,6 +105,19 @@ def test_a_process_that_missed_steps_repeats_these_alone() -> None:
     assert matches_of(stream) == {"pairs": 6}
 
 
+def test_a_process_that_missed_a_step_without_events_decides_nothing_again() -> None:
+    stream, table = stream_of(case_of(ALONE, ("A", 1), ("A", 30)), delay=5)
+    first, second = Memory(), Memory()
+    stream.workers = [first]
+    deliver(stream, table, [0])
+    stream.workers, stream.latest = [second], 20 * SECOND  # by events of other shards
+    deliver(stream, table, [])
+    assert matches_of(stream) == {"alone": 1}
+    stream.workers = [first]
+    deliver(stream, table, [1])
+    assert matches_of(stream) == {"alone": 1}
+
+
 def test_a_new_query_starts_empty_and_the_others_go_on() -> None:
     before = case_of(PAIRS, ("A", 1), ("A", 3), ("B", 4))
     after = replace(before, text=f"{PAIRS}\n{PAIRS.replace('pairs', 'new')}")

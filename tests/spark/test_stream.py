@@ -147,7 +147,7 @@ def test_pieces_and_a_restart_give_the_reference_result(
     case, dice = windowed_case(seed), random.Random(seed)
     delay = dice.choice([0, SECOND, 3 * SECOND])
     longer = with_later_events(case)
-    batches = [rows for rows in cut(deliveries(case, dice, delay), dice, dice.randint(2, 4)) if rows]
+    batches = [rows for rows in cut(deliveries(case.events, dice, delay), dice, dice.randint(2, 4)) if rows]
     batches.append(list(range(len(case.events), len(longer.events))))
     table, _ = arrow_events(longer)
     letters = ["".join(sorted(one.types)) for one in longer.events]

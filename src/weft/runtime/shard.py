@@ -1,15 +1,15 @@
-"""One shard of a stream: events in, matches out, and a state that is a log of events.
+"""One shard of a stream: events in, matches or results of trend queries out; its state is a log of events.
 
 The state is what a restart needs and nothing else: the events that some match to come may still
-refer to, in segments that are written once. Partial matches are not stored. They follow from the
-events, whatever the plan: a process that has not seen the shard before, or an older step of it,
-runs the plan over the events it lacks and throws away what it finds, which was emitted already.
+refer to, or that a window still open has, in segments that are written once. Partial matches are not
+stored. They follow from the events, whatever the plan: a process that has not seen the shard before, or
+an older step of it, runs the plan over the events it lacks and throws away what it finds, which was
+emitted already.
 """
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from time import perf_counter
 from typing import Protocol
 from uuid import uuid4
@@ -18,16 +18,18 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import BudgetError, DataError
-from weft.plan.nodes import Plan, Scan
-from weft.runtime.budget import Budget, Meter
-from weft.runtime.columns import Array, Events
-from weft.runtime.execute import Executor, Found, Program
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget
+from weft.runtime.columns import Events
+from weft.runtime.execute import Found
 from weft.runtime.ingest import ingest
 from weft.runtime.journal import BEGINNING, Journal, Segment, Served, merging
 from weft.runtime.layout import Layout
+from weft.runtime.match_executor import MatchExecutor
 from weft.runtime.merge import compacted, extended, recoded, renumbered, undelivered
 from weft.runtime.segments import Reader, arrivals_of, to_bytes, with_arrival
-from weft.runtime.table import Lists, Table
+from weft.runtime.shard_executor import Emitted, FoundTrends, ShardExecutor
+from weft.runtime.trend_executor import TrendExecutor, TrendPlan
 
 MILLISECOND = 1_000
 FAN = 16  # segments of one level that become one of the next
@@ -46,13 +48,13 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What a shard does: a plan, the meaning of the columns, and the queries by their fingerprints.
+    """What a shard does: a plan or trend queries, the meaning of the columns, and the queries' fingerprints.
 
     `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step. Where
     a row is sent to several shards, the column `owner` is true in the one that accounts for it.
     """
 
-    plan: Plan
+    plan: Plan | TrendPlan
     layout: Layout
     id_type: pa.DataType
     fingerprints: Mapping[str, str]
@@ -85,7 +87,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The matches of a step, the rows that came too late, and when to wake the shard.
+    """The matches of a step, or the results of trend queries, the rows that came too late, and when to wake.
 
     `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until
     now, the shard was to be woken at `previous_wake`.
@@ -97,12 +99,13 @@ class Outcome:
     report: Report
     wake: int | None
     previous_wake: int | None
+    trends: Sequence[FoundTrends] = ()
 
 
 @dataclass(frozen=True)
 class _Remembered:
-    executor: Executor
-    plan: Plan
+    executor: ShardExecutor
+    plan: Plan | TrendPlan
     step: int
     token: str
 
@@ -163,20 +166,20 @@ class Shard:
             try:
                 executor = self._executor(journal, plan, report)
                 new = self._new_events(timely, executor, journal.step + 1, report)
-                found = list(executor.run(new, frontier))
+                emitted = executor.step(new, frontier)
                 break
             except BudgetError as error:
                 journal = self._without(journal, error, report)
-        found = [one for one in map(self._seen_in_time(journal, plan), found) if one.table.n_rows]
         token = uuid4().hex
         previous_wake = journal.wake
         journal = self._store(journal.advanced(token, frontier), executor, new)
-        journal = replace(journal, wake=self._wake(executor, frontier))
+        journal = replace(journal, wake=executor.wakes_at(frontier))
         self.store.set_journal(journal.to_json())
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token))
-        self._fill(report, journal, executor, plan, found)
+        _fill(report, journal, executor, emitted)
         report.seconds = perf_counter() - started
-        return Outcome(found, plan, late, report, journal.wake, previous_wake)
+        wakes = journal.wake, previous_wake
+        return Outcome(emitted.found, emitted.plan, late, report, *wakes, emitted.trends)
 
     def _journal(self) -> Journal:
         text = self.store.journal()
@@ -225,33 +228,37 @@ class Shard:
         }
         return replace(journal, queries={**journal.queries, **stopped})
 
-    def _running(self, journal: Journal) -> Plan:
-        stopped = {name for name, served in journal.queries.items() if served.stopped}
-        if not stopped:
-            return self.work.plan
-        return Plan(tuple(output for output in self.work.plan.outputs if output.query not in stopped))
+    def _running(self, journal: Journal) -> Plan | TrendPlan:
+        stopped = frozenset(name for name, served in journal.queries.items() if served.stopped)
+        return self.work.plan.without(stopped) if stopped else self.work.plan
 
-    def _executor(self, journal: Journal, plan: Plan, report: Report) -> Executor:
+    def _executor(self, journal: Journal, plan: Plan | TrendPlan, report: Report) -> ShardExecutor:
         """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
         remembered = self.memory.pop(self.name)
         since = 0
         if remembered is not None and remembered.plan == plan and _leads_to(remembered, journal):
             executor, since = remembered.executor, remembered.step
         else:
-            executor = Executor(_program(plan), self.work.budget)
-        executor.meter = Meter(self.work.budget, executor.program.readers)
+            executor = _executor_of(plan, self.work.budget)
+        first_steps = {name: served.since for name, served in journal.queries.items()}
+        executor.begin(self.work.budget, first_steps)
         missed = [segment for segment in journal.segments if segment.last_step > since]
         if missed:
             events = self.reader.read([self.store.segment(segment.number) for segment in missed])
             events = events.take(np.flatnonzero(arrivals_of(events) > since))
             report.repeated += events.n_events
-            events = _in_pool_of(executor, events)
-            for _ in executor.run(events, journal.frontier):
-                pass  # emitted when these events came
-            executor.meter = Meter(self.work.budget, executor.program.readers)
+            executor.repeat(_in_pool_of(executor, events), journal.frontier)
+        elif since < journal.step:  # time alone has passed
+            executor.repeat(self._nothing(executor), journal.frontier)
+        executor.begin(self.work.budget, first_steps)
         return executor
 
-    def _new_events(self, timely: pa.Table | None, executor: Executor, step: int, report: Report) -> Events:
+    def _nothing(self, executor: ShardExecutor) -> Events:
+        return _in_pool_of(executor, self.reader.nothing())
+
+    def _new_events(
+        self, timely: pa.Table | None, executor: ShardExecutor, step: int, report: Report
+    ) -> Events:
         if timely is None:
             return self.reader.nothing()
         layout = replace(self.work.layout, keeps_tie=True)
@@ -263,10 +270,7 @@ class Shard:
             report.duplicates = timely.num_rows - events.n_events
         return _in_pool_of(executor, events)
 
-    def _seen_in_time(self, journal: Journal, plan: Plan) -> "_SeenInTime":
-        return _SeenInTime([journal.queries[output.query].since for output in plan.outputs])
-
-    def _store(self, journal: Journal, executor: Executor, new: Events) -> Journal:
+    def _store(self, journal: Journal, executor: ShardExecutor, new: Events) -> Journal:
         """Write the new events that are still needed, and give up segments that are not."""
         oldest = journal.frontier
         for events in executor.known:
@@ -302,32 +306,20 @@ class Shard:
         last_time = int(events.times[-1]) if events.n_events else BEGINNING
         return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
 
-    def _wake(self, executor: Executor, frontier: int) -> int | None:
-        """Return when time alone may change something: at once, or when nothing is needed any more."""
-        if executor.is_waiting:
-            return max(1, frontier // MILLISECOND + 1)
-        latest = max((int(events.times[-1]) for events in executor.known if events.n_events), default=None)
-        reach = executor.program.reach
-        if latest is None or reach is None or reach.clock != "time":
-            return None  # nothing is left, or events alone can end it
-        return max(1, (max(latest, frontier) + reach.length) // MILLISECOND + 1)
 
-    def _fill(
-        self, report: Report, journal: Journal, executor: Executor, plan: Plan, found: Sequence[Found]
-    ) -> None:
-        report.step = journal.step
-        report.buffered = sum(segment.n_events for segment in journal.segments)
-        report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
-        for one in found:
-            name = plan.outputs[one.output].query
-            report.matches[name] = report.matches.get(name, 0) + one.table.n_rows
-        per_event = report.state_bytes / report.buffered if report.buffered else 0.0
-        for node, names in executor.program.readers.items():
-            is_event = isinstance(node, Scan)
-            counts = report.query_bytes if is_event else report.partial_matches
-            amount = executor.n_kept(node)
-            for name in names:
-                counts[name] = counts.get(name, 0) + (int(amount * per_event) if is_event else amount)
+def _executor_of(plan: Plan | TrendPlan, budget: Budget) -> ShardExecutor:
+    return MatchExecutor(plan, budget) if isinstance(plan, Plan) else TrendExecutor(plan, budget)
+
+
+def _fill(report: Report, journal: Journal, executor: ShardExecutor, emitted: Emitted) -> None:
+    report.step = journal.step
+    report.buffered = sum(segment.n_events for segment in journal.segments)
+    report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
+    report.matches = emitted.counts
+    holdings = executor.holdings
+    per_event = report.state_bytes / report.buffered if report.buffered else 0.0
+    report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
+    report.partial_matches = holdings.partial_matches
 
 
 def _leads_to(remembered: _Remembered, journal: Journal) -> bool:
@@ -337,35 +329,8 @@ def _leads_to(remembered: _Remembered, journal: Journal) -> bool:
     where positions count, every event does.
     """
     is_latest = remembered.step == journal.step
-    counts = remembered.executor.program.counts_positions
-    return journal.has_passed(remembered.step, remembered.token) and (is_latest or not counts)
-
-
-@dataclass(frozen=True)
-class _SeenInTime:
-    """Drops matches with an event that came before their query did; `since` has a step per output."""
-
-    since: Sequence[int]
-
-    def __call__(self, found: Found) -> Found:
-        since = self.since[found.output]
-        if since == 0:
-            return found
-        is_early = arrivals_of(found.events) < since
-        kept = np.flatnonzero(~_any_row(found.table, is_early))
-        return replace(found, table=found.table.take(kept))
-
-
-def _any_row(table: Table, is_marked: Array) -> Array:
-    """Return which rows of a table have a marked event."""
-    found = np.zeros(table.n_rows, np.bool_)
-    for column in table.columns:
-        if isinstance(column, Lists):
-            owners = np.repeat(np.arange(table.n_rows), column.lengths)
-            found[owners[is_marked[column.rows]]] = True
-        else:
-            found |= is_marked[column]
-    return found
+    is_enough = is_latest or not remembered.executor.needs_every_event
+    return journal.has_passed(remembered.step, remembered.token) and is_enough
 
 
 def _divided(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
@@ -378,7 +343,7 @@ def _divided(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | 
     return table.filter(pa.array(~is_late)), table.filter(pa.array(is_late))
 
 
-def _in_pool_of(executor: Executor, new: Events) -> Events:
+def _in_pool_of(executor: ShardExecutor, new: Events) -> Events:
     """Give new events and those that are kept one pool of strings, without many that nobody has."""
     if not executor.known:
         return new
@@ -387,9 +352,3 @@ def _in_pool_of(executor: Executor, new: Events) -> Events:
     union, codes = extended(pool, new.strings)
     executor.exchange(lambda events: replace(events, strings=union))
     return recoded(new, union, codes)
-
-
-@lru_cache(maxsize=16)
-def _program(plan: Plan) -> Program:
-    """Make a plan ready once per process; its shards share it."""
-    return Program(plan)
