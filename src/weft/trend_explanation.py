@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from weft.expressions import Comparison, Expression
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text
-from weft.plan.trend_sets import merged_template, sharable_sets, template_lines
 from weft.plan.template import START, Automaton, Feed, Item, Template
+from weft.plan.trend_sets import merged_template, sharable_sets, template_lines
 
 
 def trend_lines(templates: Sequence[Template]) -> list[str]:

@@ -110,8 +110,8 @@ def check_matched(queries: Sequence[Query]) -> None:
         raise WeftError(
             f"{'queries' if len(names) > 1 else 'query'} {', '.join(names)}: "
             f"trend queries run in batch only so far\n"
-            f"  hint: use weft.prepare or weft run on events that are all there; or leave out COUNT(*), SLIDE "
-            f"and GROUP BY to find matches"
+            f"  hint: use weft.prepare or weft run on events that are all there; or leave out COUNT(*), "
+            f"SLIDE and GROUP BY to find matches"
         )
 
 
