@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.plan.template import Template
-from weft.normalize.template import template_of
 from weft.language.read import read
+from weft.normalize.template import template_of
+from weft.plan.template import Template
 from weft.runtime.columns import Events
 from weft.runtime.ingest import ingest
 from weft.runtime.layout import Layout
@@ -37,7 +37,9 @@ LAYOUT = Layout(
     id="id",
     content=None,
     tie=None,
-    attributes={name: (name, SCHEMA.attributes[name]) for name in ("district", "driver", "duration", "speed", "price")},
+    attributes={
+        name: (name, SCHEMA.attributes[name]) for name in ("district", "driver", "duration", "speed", "price")
+    },
     type_names=TYPES,
 )
 MINUTE = 60_000_000
@@ -46,12 +48,14 @@ MINUTE = 60_000_000
 def rides(per_minute: int, minutes: float, *, districts: int, burst: float, seed: int = 1) -> Events:
     """Return rides: in each district, bursts of travel with a few other events between them.
 
-    Bursts have a mean length of `burst`; between two are one to five events of other types. Speeds differ from
-    burst to burst: in some the traffic stands, in others it flows.
+    Bursts have a mean length of `burst`; between two are one to five events of other types. Speeds differ
+    from burst to burst: in some the traffic stands, in others it flows.
     """
     rng = np.random.default_rng(seed)
     n_events = int(per_minute * minutes)
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("ts", "type", "district", "driver", "duration", "speed", "price")}
+    columns: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("ts", "type", "district", "driver", "duration", "speed", "price")
+    }
     for district in range(districts):
         size = n_events // districts
         kinds = np.empty(0, np.int64)
@@ -79,7 +83,10 @@ def rides(per_minute: int, minutes: float, *, districts: int, burst: float, seed
             "ts": pa.array(joined["ts"][order]).cast(pa.timestamp("us", "UTC")),
             "type": pa.array(TYPES).take(pa.array(joined["type"][order])),
             "id": pa.array(np.arange(order.size)),
-            **{name: pa.array(joined[name][order]) for name in ("district", "driver", "duration", "speed", "price")},
+            **{
+                name: pa.array(joined[name][order])
+                for name in ("district", "driver", "duration", "speed", "price")
+            },
         }
     )
     return ingest(table, LAYOUT)
@@ -106,8 +113,21 @@ def diverse_queries(count: int) -> str:
     texts = []
     for number in range(count):
         before, middle, after = draw.sample(TYPES[1:], 3)
-        parts = [f"{before} a", "Travel+ t[]", *draw.choice([[], [f"{after} b"], [f"{middle}+ m[]", f"{after} b"]])]
-        predicate = draw.choice(["", "", " WHERE t.speed < 10", " WHERE t.speed < 40", " WHERE t.duration > 5", " WHERE t.price > 2"])
+        parts = [
+            f"{before} a",
+            "Travel+ t[]",
+            *draw.choice([[], [f"{after} b"], [f"{middle}+ m[]", f"{after} b"]]),
+        ]
+        predicate = draw.choice(
+            [
+                "",
+                "",
+                " WHERE t.speed < 10",
+                " WHERE t.speed < 40",
+                " WHERE t.duration > 5",
+                " WHERE t.price > 2",
+            ]
+        )
         length = draw.choice([5, 10, 15, 20])
         shown = ", ".join(["COUNT(*)", *draw.sample(aggregates[1:], draw.randint(0, 2))])
         texts.append(

@@ -26,6 +26,7 @@ from rich.table import Table
 from scale import measure_scale
 from stream_runs import measure_growth, measure_latency, measure_recovery, measure_stream
 from traffic_weave import measure_traffic
+from trends import measure_trends
 from weave100 import measure_weave
 from workloads import Workload, keyed, queries20, queries100
 
@@ -166,6 +167,11 @@ def recovery_section(settings: Settings) -> list[Measure]:
     return measure_recovery(place, min(1_000_000, settings.n_events // 4), console.log)
 
 
+def trends_section(settings: Settings) -> list[Measure]:
+    """Compare ways to aggregate the trends of many queries, on one core."""
+    return measure_trends(settings.repeat, console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -184,6 +190,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "growth": growth_section,
     "latency": latency_section,
     "recovery": recovery_section,
+    "trends": trends_section,
 }
 
 

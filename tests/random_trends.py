@@ -79,7 +79,9 @@ def queries(draw: st.DrawFn, name: str = "q") -> Query:
     for variable in variables.positive + variables.negated:
         if draw(st.integers(0, 4)) == 0:
             where.append(
-                Comparison(draw(st.sampled_from(OPERATORS)), x_of(variable), Literal(draw(st.integers(-1, 1)), LONG))
+                Comparison(
+                    draw(st.sampled_from(OPERATORS)), x_of(variable), Literal(draw(st.integers(-1, 1)), LONG)
+                )
             )
     for variable in variables.lists:
         for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
@@ -180,9 +182,13 @@ def patterns(draw: st.DrawFn, variables: Variables) -> Pattern:
         after = draw(st.lists(elements(variables, "ACD", depth=0), max_size=1))
         return draw(with_negations(variables, [*before, middle, *after], at_ends=True))
     if shape == "and":
-        return Conjunction((draw(elements(variables, "AB", depth=1)), draw(elements(variables, "CD", depth=1))))
+        return Conjunction(
+            (draw(elements(variables, "AB", depth=1)), draw(elements(variables, "CD", depth=1)))
+        )
     if shape == "or":
-        return Disjunction((draw(elements(variables, TYPES, depth=1)), draw(elements(variables, TYPES, depth=1))))
+        return Disjunction(
+            (draw(elements(variables, TYPES, depth=1)), draw(elements(variables, TYPES, depth=1)))
+        )
     return draw(sequences(variables, TYPES, depth=2, at_ends=True))
 
 
@@ -265,7 +271,9 @@ def engine_events(given: list[ReferenceEvent]) -> Events:
     )
 
 
-def results_of(rows: TrendRows, given: Events) -> dict[tuple[int | None, tuple[object, ...]], dict[str, object]]:
+def results_of(
+    rows: TrendRows, given: Events
+) -> dict[tuple[int | None, tuple[object, ...]], dict[str, object]]:
     """Return the engine's results in the reference's form."""
     template = rows.template
     numbers = {lane: rows.numbers(place) for place, lane in enumerate(rows.measures.lanes, start=1)}

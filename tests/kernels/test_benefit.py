@@ -57,7 +57,9 @@ def plans(classes: set[int]) -> list[set[int]]:
 def test_the_choice_is_the_best_of_all_plans_where_each_snapshot_has_one_cause(
     n_classes: int, weight: int, data: st.DataObject
 ) -> None:
-    missing = data.draw(st.lists(st.one_of(st.none(), st.integers(0, n_classes - 1)), min_size=1, max_size=30))
+    missing = data.draw(
+        st.lists(st.one_of(st.none(), st.integers(0, n_classes - 1)), min_size=1, max_size=30)
+    )
     everyone = set(range(n_classes))
     matched = [everyone if one is None else everyone - {one} for one in missing]
     if n_classes == 1:

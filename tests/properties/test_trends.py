@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.random_trends import bursts, engine_events, events, queries, related_queries, results_of
 
 from weft.errors import QueryError
-from weft.kernels.shared_trends import DYNAMIC, STATIC
+from weft.kernels.graphlets import DYNAMIC, STATIC
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template

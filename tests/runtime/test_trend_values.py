@@ -39,9 +39,7 @@ def test_doubles_are_exact(numbers: list[float]) -> None:
 
 
 def test_what_is_no_number_is_zero() -> None:
-    column = Column(
-        DOUBLE, np.array([1.5, math.nan, math.inf, 2.0]), np.array([True, True, True, False])
-    )
+    column = Column(DOUBLE, np.array([1.5, math.nan, math.inf, 2.0]), np.array([True, True, True, False]))
     assert exact(parts_of(column), 4) == [Fraction(3, 2), 0, 0, 0]
 
 

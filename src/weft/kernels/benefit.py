@@ -11,7 +11,7 @@ that misses nothing is shared first, and each further one is tried once, so m cl
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array
+from weft.kernels.arrays import Array, Word
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +30,7 @@ def separate_cost(b: int, n: int, k: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def best_merged(matched: Array, begin: int, end: int, seen: int, weights: Array) -> int:
+def best_merged(matched: Array, begin: int, end: int, seen: Word, weights: Array) -> Word:
     """Return the classes, as bits, that share the graphlet of a burst; every other has one to itself.
 
     Bit c of matched[event] says that class c takes the event; weights[c] is the number of its queries,
@@ -40,9 +40,9 @@ def best_merged(matched: Array, begin: int, end: int, seen: int, weights: Array)
     missed = np.zeros(64, np.int64)
     classes = np.empty(64, np.int64)
     n_classes = 0
-    for one in range(64):
-        if seen >> np.uint64(one) & np.uint64(1):
-            classes[n_classes] = one
+    for number in range(64):
+        if seen >> np.uint64(number) & np.uint64(1):
+            classes[n_classes] = number
             n_classes += 1
     if n_classes < 2:
         return seen
@@ -50,11 +50,12 @@ def best_merged(matched: Array, begin: int, end: int, seen: int, weights: Array)
         for place in range(n_classes):
             missed[place] += not matched[event] >> np.uint64(classes[place]) & np.uint64(1)
     order = np.argsort(missed[:n_classes], kind="mergesort")
-    merged, best, alone = np.uint64(0), np.uint64(0), 0
+    merged: Word = np.uint64(0)
+    best: Word = np.uint64(0)
+    alone = 0
     saved, most_saved, n_queries = 0, 0, 0
     for place in order:
-        one = np.uint64(1) << np.uint64(classes[place])
-        merged |= one
+        merged |= np.uint64(1) << np.uint64(classes[place])
         n_queries += weights[classes[place]]
         alone += shared_cost(end - begin - missed[place], 1, 1, 1, weights[classes[place]], 1, 1)
         n_common, n_snapshots = 0, 0

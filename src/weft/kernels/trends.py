@@ -1,8 +1,6 @@
 """Aggregates over the trends of one query, window by window, without building the trends.
 
-A row is what is known of some trends: how many there are, the sums (lanes) and the smallest values
-(extremes) of their events. Rows live in a pool of natural numbers, `1 + lanes` numbers to a row. An event
-extends the trends of the sources that feed its position; events of one rank do not see each other.
+An event extends the trends of the sources that feed its position; events of one rank do not see each other.
 """
 
 from typing import NamedTuple
@@ -10,8 +8,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array, grown
-from weft.kernels.naturals import add_multiple, add_scaled, assign, assign_word
+from weft.kernels.arrays import Array
+from weft.kernels.naturals import add_scaled, assign_word
+from weft.kernels.trend_rows import (
+    Pool,
+    Results,
+    add_row,
+    clear_row,
+    copy_row,
+    first_window,
+    largest_window,
+    lower_row,
+    no_results,
+    trimmed,
+    with_result,
+)
 
 SUM, SCAN, ORDERED = 0, 1, 2  # how a source is read: as a sum, event by event, or through an index
 EVERY_WINDOW = (-(1 << 62), 1 << 62)  # the first and the last window to look at
@@ -64,69 +75,6 @@ class Taken(NamedTuple):
     extreme_positions: Array
 
 
-class Pool(NamedTuple):
-    """Rows: `width` numbers each, and the smallest values with whether there is one."""
-
-    limbs: Array
-    lengths: Array
-    best: Array
-    has: Array
-    width: int
-
-
-class Results(NamedTuple):
-    """A result for each partition and window with trends: its rows one after the other.
-
-    Number n of result r is limbs[offsets[r * width + n]:offsets[r * width + n + 1]].
-    """
-
-    partitions: Array
-    windows: Array
-    offsets: Array
-    limbs: Array
-    best: Array
-    has: Array
-
-
-@njit(cache=True, nogil=True)
-def clear_row(pool: Pool, row: int) -> None:
-    """Make a row stand for no trends."""
-    for lane in range(pool.width):
-        pool.lengths[row * pool.width + lane] = 0
-    for extreme in range(pool.best.shape[1]):
-        pool.has[row, extreme] = False
-
-
-@njit(cache=True, nogil=True)
-def copy_row(pool: Pool, target: int, other: int) -> None:
-    """Make a row stand for the trends of another."""
-    for lane in range(pool.width):
-        assign(pool.limbs, pool.lengths, target * pool.width + lane, other * pool.width + lane)
-    for extreme in range(pool.best.shape[1]):
-        pool.has[target, extreme] = pool.has[other, extreme]
-        pool.best[target, extreme] = pool.best[other, extreme]
-
-
-@njit(cache=True, nogil=True)
-def add_row(pool: Pool, target: int, other: int, ways: int) -> None:
-    """Add the trends of a row to another, each so many times."""
-    if pool.lengths[other * pool.width] == 0:
-        return
-    for lane in range(pool.width):
-        add_multiple(pool.limbs, pool.lengths, target * pool.width + lane, other * pool.width + lane, ways)
-    for extreme in range(pool.best.shape[1]):
-        if pool.has[other, extreme]:
-            lower_row(pool, target, extreme, pool.best[other, extreme])
-
-
-@njit(cache=True, nogil=True)
-def lower_row(pool: Pool, row: int, extreme: int, value: int) -> None:
-    """Tell a row of a value that may be its smallest."""
-    if not pool.has[row, extreme] or value < pool.best[row, extreme]:
-        pool.has[row, extreme] = True
-        pool.best[row, extreme] = value
-
-
 @njit(cache=True, nogil=True)
 def add_event(pool: Pool, target: int, extended: int, taken: Taken, event: int, position: int) -> None:
     """Add what an event itself contributes where it extends the trends of a row."""
@@ -143,9 +91,21 @@ def add_event(pool: Pool, target: int, extended: int, taken: Taken, event: int, 
 
 
 @njit(cache=True, nogil=True)
-def allows(mask: int, left: int, right: int) -> bool:
-    """Whether a mask of signs allows two values."""
-    return bool(mask & (1 if left < right else 2 if left == right else 4))
+def is_read_by_event(machine: Machine, source: int, scans_all: bool) -> bool:
+    """Whether the trends of a source are kept by their last events, not only as a sum."""
+    return bool(machine.owners[source] >= 0 and (machine.kinds[source] != SUM or scans_all))
+
+
+@njit(cache=True, nogil=True)
+def _may_follow(machine: Machine, taken: Taken, source: int, before: int, event: int) -> bool:
+    """Whether an event may follow another along the steps of a source."""
+    for step in range(machine.step_starts[source], machine.step_starts[source + 1]):
+        if not taken.left_valid[step, before] or not taken.right_valid[step, event]:
+            return False
+        left, right = taken.lefts[step, before], taken.rights[step, event]
+        if not machine.step_masks[step] & (1 if left < right else 2 if left == right else 4):
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -173,9 +133,8 @@ def sum_trends(
     trees = np.full(n_sources, -1, np.int64)
     n_trees = 0
     for source in range(n_sources):
-        owner = machine.owners[source]
-        if owner >= 0 and (machine.kinds[source] != SUM or scans_all):
-            is_stored[owner] = True
+        if is_read_by_event(machine, source, scans_all):
+            is_stored[machine.owners[source]] = True
         if machine.kinds[source] == ORDERED and not scans_all:
             trees[source] = n_trees
             n_trees += 1
@@ -191,10 +150,7 @@ def sum_trends(
     )
     stored = np.empty((n_positions, most), np.int64)
     result = n_fixed - 1
-    partitions, windows = np.empty(64, np.int64), np.empty(64, np.int64)
-    offsets, content = np.zeros(64 * width + 1, np.int64), np.empty(1024, np.uint32)
-    best, has = np.empty((64, n_extremes), np.int64), np.empty((64, n_extremes), np.bool_)
-    n_results = 0
+    found = no_results(width, n_extremes)
     for partition in range(taken.starts.size - 1):
         low, stop = taken.starts[partition], taken.starts[partition + 1]
         high, window = low, max(first_window(taken.times[low], length, slide), chosen[0])
@@ -214,63 +170,11 @@ def sum_trends(
                 continue
             _run_window(machine, taken, low, high, pool, stored, stores, trees, most, scans_all)
             if pool.lengths[result * width]:
-                if n_results == partitions.size:
-                    partitions, windows = grown(partitions), grown(windows)
-                    best, has = more_rows(best), more_rows(has)
-                    more = np.zeros(2 * n_results * width + 1, np.int64)
-                    more[: offsets.size] = offsets
-                    offsets = more
-                partitions[n_results], windows[n_results] = partition, window
-                for lane in range(width):
-                    number = n_results * width + lane
-                    used = pool.lengths[result * width + lane]
-                    while offsets[number] + used > content.size:
-                        content = grown(content)
-                    for place in range(used):
-                        content[offsets[number] + place] = pool.limbs[result * width + lane, place]
-                    offsets[number + 1] = offsets[number] + used
-                for extreme in range(n_extremes):
-                    best[n_results, extreme] = pool.best[result, extreme]
-                    has[n_results, extreme] = pool.has[result, extreme]
-                n_results += 1
+                found = with_result(found, pool, result, 0, partition, window)
             if slide == 0:
                 break
             window += 1
-    return Results(
-        partitions[:n_results],
-        windows[:n_results],
-        offsets[: n_results * width + 1],
-        content[: offsets[n_results * width]],
-        best[:n_results],
-        has[:n_results],
-    )
-
-
-@njit(cache=True, nogil=True)
-def first_window(time: int, length: int, slide: int) -> int:
-    """Return the number of the first window that ends after a time; with slide 0 there is only one."""
-    return (time - length) // slide + 1 if slide else 0
-
-
-@njit(cache=True, nogil=True)
-def more_rows(rows: Array) -> Array:
-    """Return a copy of a matrix with twice the room for rows."""
-    more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
-    more[: rows.shape[0]] = rows
-    return more
-
-
-@njit(cache=True, nogil=True)
-def largest_window(times: Array, starts: Array, length: int, slide: int) -> int:
-    """Return how many events the fullest window of a partition can have."""
-    most = 1
-    for partition in range(starts.size - 1):
-        low = starts[partition]
-        for high in range(low, starts[partition + 1]):
-            while slide and times[high] - times[low] >= length:
-                low += 1
-            most = max(most, high - low + 1)
-    return most
+    return trimmed(found, width)
 
 
 @njit(cache=True, nogil=True)
@@ -299,6 +203,10 @@ def _run_window(
     n_stored, n_visible = np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)
     since = np.zeros(n_sources, np.int64)
     based_at = np.full(n_positions, -1, np.int64)
+    is_indexed = np.zeros(n_positions, np.bool_)
+    for position in range(n_positions):
+        for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
+            is_indexed[position] |= is_read_by_event(machine, machine.feed_sources[feed], scans_all)
     sorted_keys, places = _ordered_keys(machine, taken, low, high, trees)
     for source in range(n_sources):
         clear_row(pool, source)
@@ -320,46 +228,27 @@ def _run_window(
             for position in range(n_positions):
                 if not taken.takes[event] >> np.uint64(machine.items[position]) & np.uint64(1):
                     continue
-                row = bases + position
-                is_indexed = False
-                for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
-                    source = machine.feed_sources[feed]
-                    if machine.owners[source] >= 0 and (machine.kinds[source] != SUM or scans_all):
-                        is_indexed = True
-                if is_indexed:
-                    row = single
-                if is_indexed or based_at[position] != begin:
-                    clear_row(pool, row)
+                row = single if is_indexed[position] else bases + position
+                if is_indexed[position] or based_at[position] != begin:
                     based_at[position] = begin
+                    clear_row(pool, row)
                     for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
                         source, ways = machine.feed_sources[feed], machine.feed_ways[feed]
                         owner = machine.owners[source]
-                        if owner < 0 or (machine.kinds[source] == SUM and not scans_all):
+                        if not is_read_by_event(machine, source, scans_all):
                             add_row(pool, row, source, ways)
                         elif trees[source] >= 0:
                             root = first_tree + trees[source] * (most + 1)
                             step = machine.step_starts[source]
                             if taken.right_valid[step, event]:
                                 mask, right = machine.step_masks[step], taken.rights[step, event]
-                                _add_ordered(
-                                    pool, row, root, sorted_keys[trees[source]], mask, right, ways, high - low
-                                )
+                                keys = sorted_keys[trees[source]]
+                                _add_ordered(pool, row, root, keys, mask, right, ways, high - low)
                         else:
+                            first_row = first_store + stores[owner] * most
                             for place in range(since[source], n_visible[owner]):
-                                before = stored[owner, place]
-                                holds = True
-                                for step in range(machine.step_starts[source], machine.step_starts[source + 1]):
-                                    holds &= (
-                                        taken.left_valid[step, before]
-                                        and taken.right_valid[step, event]
-                                        and allows(
-                                            machine.step_masks[step],
-                                            taken.lefts[step, before],
-                                            taken.rights[step, event],
-                                        )
-                                    )
-                                if holds:
-                                    add_row(pool, row, first_store + stores[owner] * most + place, ways)
+                                if _may_follow(machine, taken, source, stored[owner, place], event):
+                                    add_row(pool, row, first_row + place, ways)
                 if pool.lengths[row * pool.width] == 0:
                     continue
                 add_row(pool, news + position, row, 1)
@@ -399,9 +288,7 @@ def _run_window(
 
 
 @njit(cache=True, nogil=True)
-def _ordered_keys(
-    machine: Machine, taken: Taken, low: int, high: int, trees: Array
-) -> tuple[Array, Array]:
+def _ordered_keys(machine: Machine, taken: Taken, low: int, high: int, trees: Array) -> tuple[Array, Array]:
     """Return, for every tree, the keys of the window in order, and the place of each event among them."""
     n_trees = 0
     for source in range(trees.size):
@@ -434,10 +321,8 @@ def _add_ordered(
     """Add the rows of a tree whose keys compare with a value as the mask allows: a prefix of them."""
     below = np.searchsorted(keys[:size], right, side="left")
     up_to = np.searchsorted(keys[:size], right, side="right")
-    if mask & 4:
-        node = size - (below if mask & 2 else up_to)
-    else:
-        node = up_to if mask & 2 else below
+    greater, less = size - (below if mask & 2 else up_to), up_to if mask & 2 else below
+    node = int(greater if mask & 4 else less)
     while node > 0:
         add_row(pool, row, root + node, ways)
         node -= node & -node

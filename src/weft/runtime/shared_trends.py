@@ -7,15 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from weft.kernels.shared_trends import (
-    DYNAMIC,
-    STATIC,
-    Members,
-    SharedEvents,
-    SharedResults,
-    sum_shared_trends,
-)
-from weft.kernels.trends import EVERY_WINDOW, Results, largest_window
+from weft.kernels.graphlets import DYNAMIC, STATIC
+from weft.kernels.shared_trends import sum_shared_trends
+from weft.kernels.trend_members import Members, SharedEvents
+from weft.kernels.trend_rows import Results, largest_window
+from weft.kernels.trends import EVERY_WINDOW
 from weft.plan.template import Automaton, Item, Template
 from weft.plan.trend_sets import sharable_sets
 from weft.runtime.columns import Array, Events
@@ -31,7 +27,10 @@ MOST_CLASSES = 64  # that take different events of one Kleene type: they are bit
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What sharing did: bursts and the graphlets they became, snapshots, changes of mind, other events."""
+    """What sharing did: bursts and the graphlets they became, snapshots, changes of mind, other events.
+
+    And what it kept: so many numbers in so many bytes, for all windows of a partition at once.
+    """
 
     bursts: int = 0
     graphlets: int = 0
@@ -41,6 +40,8 @@ class Counters:
     splits: int = 0
     merges: int = 0
     other_events: int = 0
+    numbers: int = 0
+    bytes: int = 0
 
     def __add__(self, other: "Counters") -> "Counters":
         return Counters(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -173,7 +174,8 @@ def aggregate_together(
         extremes=extremes,
         extreme_valid=extreme_valid,
     )
-    found = sum_shared_trends(arrays, shared, gcd(*(one for span in spans for one in span)), n_limbs, mode)
+    pane = gcd(*(one for span in spans for one in span))
+    found, counters = sum_shared_trends(arrays, shared, pane, n_limbs, mode)
     exponents = {name: parts.exponent for name, parts in values.parts.items()}
     rows = []
     for query, template in enumerate(templates):
@@ -190,12 +192,10 @@ def aggregate_together(
             for alternative in range(len(template.alternatives))
         ]
         rows.append(merged_rows(template, measures[query], exponents, selection, alternatives))
-    return rows, Counters(*map(int, found.counters))
+    return rows, Counters(*map(int, counters))
 
 
-def _classified(
-    selection: Selection, members: Sequence[_Member]
-) -> tuple[Array, Array, Array, Array]:
+def _classified(selection: Selection, members: Sequence[_Member]) -> tuple[Array, Array, Array, Array]:
     """Return the Kleene type of each event, the classes that take it, and the position and class of members.
 
     An event has a Kleene type when all templates that take it do so in a plain repetition of that type.
@@ -292,7 +292,7 @@ def _padded(rows: Sequence[Sequence[int]], width: int, filler: int) -> Array:
     )
 
 
-def _of_member(found: SharedResults, member: int, width: int, n_extremes: int) -> Results:
+def _of_member(found: Results, member: int, width: int, n_extremes: int) -> Results:
     """Return the results of one member, without the lanes that only others have."""
     chosen = np.flatnonzero(found.members == member)
     all_width = (found.offsets.size - 1) // max(found.members.size, 1)
@@ -301,10 +301,12 @@ def _of_member(found: SharedResults, member: int, width: int, n_extremes: int) -
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = np.repeat(found.offsets[numbers] - offsets[:-1], sizes) + np.arange(offsets[-1])
     return Results(
+        found.members[chosen],
         found.partitions[chosen],
         found.windows[chosen],
         offsets,
         found.limbs[places],
         found.best[chosen][:, :n_extremes],
         found.has[chosen][:, :n_extremes],
+        np.array([chosen.size]),
     )

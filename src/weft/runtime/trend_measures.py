@@ -104,7 +104,9 @@ class Values:
             yield "negative"
         column = self.selection.column(name)
         if column.type.kind == "double":
-            yield from (part for part, is_it in SPECIAL.items() if is_it(column.values[column.validity]).any())
+            yield from (
+                part for part, is_it in SPECIAL.items() if is_it(column.values[column.validity]).any()
+            )
 
     def _parts(self, name: str) -> Parts:
         if name not in self.parts:

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from weft.kernels.naturals import sum_runs
-from weft.kernels.trends import Results
+from weft.kernels.trend_rows import Results
 from weft.plan.template import Template
 from weft.runtime.columns import Array
 from weft.runtime.trend_measures import Measures
@@ -78,14 +78,18 @@ def combined(parts: Sequence[Results], width: int) -> Results:
         for part, row in zip(parts, own_rows, strict=True):
             best[place] = np.minimum(best[place], np.where(part.has[row], part.best[row], LARGEST))
             has[place] |= part.has[row]
-    content = [np.frombuffer(one.to_bytes(-(-one.bit_length() // 32) * 4, "little"), "<u4") for one in numbers]
+    content = [
+        np.frombuffer(one.to_bytes(-(-one.bit_length() // 32) * 4, "little"), "<u4") for one in numbers
+    ]
     return Results(
+        members=np.zeros(len(common), np.int64),
         partitions=np.array([partition for partition, _ in common], np.int64),
         windows=np.array([window for _, window in common], np.int64),
         offsets=np.cumsum([0, *(limbs.size for limbs in content)]),
         limbs=np.concatenate([np.empty(0, np.uint32), *content]).astype(np.uint32),
         best=best,
         has=has,
+        size=np.array([len(common)]),
     )
 
 

@@ -58,7 +58,7 @@ class Selection:
         return self.events.columns[name].take(self.rows)
 
     def sides_of(self, steps: Sequence[Step]) -> tuple[Array, Array, Array, Array]:
-        """Return the left sides of steps for every event and where they are not NULL; the same of the right."""
+        """Return the left sides of steps for every event, where they are not NULL, and so the right sides."""
         values = np.zeros((2, len(steps), self.n_rows), np.int64)
         valid = np.ones((2, len(steps), self.n_rows), np.bool_)
         table = Table((self.rows, self.rows), self.rows, self.rows)

@@ -63,7 +63,9 @@ def _shifted(words: Array, shifts: Array) -> Naturals:
         right = 32 * place - shifts
         down = words >> np.clip(right, 0, 63).astype(np.uint64)
         up = words << np.clip(-right, 0, 31).astype(np.uint64)
-        limbs[:, place] = np.where((right >= 64) | (right <= -32), 0, np.where(right >= 0, down, up)) & 0xFFFFFFFF
+        limbs[:, place] = (
+            np.where((right >= 64) | (right <= -32), 0, np.where(right >= 0, down, up)) & 0xFFFFFFFF
+        )
     used = limbs != 0
     width = int(used.any(axis=0).sum()) and int(np.flatnonzero(used.any(axis=0))[-1]) + 1
     limbs, used = np.ascontiguousarray(limbs[:, : max(width, 1)]), used[:, : max(width, 1)]

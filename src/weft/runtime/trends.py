@@ -2,15 +2,14 @@
 
 import numpy as np
 
+from weft.kernels.trend_rows import Results, largest_window
 from weft.kernels.trends import (
     EVERY_WINDOW,
     ORDERED,
     SCAN,
     SUM,
     Machine,
-    Results,
     Taken,
-    largest_window,
     sum_trends,
 )
 from weft.plan.template import Automaton, Source, Template
