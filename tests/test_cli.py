@@ -392,13 +392,13 @@ def test_explain_shows_templates_and_what_can_be_shared(files: Path) -> None:
     assert "q1, q2: can share B+" in result.stdout
 
 
-def test_a_stream_refuses_trend_queries_before_spark_starts(files: Path) -> None:
-    (files / "trends.weft").write_text(WINDOW_QUERIES)
+def test_a_stream_refuses_a_window_without_an_end_before_spark_starts(files: Path) -> None:
+    (files / "trends.weft").write_text(TREND_QUERIES)
     options = ("--time", "ts", "--type", "type", "--watermark", "1s")
     places = ("--checkpoint", files / "state", "--out", files / "out")
     result = invoke("stream", files / "trends.weft", files, *options, *places)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "queries q1, q2: trend queries run in batch only so far" in result.stderr
+    assert "queries q1, q2: without WITHIN, the only window never ends" in result.stderr
 
 
 def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Trend queries on a stream to one shard: their events as tables, and their results in the reference's form."""
+"""Trend queries on a stream to one shard: events as tables, and results in the reference's form."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weft.planning import load_plan, save_plan
     from weft.runtime.budget import Budget
     from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
-    from weft.spark.stream import late_in, matches_in
+    from weft.spark.stream import late_in, matches_in, trends_in
     from weft.spark.stream_metrics import StreamMonitor
     from weft.statistics.model import Statistics
     from weft.statistics_file import load_statistics, save_statistics
@@ -48,6 +48,7 @@ __all__ = [
     "save_plan",
     "save_statistics",
     "to_text",
+    "trends_in",
 ]
 
 _HOMES = {
@@ -75,6 +76,7 @@ _HOMES = {
     "save_plan": "weft.planning",
     "save_statistics": "weft.statistics_file",
     "to_text": "weft.language.printer",
+    "trends_in": "weft.spark.stream",
 }
 
 

@@ -4,7 +4,7 @@ import json
 import signal
 import threading
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ from weft.cli_options import (
     Queries,
     SchemaOption,
     SearchSeconds,
+    SharingOption,
     Source,
     SourceFormat,
     StatisticsOption,
@@ -44,18 +45,20 @@ from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, 
 from weft.errors import DataError, WeftError
 from weft.language.literals import parse_duration
 from weft.optimizer.pipeline import SECONDS
+from weft.pattern.nodes import Query
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, say_error, stream_shown, summary_table, terminal
 from weft.runtime.budget import Budget
 from weft.session import StreamDetection, prepare_stream
 from weft.spark.failures import SPARK_FAILURES
 from weft.spark.local import local_cores
-from weft.spark.parts import check_matched, check_windows
+from weft.spark.parts import check_windows
 from weft.spark.progress import SearchProgress, no_progress
+from weft.spark.sinks import MATCHES, TRENDS
 from weft.spark.sources import Format
 from weft.spark.stream import PARTITIONS
 from weft.spark.stream_metrics import StreamMonitor
-from weft.spark.stream_sinks import BatchDirectory, BatchWriter
+from weft.spark.stream_sinks import BatchDirectory, BatchWriter, MatchFormat
 from weft.spark.stream_sources import (
     SourceShape,
     check_source,
@@ -124,6 +127,7 @@ def stream(
     plan: PlanOption = "auto",
     statistics: StatisticsOption = None,
     search_seconds: SearchSeconds = SECONDS,
+    sharing: SharingOption = "dynamic",
     as_json: AsJson = False,
     master: Master = "local[*]",
 ) -> None:
@@ -131,15 +135,14 @@ def stream(
 
     Each batch with matches becomes one file in the output, complete from the start and never twice: also
     when the stream was killed and started again with the same checkpoint. A match that depends on what
-    does NOT come appears once the watermark has passed its window.
+    does NOT come appears once the watermark has passed its window, and so do the results of trend queries.
     """
     with errors_told():
         text = read_queries(queries)
         bound = bind_queries(text, tie_break=order_by is not None)
-        check_matched(bound)
         check_windows(bound)
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing)
         feed = Feed(source, source_format, schema, max_files, watermark)
         running = Running(
             checkpoint,
@@ -148,13 +151,12 @@ def stream(
             Budget(partial_matches=budget),
             master,
         )
-        matches = BatchDirectory(Path(out), format)
-        directories = [matches, *([BatchDirectory(Path(late), format)] if late is not None else [])]
-        _check(feed, running, directories)
+        writer = _writer(bound, out, late, format)
+        _check(feed, running, writer.directories)
         spark = start_spark(master)
         shape = _shape(spark, feed, running, columns)
         detection = _planned(spark, text, feed, shape, columns, wanted, running)
-        writer = BatchWriter(matches, directories[1] if late is not None else None, detection.return_columns)
+        writer.returned, writer.trend_names = detection.return_columns, detection.trend_names
         started = clock.perf_counter()
         with stream_shown([query.name for query in detection.queries]) as monitor:
             status = _run(spark, detection, writer, running, shape, monitor)
@@ -166,6 +168,20 @@ def stream(
             )
         if status:
             raise typer.Exit(status)
+
+
+def _writer(queries: Sequence[Query], out: str, late: str | None, format: MatchFormat) -> BatchWriter:
+    """Return where outcomes go; Parquet of both kinds to two directories, since their columns differ."""
+    has_trends = any(query.is_trend for query in queries)
+    has_matches = not all(query.is_trend for query in queries)
+    is_apart = has_trends and has_matches and format == "parquet"
+    path = Path(out)
+    return BatchWriter(
+        matches=BatchDirectory(path / MATCHES if is_apart else path, format) if has_matches else None,
+        late=None if late is None else BatchDirectory(Path(late), format),
+        returned={},
+        trends=BatchDirectory(path / TRENDS if is_apart else path, format) if has_trends else None,
+    )
 
 
 def _every(trigger: str | None, *, available_now: bool) -> str | None:
@@ -263,6 +279,7 @@ def _planned(
             plan=wanted.plan,
             statistics=wanted.statistics,
             search_seconds=wanted.search_seconds,
+            sharing=wanted.sharing,
             watermark=feed.watermark,
             checkpoint=running.checkpoint,
             origin=text.origin,
@@ -287,7 +304,7 @@ def _run(
     """Run the stream to its end, or until a signal comes; return the exit status."""
     outcomes = detection.outcomes
     remember_shape(spark, running.checkpoint, shape)
-    for directory in filter(None, (writer.matches, writer.late)):
+    for directory in writer.directories:
         directory.claim(running.checkpoint)
     writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", running.checkpoint)
     every = running.every
@@ -361,5 +378,6 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
             matches=matches,
             seconds=seconds,
             more={"late": totals.late, "batches": totals.batches},
+            counted="results" if detection.trend_queries else "matches",
         )
     )

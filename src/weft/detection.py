@@ -1,6 +1,6 @@
 """A workload bound to a DataFrame of events: its matches, its plans, and what both cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.errors import WeftError, near_name
 from weft.explanation import form_lines, plan_lines
-from weft.normalize.template import template_of
 from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
@@ -29,10 +27,8 @@ from weft.runtime.shared_trends import Sharing
 from weft.spark.analyze import SHARE, Analysis, analysis_of, is_match
 from weft.spark.batch import Input, count_rows, detect_share, matches_schema
 from weft.spark.partitioning import divide, divide_trends
-from weft.spark.pushdown import quoted
 from weft.spark.trend_analyze import trend_analysis_of
-from weft.spark.trend_batch import TrendColumns, aggregate_share, trend_columns
-from weft.spark.trend_sinks import TrendNames, trend_names
+from weft.spark.trend_batch import aggregate_share
 from weft.statistics.model import Statistics
 from weft.trend_explanation import trend_lines
 from weft.workload import Workload
@@ -54,9 +50,7 @@ class Detection(Workload):
         statistics: Statistics | None = None,
         sharing: Sharing = "dynamic",
     ) -> None:
-        super().__init__(source, queries, partitions, budget, planning)
-        self.templates = tuple(template_of(query, source.schema) for query in self.trend_queries)
-        self._sharing = sharing
+        super().__init__(source, queries, partitions, budget, planning, sharing)
         self._statistics = statistics
         self._looked: Statistics | None = None
         self._planned: list[PlannedShare] | None = None
@@ -78,32 +72,6 @@ class Detection(Workload):
         in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
         """
         return self._union(self._aggregated(analyze=False))
-
-    def trends_of(self, name: str) -> "DataFrame":
-        """Return the results of one trend query with its columns, under their own names and types."""
-        names = self.trend_names.get(name)
-        if names is None:
-            near = near_name(name, self.trend_names)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise WeftError(f"no trend query named {name!r}{hint}")
-        own = {**names.group, **names.aggregates}
-        shown = {column: own_name for own_name, column in own.items()}
-        beyond = F.col("beyond")
-        if any(column != own_name for column, own_name in shown.items()):
-            renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
-            beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
-        columns = [F.col(quoted(column)).alias(own_name) for own_name, column in own.items()]
-        common = ["query", "window_start", "window_end"]
-        return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
-
-    @cached_property
-    def trend_names(self) -> Mapping[str, TrendNames]:
-        """For each trend query, the columns of `trends` that hold its groups and aggregates, by name."""
-        return trend_names(self.templates, self._trend_columns)
-
-    @cached_property
-    def _trend_columns(self) -> TrendColumns:
-        return trend_columns(self.templates)
 
     def _aggregated(self, *, analyze: bool) -> list["DataFrame"]:
         return [

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from weft.detection import Detection
 from weft.errors import DataError, WeftError
@@ -24,6 +24,7 @@ from weft.spark.stream import Lateness
 from weft.statistics.model import Statistics
 from weft.statistics_file import load_statistics
 from weft.stream_detection import StreamDetection
+from weft.workload import Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,7 +62,7 @@ def detect(
     time order) and the RETURN columns of the queries, NULL in the rows of other queries.
 
     Of trend queries, return one row per query, window and group, as `Detection.trends` has them. Where there
-    are queries of both kinds, use `prepare`.
+    are queries of both kinds, use `prepare`, or `prepare_stream` for a stream.
 
     Parameters
     ----------
@@ -98,38 +99,24 @@ def detect(
         For streams: the checkpoint location of the query that will be started. Weft remembers there which
         queries share shards, so that they find their state again when the workload has changed.
     """
+    options: dict[str, Any] = {
+        "time": time,
+        "type": type,
+        "id": id,
+        "order_by": order_by,
+        "types": types,
+        "partitions": partitions,
+        "budget": budget,
+        "plan": plan,
+        "statistics": statistics,
+        "search_seconds": search_seconds,
+        "sharing": sharing,
+    }
+    detection: Workload
     if events.isStreaming:
-        return prepare_stream(
-            events,
-            queries,
-            time=time,
-            type=type,
-            id=id,
-            order_by=order_by,
-            types=types,
-            partitions=partitions,
-            budget=budget,
-            plan=plan,
-            statistics=statistics,
-            search_seconds=search_seconds,
-            watermark=watermark,
-            checkpoint=checkpoint,
-        ).matches
-    detection = prepare(
-        events,
-        queries,
-        time=time,
-        type=type,
-        id=id,
-        order_by=order_by,
-        types=types,
-        partitions=partitions,
-        budget=budget,
-        plan=plan,
-        statistics=statistics,
-        search_seconds=search_seconds,
-        sharing=sharing,
-    )
+        detection = prepare_stream(events, queries, watermark=watermark, checkpoint=checkpoint, **options)
+    else:
+        detection = prepare(events, queries, **options)
     if detection.trend_queries and detection.match_queries:
         found = " and ".join(
             f"{len(own)} {kind if len(own) == 1 else plural}"
@@ -138,10 +125,12 @@ def detect(
                 (detection.trend_queries, "trend query", "trend queries"),
             )
         )
-        raise WeftError(
-            f"{found} have no columns in common, so they have no common result\n"
-            f"  hint: use weft.prepare(...), whose .matches and .trends are the two results"
+        hint = (
+            "use weft.prepare_stream(...), whose .matches and .trends are the two results, and .outcomes both"
+            if events.isStreaming
+            else "use weft.prepare(...), whose .matches and .trends are the two results"
         )
+        raise WeftError(f"{found} have no columns in common, so they have no common result\n  hint: {hint}")
     return detection.trends if detection.trend_queries else detection.matches
 
 
@@ -173,8 +162,7 @@ def prepare(
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
     known = _statistics(statistics, source)
-    if sharing not in SHARING:
-        raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
+    _check_sharing(sharing)
     return Detection(source, bound, partitions, budget or Budget(), planning, known, sharing)
 
 
@@ -192,6 +180,7 @@ def prepare_stream(
     plan: Strategy | Choice = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
     origin: str = "<query>",
@@ -208,14 +197,20 @@ def prepare_stream(
     planning = Planning(plan, search_seconds)
     known = _statistics(statistics, source)
     lateness = _lateness(events, time, watermark)
+    _check_sharing(sharing)
     return StreamDetection(
-        source, bound, partitions, budget or Budget(), planning, known, lateness, checkpoint
+        source, bound, partitions, budget or Budget(), planning, known, lateness, checkpoint, sharing
     )
 
 
 def _check_partitions(partitions: int | None) -> None:
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
+
+
+def _check_sharing(sharing: str) -> None:
+    if sharing not in SHARING:
+        raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
 
 
 def _statistics(given: Statistics | str | Path | None, source: Input) -> Statistics | None:

@@ -1,4 +1,4 @@
-"""A workload bound to a stream of events: a streaming DataFrame of matches, and how it is divided."""
+"""A workload bound to a stream of events: streaming DataFrames of matches and trends, and its division."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -14,9 +14,11 @@ from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.planning import PlannedShare, Planning, merged_choice, plan_share
 from weft.runtime.budget import Budget
+from weft.runtime.shared_trends import Sharing
+from weft.runtime.trend_executor import TrendPlan
 from weft.spark.batch import Input
 from weft.spark.partitioning import Share, Together
-from weft.spark.parts import Division, Part, check_matched, check_windows, divide_stream
+from weft.spark.parts import Division, Part, check_windows, divide_stream
 from weft.spark.stream import (
     PARTITIONS,
     Lateness,
@@ -24,9 +26,11 @@ from weft.spark.stream import (
     late_in,
     matches_in,
     stream_outcomes,
+    trends_in,
     use_rocksdb,
 )
 from weft.statistics.model import Statistics
+from weft.trend_explanation import trend_lines
 from weft.workload import Workload
 
 if TYPE_CHECKING:
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
 class StreamDetection(Workload):
     """A workload bound to a stream.
 
-    `matches`, `late` and `outcomes` are streaming DataFrames; each that is started is a run of its own.
-    To have matches and late rows from one run, start `outcomes` with `foreachBatch`.
+    `matches`, `trends`, `late` and `outcomes` are streaming DataFrames; each that is started is a run of its
+    own. To have matches, trends and late rows from one run, start `outcomes` with `foreachBatch`.
     """
 
     def __init__(
@@ -50,9 +54,9 @@ class StreamDetection(Workload):
         statistics: Statistics | None,
         lateness: Lateness,
         checkpoint: str | None = None,
+        sharing: Sharing = "dynamic",
     ) -> None:
-        super().__init__(source, queries, partitions, budget, planning)
-        check_matched(queries)
+        super().__init__(source, queries, partitions, budget, planning, sharing)
         check_windows(queries)
         self.statistics = statistics or Statistics()
         self._lateness = lateness
@@ -61,21 +65,40 @@ class StreamDetection(Workload):
 
     @cached_property
     def outcomes(self) -> "DataFrame":
-        """Matches, late rows and the reports of shards, told apart by the column `kind`."""
+        """Matches, trends, late rows and the reports of shards, told apart by the column `kind`.
+
+        Where there are trend queries, the column `trend` has their results: windows, groups and aggregates.
+        """
         use_rocksdb(self.source.events.sparkSession)
         self._remember()
-        parts = [
+        planned = [
             PlannedPart(part, planned.share.queries, planned.optimized.plan)
             for part, planned in self.weave().items()
         ]
         return stream_outcomes(
-            parts, self.source, self._returned, self._budget, self._lateness, self.division.n_shards
+            [*planned, *self._trend_parts()],
+            self.source,
+            self._returned,
+            self._trend_columns,
+            self._budget,
+            self._lateness,
+            self.division.n_shards,
         )
 
     @cached_property
     def matches(self) -> "DataFrame":
-        """One row per match of any query."""
+        """One row per match of any query that is no trend query."""
         return matches_in(self.outcomes)
+
+    @cached_property
+    def trends(self) -> "DataFrame":
+        """One row per trend query, window and group with trends, once the watermark has passed the window.
+
+        The columns are those of `Detection.trends`.
+        """
+        if not self.trend_queries:
+            raise WeftError("none of the queries is a trend query: look at matches")
+        return trends_in(self.outcomes)
 
     @property
     def late(self) -> "DataFrame":
@@ -124,8 +147,22 @@ class StreamDetection(Workload):
             self._planned = {
                 part: self._plan([by_name[name] for name in names], progress, is_cancelled)
                 for part, names in self.division.members.items()
+                if not part.trends
             }
         return self._planned
+
+    def _trend_parts(self) -> list[PlannedPart]:
+        queries = {query.name: query for query in self.trend_queries}
+        templates = {template.query: template for template in self.templates}
+        return [
+            PlannedPart(
+                part,
+                tuple(queries[name] for name in names),
+                TrendPlan(tuple(templates[name] for name in names), self._sharing),
+            )
+            for part, names in self.division.members.items()
+            if part.trends
+        ]
 
     def _plan(
         self,
@@ -147,13 +184,18 @@ class StreamDetection(Workload):
         return chosen.plan, chosen.cost / self.statistics.events_per_second
 
     def explain(self) -> str:
-        """Return the normal forms, and the plan of each part."""
-        lines = form_lines(self.queries)
+        """Return the normal forms, and the plan of each part; of trend queries, the templates."""
+        lines = form_lines(self.match_queries) if self.match_queries else []
         for part, planned in self.weave().items():
-            count = part.n_shards(self.division.n_shards)
-            shards = f"{count} shards" if count > 1 else "1 shard"
-            lines += ["", f"{part.name}: {shards}", *plan_lines(planned.optimized.plan)]
-        return "\n".join(lines)
+            lines += ["", self._headline(part), *plan_lines(planned.optimized.plan)]
+        for one in self._trend_parts():
+            if isinstance(one.plan, TrendPlan):
+                lines += ["", self._headline(one.part), *trend_lines(one.plan.templates)]
+        return "\n".join(lines).lstrip("\n")
+
+    def _headline(self, part: Part) -> str:
+        count = part.n_shards(self.division.n_shards)
+        return f"{part.name}: {count} shards" if count > 1 else f"{part.name}: 1 shard"
 
     def _default_shards(self) -> int:
         return int(self.source.events.sparkSession.conf.get(PARTITIONS) or 200)

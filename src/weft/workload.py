@@ -8,10 +8,15 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import WeftError, near_name
 from weft.expressions import type_of
+from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.planning import Planning
 from weft.runtime.budget import Budget
+from weft.runtime.shared_trends import Sharing
 from weft.spark.batch import Input, Returned, merge_returned, rejected_rows
+from weft.spark.pushdown import quoted
+from weft.spark.trend_batch import TrendColumns, trend_columns
+from weft.spark.trend_sinks import TrendNames, trend_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,19 +32,27 @@ class Workload:
         partitions: int | None,
         budget: Budget,
         planning: Planning,
+        sharing: Sharing,
     ) -> None:
         self.queries = queries
         self.match_queries = tuple(query for query in queries if not query.is_trend)
         self.trend_queries = tuple(query for query in queries if query.is_trend)
+        self.templates = tuple(template_of(query, source.schema) for query in self.trend_queries)
         self.source = source
         self._partitions = partitions
         self._budget = budget
         self._planning = planning
+        self._sharing = sharing
 
     @cached_property
     def matches(self) -> "DataFrame":
         """One row per match of any query."""
         raise TypeError("a workload finds matches in a batch or in a stream")
+
+    @cached_property
+    def trends(self) -> "DataFrame":
+        """One row per trend query, window and group that has trends."""
+        raise TypeError("a workload has trends in a batch or in a stream")
 
     def matches_of(self, name: str) -> "DataFrame":
         """Return the matches of one query with its RETURN columns, under their own names and types."""
@@ -61,6 +74,32 @@ class Workload:
             )
             for query in self.match_queries
         }
+
+    def trends_of(self, name: str) -> "DataFrame":
+        """Return the results of one trend query with its columns, under their own names and types."""
+        names = self.trend_names.get(name)
+        if names is None:
+            near = near_name(name, self.trend_names)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise WeftError(f"no trend query named {name!r}{hint}")
+        own = {**names.group, **names.aggregates}
+        shown = {column: own_name for own_name, column in own.items()}
+        beyond = F.col("beyond")
+        if any(column != own_name for column, own_name in shown.items()):
+            renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
+            beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
+        columns = [F.col(quoted(column)).alias(own_name) for own_name, column in own.items()]
+        common = ["query", "window_start", "window_end"]
+        return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
+
+    @cached_property
+    def trend_names(self) -> Mapping[str, TrendNames]:
+        """For each trend query, the columns of `trends` that hold its groups and aggregates, by name."""
+        return trend_names(self.templates, self._trend_columns)
+
+    @cached_property
+    def _trend_columns(self) -> TrendColumns:
+        return trend_columns(self.templates)
 
     @property
     def rejected(self) -> "DataFrame":

@@ -1,4 +1,4 @@
-"""Trend queries in a shard: when windows give their results, what is kept, who starts empty, who is stopped."""
+"""Trend queries in a shard: when windows give results, what is kept, who starts empty, who is stopped."""
 
 import random
 from collections.abc import Sequence

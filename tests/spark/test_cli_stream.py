@@ -127,6 +127,31 @@ def converted(files: Path, format: str) -> None:
         file.unlink()
 
 
+def test_trend_queries_beside_others(session: SparkSession, files: Path) -> None:
+    """As JSON all in one file per batch; as Parquet in two directories, since the columns differ."""
+    trends = (
+        "QUERY paid PATTERN Pay+ p[] WITHIN 10 minutes GROUP BY user RETURN user, COUNT(*), SUM(p.amount)"
+    )
+    (files / "queries.weft").write_text(f"{QUERIES}\n{trends}")
+    arrive(files, "1.csv", FIRST)
+    arrive(files, "2.csv", SECOND + "2026-01-01T16:00:00Z,Login,9,dan,\n")
+    result = stream(files, "--sharing", "static")
+    assert result.exit_code == 0, result.stderr
+    found = [one for own in batches(files / "out").values() for one in own]
+    paid = {one["group"]["user"]: one["aggregates"] for one in found if one["query"] == "paid"}
+    assert paid == {
+        "ann": {"COUNT(*)": 3, "SUM(p.amount)": 1901.0},
+        "bob": {"COUNT(*)": 1, "SUM(p.amount)": 500.0},
+        "dan": {"COUNT(*)": 1, "SUM(p.amount)": 1.0},
+    }
+    assert json.loads(result.stdout)["matches"]["paid"] == 3
+    other = ("--format", "parquet", "--checkpoint", files / "other", "--out", files / "apart")
+    assert stream(files, *other).exit_code == 0
+    tables = {kind: pyarrow.parquet.read_table(files / "apart" / kind) for kind in ("matches", "trends")}
+    assert tables["trends"].num_rows == 3
+    assert tables["matches"].num_rows == len(found) - 3 > 2
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
 def test_a_stream_finds_what_a_run_finds(session: SparkSession, files: Path, format: str) -> None:
     arrive(files, "1.csv", FIRST)

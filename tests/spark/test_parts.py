@@ -194,3 +194,32 @@ def test_queries_without_a_bound_are_refused_by_name() -> None:
             check_windows(queries_of(*bounded, unbounded))
     with pytest.raises(WeftError, match=r"^queries q0, q1: without WITHIN"):
         check_windows(queries_of("SEQ(A, B)", "SEQ(B, A)"))
+
+
+def test_trend_queries_have_parts_by_their_groups() -> None:
+    grouped = "SEQ(A, B+) WITHIN 10 s SLIDE 5 s GROUP BY m, k RETURN COUNT(*)"
+    found = parts_of(
+        "SEQ(A, B) WHERE [k] WITHIN 1 s",
+        grouped,
+        grouped.replace("m, k", "k, m").replace("10 s", "20 s"),
+        "A+ WHERE [k] WITHIN 10 s RETURN COUNT(*)",
+    )
+    by_groups = Part(("k", "m"), trends=True)
+    assert found == [Part(("k",)), by_groups, by_groups, Part(trends=True)]
+
+
+def test_a_division_with_trend_queries_is_read_back_and_others_are_written_as_ever() -> None:
+    division = Division(4, {"p": Part(("k",)), "q": Part(("k",), trends=True)})
+    assert Division.from_json(division.to_json(), "a file") == division
+    parts = json.loads(division.to_json())["parts"]
+    assert parts["p"] == {"keys": ["k"], "number": 0, "counts": False}
+    queries = queries_of("A+ WITHIN 10 s GROUP BY k RETURN COUNT(*)")
+    known = Division(4, {"q0": Part(("k",), trends=True)}, revision=3)
+    assert divide_stream(queries, 4, together, known) is known
+    moved = divide_stream(queries, 4, together, Division(4, {"q0": Part(("k",))}))
+    assert moved.parts == known.parts
+
+
+def test_a_trend_query_without_a_window_is_refused() -> None:
+    with pytest.raises(WeftError, match="query q0: without WITHIN, the only window never ends"):
+        check_windows(queries_of("A+ RETURN COUNT(*)", "A+ WITHIN 1 s RETURN COUNT(*)"))

@@ -188,10 +188,7 @@ def test_queries_of_both_kinds(letters: DataFrame) -> None:
     assert "shared graphlets" in str(analysis)
 
 
-def test_a_stream_and_a_misspelled_sharing_are_refused(spark: SparkSession, letters: DataFrame) -> None:
+def test_a_misspelled_sharing_is_refused(letters: DataFrame) -> None:
     text = "QUERY q PATTERN SEQ(A a, B+ b) WITHIN 1 minute RETURN COUNT(*)"
-    stream = spark.readStream.format("rate").load().selectExpr("timestamp AS ts", "'A' AS kind")
-    with pytest.raises(WeftError, match="query q: trend queries run in batch only so far"):
-        weft.prepare_stream(stream, text, time="ts", type="kind", watermark="1 second")
     with pytest.raises(WeftError, match="sharing is 'both'; expected 'dynamic', 'static', 'none'"):
         weft.detect(letters, text, time="ts", type="kind", sharing="both")  # type: ignore[arg-type]

@@ -1,8 +1,9 @@
 """How the queries of a stream are divided into parts, and a part into shards.
 
 Queries that agree on keys form a part that is sharded by these. Of the others, those that share a
-plan node stay together; a part of them has one shard. A query keeps its part over restarts, with
-its state: what was decided at the start is data (`Division`), to which new queries are added.
+plan node stay together; a part of them has one shard. Trend queries with the same groups form a part that
+is sharded by these, and those without groups one with one shard. A query keeps its part over restarts,
+with its state: what was decided at the start is data (`Division`), to which new queries are added.
 """
 
 import json
@@ -24,21 +25,25 @@ SENDING_NANOSECONDS = 1000.0  # to send an event to one shard more, roughly
 class Part:
     """Queries that run on the same shards: sharded by keys, or one shard, told by a number.
 
-    A part whose queries count events (`WITHIN n EVENTS`) is sent all of them.
+    A part whose queries count events (`WITHIN n EVENTS`) is sent all of them. Trend queries have parts of
+    their own.
     """
 
     keys: tuple[str, ...] = ()
     number: int = 0
     counts: bool = False
+    trends: bool = False
 
     @property
     def name(self) -> str:
         """A name that no other part has.
 
-        >>> Part(("user",)).name, Part(number=3, counts=True).name
-        ('by user', 'counting 3')
+        >>> Part(("user",)).name, Part(number=3, counts=True).name, Part(("user",), trends=True).name
+        ('by user', 'counting 3', 'trends by user')
         """
         place = f"by {', '.join(self.keys)}" if self.keys else f"{self.number}"
+        if self.trends:
+            return f"trends {place}"
         kind = "counting " if self.counts else "" if self.keys else "together "
         return f"{kind}{place}"
 
@@ -64,15 +69,11 @@ class Division:
         return found
 
     def to_json(self) -> str:
-        parts = {
-            name: {"keys": list(part.keys), "number": part.number, "counts": part.counts}
-            for name, part in self.parts.items()
-        }
         document = {
             "version": VERSION,
             "revision": self.revision,
             "n_shards": self.n_shards,
-            "parts": parts,
+            "parts": {name: _part_to_json(part) for name, part in self.parts.items()},
         }
         return json.dumps(document, ensure_ascii=False)
 
@@ -84,7 +85,7 @@ class Division:
             if document["version"] != VERSION:
                 raise DataError(f"{origin}: version {document['version']!r} found, {VERSION} expected")
             parts = {
-                name: Part(tuple(found["keys"]), found["number"], found["counts"])
+                name: Part(tuple(found["keys"]), found["number"], found["counts"], found.get("trends", False))
                 for name, found in document["parts"].items()
             }
             return Division(int(document["n_shards"]), parts, int(document.get("revision", 0)))
@@ -92,38 +93,44 @@ class Division:
             raise DataError(f"{origin}: not a division of a stream into shards ({error})") from None
 
 
+def _part_to_json(part: Part) -> dict[str, object]:
+    own = {"keys": list(part.keys), "number": part.number, "counts": part.counts}
+    return own | {"trends": True} if part.trends else own  # without them, as it has always been
+
+
 @dataclass(frozen=True, slots=True)
 class _Traits:
     name: str
     keys: frozenset[str]
     counts: bool
+    trends: bool = False
 
     def fits(self, part: Part) -> bool:
-        """Say whether the events of every match meet in one shard of a part."""
-        return self.counts == part.counts and self.keys >= set(part.keys)
-
-
-def check_matched(queries: Sequence[Query]) -> None:
-    """Raise if there are trend queries: no stream runs them."""
-    names = [query.name for query in queries if query.is_trend]
-    if names:
-        raise WeftError(
-            f"{'queries' if len(names) > 1 else 'query'} {', '.join(names)}: "
-            f"trend queries run in batch only so far\n"
-            f"  hint: use weft.prepare or weft run on events that are all there; or leave out COUNT(*), "
-            f"SLIDE and GROUP BY to find matches"
-        )
+        """Say whether the events of every match, or of every group of trends, meet in one shard of a part."""
+        is_kind = (self.counts, self.trends) == (part.counts, part.trends)
+        return is_kind and self.keys >= set(part.keys)
 
 
 def check_windows(queries: Sequence[Query]) -> None:
     """Raise unless every query has a bound: on a stream the others would keep all events forever."""
-    unbounded = [query.name for query in queries if any(map(_is_unbounded, normalize(query)))]
+    unbounded = [
+        query.name for query in queries if not query.is_trend and any(map(_is_unbounded, normalize(query)))
+    ]
     if unbounded:
-        plural = "queries" if len(unbounded) > 1 else "query"
         raise WeftError(
-            f"{plural} {', '.join(unbounded)}: without WITHIN, every event may belong to a match to come, "
+            f"{_named(unbounded)}: without WITHIN, every event may belong to a match to come, "
             f"so a stream would have to keep all of them\n  hint: add WITHIN, for example WITHIN 1 hour"
         )
+    endless = [query.name for query in queries if query.is_trend and query.window is None]
+    if endless:
+        raise WeftError(
+            f"{_named(endless)}: without WITHIN, the only window never ends, and a stream has no result\n"
+            f"  hint: add WITHIN, for example WITHIN 1 hour"
+        )
+
+
+def _named(queries: Sequence[str]) -> str:
+    return f"{'queries' if len(queries) > 1 else 'query'} {', '.join(queries)}"
 
 
 def _is_unbounded(form: NormalForm) -> bool:
@@ -147,9 +154,13 @@ def divide_stream(
     parts = {
         one.name: earlier[one.name] for one in traits if one.name in earlier and one.fits(earlier[one.name])
     }
+    for one in traits:
+        if one.trends:
+            parts.setdefault(one.name, Part(tuple(sorted(one.keys)), trends=True))
     for counts in (False, True):
         new = [one for one in traits if one.name not in parts and one.counts == counts]
-        parts |= _keyed([one for one in new if one.keys], {p for p in parts.values() if p.counts == counts})
+        existing = {part for part in parts.values() if part.counts == counts and not part.trends}
+        parts |= _keyed([one for one in new if one.keys], existing)
         apart = {one.name for one in new if not one.keys}
         parts |= _together(
             [query for query in queries if query.name in apart],
@@ -165,6 +176,8 @@ def divide_stream(
 
 
 def _traits(query: Query) -> _Traits:
+    if query.is_trend:
+        return _Traits(query.name, frozenset(query.group_by), counts=False, trends=True)
     forms = normalize(query)
     counts = any(isinstance(form.window, CountWindow) for form in forms)
     keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
@@ -215,7 +228,7 @@ def _together(
     n_used = min(n_parts, 1 + int(nanoseconds / SENDING_NANOSECONDS))
     load = dict.fromkeys(range(n_used), 0)
     for part in parts.values():
-        if not part.keys and not part.counts:
+        if not part.keys and not part.counts and not part.trends:
             load[part.number] = load.get(part.number, 0) + 1
     found: dict[str, Part] = {}
     for component in components(plan):

@@ -1,7 +1,7 @@
-"""Steps of shards on Spark's state: packs in, packs of matches, late rows and reports out."""
+"""Steps of shards on Spark's state: packs in, packs of matches, trends, late rows and reports out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -13,12 +13,17 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json
+from weft.plan.template import Template
+from weft.plan.template_json import templates_from_json
 from weft.runtime.emit import TIMESTAMP, emit, match_schema
 from weft.runtime.layout import Layout
 from weft.runtime.segments import table_from_bytes, table_to_bytes
 from weft.runtime.shard import Memory, Outcome, Shard, Work
+from weft.runtime.shard_executor import FoundTrends
+from weft.runtime.trend_emit import emit_trends, trend_schema
+from weft.runtime.trend_executor import TrendPlan
 from weft.spark.packing import OWNER, rejected_in
-from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, StreamTask
+from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, TREND, PartTask, StreamTask
 
 _memory = Memory()  # of this worker process
 
@@ -59,7 +64,7 @@ class Steps:
     def _work(self, shard: str) -> Work:
         part = self.task.parts[self.task.part_of[shard]]
         return Work(
-            _plan(part.plan),
+            _plan_of(part),
             part.layout,
             self._id_type,
             part.fingerprints,
@@ -78,14 +83,31 @@ class Steps:
 
     def _rows(self, shard: str, outcome: Outcome) -> Iterator[pa.RecordBatch]:
         schema = match_schema(self._id_type, self.task.returned)
+        if self.task.trend_names:
+            schema = schema.append(_trend_field(self.task.trend_columns))
         yield _of_kind(REPORT, _report(shard, outcome, schema))
         for found in outcome.found:
             output = outcome.plan.outputs[found.output]
             names = self.task.return_names[output.query]
             yield _of_kind(MATCH, emit(found, output, names, schema))
+        for trends in outcome.trends:
+            yield _of_kind(TREND, self._results(trends, schema))
         if outcome.late is not None:
             layout = self.task.parts[self.task.part_of[shard]].layout
             yield _of_kind(LATE, _late(outcome.late, layout, schema))
+
+    def _results(self, found: FoundTrends, schema: pa.Schema) -> pa.RecordBatch:
+        """Return results of a trend query in the schema of matches, all but the query in one column."""
+        names = self.task.trend_names[found.rows.template.query]
+        own = emit_trends(found.rows, found.events, names, trend_schema(self.task.trend_columns))
+        fields = list(schema.field(TREND).type)
+        nested = pa.StructArray.from_arrays([own[field.name] for field in fields], fields=fields)
+        given = {"query": own["query"], TREND: nested}
+        arrays = [
+            given[field.name] if field.name in given else pa.nulls(own.num_rows, field.type)
+            for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class _StateStore:
@@ -110,6 +132,11 @@ class _StateStore:
 
     def remove_segment(self, number: int) -> None:
         self._segments.removeKey((number,))
+
+
+def _trend_field(columns: Mapping[str, pa.DataType]) -> pa.Field:
+    """Return the column that holds the result of a trend query."""
+    return pa.field(TREND, pa.struct([field for field in trend_schema(columns) if field.name != "query"]))
 
 
 def _of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -152,6 +179,15 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
+def _plan_of(part: PartTask) -> Plan | TrendPlan:
+    return _plan(part.plan) if part.sharing is None else TrendPlan(_templates(part.plan), part.sharing)
+
+
 @lru_cache(maxsize=16)
 def _plan(text: str) -> Plan:
     return from_json(text)
+
+
+@lru_cache(maxsize=16)
+def _templates(text: str) -> tuple[Template, ...]:
+    return templates_from_json(text)

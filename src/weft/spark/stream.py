@@ -1,7 +1,8 @@
-"""Build the streaming DataFrame of matches: watermark, pack, shuffle by shard, state, unpack."""
+"""Build the streaming DataFrame of matches and trends: watermark, pack, shuffle by shard, state, unpack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import blake2b
 from uuid import uuid4
 
@@ -11,19 +12,23 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
 from weft.errors import WeftError
+from weft.expressions import CountTrends
 from weft.language.printer import to_text
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Query, ReturnColumn
 from weft.plan.nodes import Plan, Scan
 from weft.plan.serialize import to_json
+from weft.plan.template_json import templates_to_json
 from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
-from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire
+from weft.runtime.trend_executor import TrendPlan
+from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
 from weft.spark.packing import PACKED, PackTask, Route, unpacked
 from weft.spark.parts import Part
 from weft.spark.placing import placed_names
 from weft.spark.processor import ShardProcessor
-from weft.spark.pushdown import quoted, wanted_rows
-from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, SHARD, PartTask, StreamTask
+from weft.spark.pushdown import quoted, wanted_by_items, wanted_rows
+from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, SHARD, TREND, PartTask, StreamTask
+from weft.spark.trend_batch import TrendColumns, mentioned_in
 from weft.tree import find
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -36,11 +41,21 @@ REPORTS = "weft"  # the name of the observed metrics
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of the queries of a stream, and their plan."""
+    """A part of the queries of a stream, and their plan; that of trend queries are their templates."""
 
     part: Part
     queries: tuple[Query, ...]
-    plan: Plan
+    plan: Plan | TrendPlan
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a part asks of the events, and its plan as text."""
+
+    one: PlannedPart
+    types: frozenset[str]
+    attributes: frozenset[str]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -69,35 +84,37 @@ def stream_outcomes(
     parts: Sequence[PlannedPart],
     source: Input,
     returned: Returned,
+    trends: TrendColumns,
     budget: Budget,
     lateness: Lateness,
     n_shards: int,
 ) -> DataFrame:
-    """Return matches, late rows and reports as one stream, told apart by `kind`.
+    """Return matches, trends, late rows and reports as one stream, told apart by `kind`.
 
     Its observed metrics `weft` are the reports of the shards.
     """
-    whole = Plan(tuple(output for part in parts for output in part.plan.outputs))
-    columns, layout = wire(whole, source)
+    asked = [_asked(one) for one in parts]
+    types = frozenset().union(*(one.types for one in asked))
+    columns, layout = wire_columns(types, frozenset().union(*(one.attributes for one in asked)), source)
     shards = placed_names([one.part for one in parts], n_shards)
     rows, timed = _watermarked(source, lateness)
-    if not any(one.part.counts for one in parts):
-        wanted = wanted_rows(whole, source.is_of_type)
-        if wanted is not None:
-            # A filter that mentions the time stays above the watermark, which all events move.
-            rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
+    wanted = _wanted(parts, source)
+    if wanted is not None:
+        # A filter that mentions the time stays above the watermark, which all events move.
+        rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
     routes = []
-    for number, one in enumerate(parts):
-        place = f"{PLACE}{number}" if one.part.keys else None
+    for number, own in enumerate(asked):
+        part = own.one.part
+        place = f"{PLACE}{number}" if part.keys else None
         if place is not None:
-            columns[place] = _place(one.part.keys, n_shards)
-        routes.append(_route(one, layout, tuple(shards[one.part]), place))
+            columns[place] = _place(part.keys, n_shards)
+        routes.append(_route(own, layout, tuple(shards[part]), place))
     sent = rows.select(*(value.alias(name) for name, value in columns.items()))
     required = tuple(name for name in (layout.time, layout.type, layout.id) if name is not None)
     packed = sent.mapInArrow(PackTask(tuple(routes), layout.type, layout.flags, required), PACKED)
     task = StreamTask(
         run=uuid4().hex,
-        parts=tuple(_part_task(one, layout, len(parts)) for one in parts),
+        parts=tuple(_part_task(own, layout, len(parts)) for own in asked),
         part_of={shard: number for number, one in enumerate(parts) for shard in shards[one.part]},
         id_is_text=id_is_text(source),
         returned=returned.types,
@@ -105,18 +122,32 @@ def stream_outcomes(
         budget=budget,
         delay=lateness.delay,
         n_shards=n_shards,
+        trend_columns=trends.types,
+        trend_names=trends.names,
     )
     stepped = packed.groupBy(SHARD).transformWithStateInPandas(
         ShardProcessor(task), f"{PACK} binary", "append", "eventTime"
     )
-    schema = T.StructType([T.StructField(KIND, T.StringType()), *matches_schema(source, returned).fields])
-    every = stepped.mapInArrow(unpacked, schema)
+    every = stepped.mapInArrow(unpacked, _schema(source, returned, trends))
     return every.observe(REPORTS, *(_report_of(shard) for shard in sorted(task.part_of)))
 
 
 def matches_in(outcomes: DataFrame) -> DataFrame:
     """Return the matches among the outcomes of a stream, or of one of its batches."""
-    return outcomes.where(F.col(KIND) == MATCH).drop(KIND)
+    matches = outcomes.where(F.col(KIND) == MATCH).drop(KIND)
+    return matches.drop(TREND) if _has_trends(outcomes) else matches
+
+
+def trends_in(outcomes: DataFrame) -> DataFrame:
+    """Return the results of trend queries among the outcomes of a stream, or of one of its batches."""
+    if not _has_trends(outcomes):
+        raise WeftError("these outcomes are those of a stream without trend queries")
+    return outcomes.where(F.col(KIND) == TREND).select("query", f"{TREND}.*")
+
+
+def _has_trends(outcomes: DataFrame) -> bool:
+    """Whether the outcomes have a column for trends; a RETURN column of that name is no struct."""
+    return TREND in outcomes.columns and isinstance(outcomes.schema[TREND].dataType, T.StructType)
 
 
 def late_in(outcomes: DataFrame) -> DataFrame:
@@ -129,8 +160,49 @@ def late_in(outcomes: DataFrame) -> DataFrame:
 
 def fingerprint(query: Query) -> str:
     """Return what a query asks, without its name and what it returns, in few characters."""
-    asked = to_text(replace(query, name="q", returns=()))
+    returns = (ReturnColumn("n", CountTrends()),) if query.is_trend else ()
+    asked = to_text(replace(query, name="q", returns=returns))
     return blake2b(asked.encode(), digest_size=12).hexdigest()
+
+
+def _schema(source: Input, returned: Returned, trends: TrendColumns) -> T.StructType:
+    """Return the schema of outcomes; where there are trend queries, one column has all of their results."""
+    matches = matches_schema(source, returned).fields
+    schema = T.StructType([T.StructField(KIND, T.StringType()), *matches])
+    if not trends.names:
+        return schema
+    for name in returned.types:
+        if name.casefold() == TREND:
+            raise WeftError(
+                f"a query for matches returns a column {name}, but on a stream with trend queries that has "
+                f"their results\n  hint: give it another name in RETURN, for example with AS {name}_value"
+            )
+    results = [field for field in trends.schema.fields if field.name != "query"]
+    return schema.add(TREND, T.StructType(results))
+
+
+def _asked(one: PlannedPart) -> _Asked:
+    if isinstance(one.plan, TrendPlan):
+        templates = one.plan.templates
+        types = frozenset(item.type for template in templates for item in template.items)
+        return _Asked(one, types, frozenset(mentioned_in(templates)), templates_to_json(templates))
+    types = frozenset(scan.type for output in one.plan.outputs for scan in find(output, Scan))
+    return _Asked(one, types, frozenset(mentioned(one.plan)), to_json(one.plan))
+
+
+def _wanted(parts: Sequence[PlannedPart], source: Input) -> Column | None:
+    """Return the condition under which some part may want a row; None when all are wanted."""
+    if any(one.part.counts for one in parts):
+        return None
+    plans = [one.plan for one in parts]
+    outputs = tuple(output for plan in plans if isinstance(plan, Plan) for output in plan.outputs)
+    templates = [one for plan in plans if isinstance(plan, TrendPlan) for one in plan.templates]
+    wanted = [wanted_rows(Plan(outputs), source.is_of_type)] if outputs else []
+    if templates:
+        items = [item for template in templates for item in template.items]
+        wanted.append(wanted_by_items(items, source.is_of_type))
+    known = [condition for condition in wanted if condition is not None]
+    return reduce(lambda a, b: a | b, known) if known and len(known) == len(wanted) else None
 
 
 def _report_of(shard: str) -> Column:
@@ -158,29 +230,31 @@ def _place(keys: Sequence[str], n_shards: int) -> Column:
     return F.when(present, hashed)
 
 
-def _route(one: PlannedPart, layout: Layout, shards: tuple[str, ...], place: str | None) -> Route:
-    own = _layout_of(one.plan, layout)
+def _route(asked: _Asked, layout: Layout, shards: tuple[str, ...], place: str | None) -> Route:
+    own = _layout_of(asked, layout)
     columns = dict.fromkeys(
         name for name in (own.time, own.type, own.id, own.content, own.tie, *own.flags) if name is not None
     )
     columns |= dict.fromkeys(column for column, _ in own.attributes.values())
-    types = {scan.type for output in one.plan.outputs for scan in find(output, Scan)}
-    derived = tuple(number for number, name in enumerate(layout.derived_types) if name in types)
-    return Route(shards, tuple(columns), None if one.part.counts else frozenset(types), derived, place)
+    derived = tuple(number for number, name in enumerate(layout.derived_types) if name in asked.types)
+    types = None if asked.one.part.counts else asked.types
+    return Route(shards, tuple(columns), types, derived, place)
 
 
-def _layout_of(plan: Plan, layout: Layout) -> Layout:
-    """Return the layout with those attributes alone that a plan mentions."""
-    own = mentioned(plan)
+def _layout_of(asked: _Asked, layout: Layout) -> Layout:
+    """Return the layout with those attributes alone that a part mentions."""
     return replace(
-        layout, attributes={name: found for name, found in layout.attributes.items() if name in own}
+        layout,
+        attributes={name: found for name, found in layout.attributes.items() if name in asked.attributes},
     )
 
 
-def _part_task(one: PlannedPart, layout: Layout, n_parts: int) -> PartTask:
+def _part_task(asked: _Asked, layout: Layout, n_parts: int) -> PartTask:
+    plan = asked.one.plan
     return PartTask(
-        plan=to_json(one.plan),
-        layout=_layout_of(one.plan, layout),
-        fingerprints={query.name: fingerprint(query) for query in one.queries},
+        plan=asked.text,
+        layout=_layout_of(asked, layout),
+        fingerprints={query.name: fingerprint(query) for query in asked.one.queries},
         is_owner=n_parts > 1,
+        sharing=plan.sharing if isinstance(plan, TrendPlan) else None,
     )

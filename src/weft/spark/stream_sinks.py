@@ -1,4 +1,4 @@
-"""Write the matches of a stream, one file per batch, so that each is in exactly one file.
+"""Write the matches and trends of a stream, one file per batch, so that each is in exactly one file.
 
 A batch has a number, and its file is named after it. Spark writes it aside; the finished file takes its
 name at once. When a batch is repeated after a crash, its file replaces the one that may be there: so
@@ -7,7 +7,8 @@ whoever reads plain files sees each match once.
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError
 from weft.spark.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
-from weft.spark.stream import late_in, matches_in
+from weft.spark.stream import late_in, matches_in, trends_in
+from weft.spark.trend_sinks import TrendNames, trend_lines
 
 MatchFormat = Literal["json", "parquet"]
 SUFFIXES: Mapping[MatchFormat, str] = {"json": ".jsonl", "parquet": ".parquet"}
@@ -92,13 +94,22 @@ class BatchDirectory:
 class BatchWriter:
     """What is done with each batch of outcomes: matches to one directory, late rows to another.
 
-    `failure` is what ended the last batch, in the words of its own: Spark tells only that a batch failed.
+    The results of trend queries go to a directory of their own, or as JSON to that of the matches. `returned`
+    and `trend_names` say for each query which columns hold its values. `failure` is what ended the last
+    batch, in the words of its own: Spark tells only that a batch failed.
     """
 
-    matches: BatchDirectory
+    matches: BatchDirectory | None
     late: BatchDirectory | None
     returned: Mapping[str, Mapping[str, str]]
+    trends: BatchDirectory | None = None
+    trend_names: Mapping[str, TrendNames] = field(default_factory=dict)
     failure: Exception | None = None
+
+    @property
+    def directories(self) -> list[BatchDirectory]:
+        """Where this writes to."""
+        return list(dict.fromkeys(filter(None, (self.matches, self.trends, self.late))))
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
         try:
@@ -111,11 +122,7 @@ class BatchWriter:
         # Kept, because the shards may take their step only once; counted first, because that uses all cores.
         outcomes.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            matches = matches_in(outcomes)
-            if matches.count():
-                self.matches.write(self._shown(matches), batch)
-            else:
-                self.matches.clear(batch)
+            self._write_found(outcomes, batch)
             if self.late is not None:
                 late = late_in(outcomes)
                 if late.count():
@@ -125,9 +132,29 @@ class BatchWriter:
         finally:
             outcomes.unpersist()
 
-    def _shown(self, matches: DataFrame) -> DataFrame:
-        one = matches.coalesce(1)
-        return json_lines(one, self.returned) if self.matches.format == "json" else one
+    def _write_found(self, outcomes: DataFrame, batch: int) -> None:
+        found: dict[BatchDirectory, list[DataFrame]] = {}
+        if self.matches is not None:
+            matches = matches_in(outcomes)
+            own = found.setdefault(self.matches, [])
+            if matches.count():
+                own.append(self._matches_shown(matches.coalesce(1), self.matches.format))
+        if self.trends is not None:
+            trends = trends_in(outcomes)
+            own = found.setdefault(self.trends, [])
+            if trends.count():
+                own.append(self._trends_shown(trends.coalesce(1), self.trends.format))
+        for directory, frames in found.items():
+            if frames:
+                directory.write(reduce(lambda a, b: a.unionAll(b), frames).coalesce(1), batch)
+            else:
+                directory.clear(batch)
+
+    def _matches_shown(self, matches: DataFrame, format: MatchFormat) -> DataFrame:
+        return json_lines(matches, self.returned) if format == "json" else matches
+
+    def _trends_shown(self, trends: DataFrame, format: MatchFormat) -> DataFrame:
+        return trend_lines(trends, self.trend_names) if format == "json" else trends
 
 
 def _late_shown(rows: DataFrame, format: MatchFormat) -> DataFrame:

@@ -5,25 +5,32 @@ no more than this.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
 from weft.schema import Type
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from weft.runtime.shared_trends import Sharing
+
 SHARD, PACK = "weft_shard", "weft_pack"
-KIND = "kind"
-MATCH, LATE, REPORT = "match", "late", "report"
+KIND, TREND = "kind", "trend"  # columns of outcomes
+MATCH, LATE, REPORT = "match", "late", "report"  # kinds of outcomes besides trends
 
 
 @dataclass(frozen=True)
 class PartTask:
-    """What the shards of a part do; the plan travels as JSON."""
+    """What the shards of a part do: follow a plan, or templates of trend queries; these travel as JSON."""
 
     plan: str
     layout: Layout
     fingerprints: Mapping[str, str]
     is_owner: bool  # whether the packs say who accounts for a row
+    sharing: "Sharing | None" = None  # of templates; None: there is a plan
 
 
 @dataclass(frozen=True)
@@ -39,3 +46,5 @@ class StreamTask:
     budget: Budget
     delay: int
     n_shards: int
+    trend_columns: "Mapping[str, pa.DataType]" = field(default_factory=dict)  # of all trend queries
+    trend_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # query -> its columns
