@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from weft.errors import BudgetError
 from weft.kernels.trend_rows import Results, largest_window
 from weft.kernels.trends import (
     EVERY_WINDOW,
@@ -20,6 +21,7 @@ from weft.runtime.trend_rows import TrendRows, combined, merged_rows
 from weft.runtime.trend_selection import Selection
 
 ORDERINGS = ("<", "<=", ">", ">=")
+MOST_BYTES = 4 << 30  # of address space; what is not written to takes no memory
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
 
@@ -63,15 +65,30 @@ def _results(
 ) -> Results:
     length, slide = template.length or 0, template.slide or 0
     n_events = largest_window(selection.times, selection.starts, length, slide)
+    n_limbs = limbs_for(n_events, automaton, values.bits)
+    _check_memory(template, automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes)))
     return sum_trends(
         machine_of(automaton),
         _taken(automaton, selection, values, measures),
         length,
         slide,
-        limbs_for(n_events, automaton, values.bits),
+        n_limbs,
         scans_all,
         chosen,
     )
+
+
+def _check_memory(template: Template, automaton: Automaton, n_events: int, row_bytes: int) -> None:
+    """Raise when a window whose events have to be kept one by one, for their steps, is too large."""
+    n_kept = n_events * 2 * sum(1 for source in automaton.sources if source.steps)
+    if n_kept * row_bytes > MOST_BYTES:
+        raise BudgetError(
+            f"query {template.query}: a window of {n_events:,} events with a condition between neighbors "
+            f"may need {n_kept * row_bytes / 1e9:,.0f} GB for exact numbers, more than "
+            f"{MOST_BYTES / 1e9:,.0f} GB\n"
+            f"  hint: shorten WITHIN, or divide the events with GROUP BY or [a]",
+            (template.query,),
+        )
 
 
 def machine_of(automaton: Automaton) -> Machine:

@@ -1,0 +1,102 @@
+"""Trend queries on a shard: what random small streams do not show."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from weft.errors import BudgetError
+from weft.language.read import read
+from weft.normalize.template import template_of
+from weft.plan.template import Template
+from weft.runtime.columns import Column, Events, StringPool
+from weft.runtime.shared_trends import aggregate_workload
+from weft.runtime.trends import aggregate_trends
+from weft.schema import LONG, STRING, TIMESTAMP, Schema
+
+SCHEMA = Schema({"ts": TIMESTAMP, "type": STRING, "x": LONG, "g": LONG}, time="ts")
+SECOND = 1_000_000
+
+
+def template(text: str) -> Template:
+    (query,) = read(text, SCHEMA)
+    return template_of(query, SCHEMA)
+
+
+def stream(kinds: str, x: np.ndarray | None = None, gap: int = SECOND) -> Events:
+    """Return events of one-letter types, a second apart."""
+    n_events = len(kinds)
+    values = np.zeros(n_events, np.int64) if x is None else x
+    return Events(
+        times=np.arange(n_events, dtype=np.int64) * gap,
+        type_codes=np.array(["ABC".index(kind) for kind in kinds], np.int64),
+        type_names=("A", "B", "C"),
+        columns={"x": Column(LONG, values), "g": Column(LONG, np.zeros(n_events, np.int64))},
+        ids=pa.array(range(n_events)),
+        strings=StringPool(pa.array([], pa.string())),
+    )
+
+
+def count(text: str, events: Events) -> int:
+    (found,) = aggregate_trends(template(text), events).numbers(0)
+    return found
+
+
+def test_a_count_of_thousands_of_bits_is_exact_in_every_mode() -> None:
+    events = stream("A" + "B" * 5000)
+    queries = [template(f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) RETURN COUNT(*), SUM(b.x)") for n in range(2)]
+    for mode in ("dynamic", "static", "none"):
+        rows, _ = aggregate_workload(queries, events, mode)  # type: ignore[arg-type]
+        assert [one.numbers(0) for one in rows] == [[2**5000 - 1]] * 2
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"), [("<", 2**12 - 1), ("<=", 2**12 - 1), (">", 12), (">=", 12), ("!=", 2**12 - 1)]
+)
+def test_a_comparison_of_neighbors_on_rising_values(operator: str, expected: int) -> None:
+    events = stream("B" * 12, np.arange(12))
+    query = f"PATTERN B+ b[] WHERE b[i-1].x {operator} b[i].x RETURN COUNT(*)"
+    assert count(query, events) == expected
+
+
+def test_the_index_and_the_scan_agree_on_a_long_window() -> None:
+    values = np.random.default_rng(3).integers(-50, 50, 700)
+    events = stream("B" * 700, values)
+    query = template(
+        "PATTERN B+ b[] WHERE b[i-1].x < b[i].x WITHIN 5 minutes RETURN COUNT(*), SUM(b.x), MAX(b.x)"
+    )
+    by_index, by_scan = (aggregate_trends(query, events, scans_all=scans) for scans in (False, True))
+    assert by_index.n_rows == 3
+    assert [by_index.numbers(place) for place in range(by_index.width)] == [
+        by_scan.numbers(place) for place in range(by_scan.width)
+    ]
+    assert by_index.best.tolist() == by_scan.best.tolist()
+
+
+def test_windows_without_events_have_no_results() -> None:
+    events = stream("BB", gap=3600 * SECOND)
+    found = aggregate_trends(
+        template("PATTERN B+ b[] WITHIN 10 seconds SLIDE 5 seconds RETURN COUNT(*)"), events
+    )
+    assert (found.windows.tolist(), found.numbers(0)) == ([-1, 0, 719, 720], [1, 1, 1, 1])
+
+
+def test_a_slide_longer_than_the_window_leaves_gaps() -> None:
+    found = aggregate_trends(
+        template("PATTERN B+ b[] WITHIN 2 seconds SLIDE 5 seconds RETURN COUNT(*)"), stream("B" * 12)
+    )
+    assert (found.windows.tolist(), found.numbers(0)) == ([0, 1, 2], [3, 3, 3])
+
+
+def test_long_bursts_are_cut_and_still_shared() -> None:
+    events = stream("A" + "B" * 1000 + "C" + "B" * 10)
+    queries = [template(f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) RETURN COUNT(*)") for n in range(2)]
+    rows, counters = aggregate_workload(queries, events)
+    assert [one.numbers(0) for one in rows] == [[2**1010 - 1]] * 2
+    assert counters.bursts == counters.shared_graphlets == 4
+
+
+def test_a_window_that_would_not_fit_into_memory_is_refused() -> None:
+    query = template("QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*)")
+    with pytest.raises(BudgetError, match="query big: a window of 200,000 events") as caught:
+        aggregate_trends(query, stream("B" * 200_000, np.arange(200_000)))
+    assert caught.value.queries == ("big",)
