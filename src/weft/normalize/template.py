@@ -51,7 +51,7 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
     for alternative in _alternatives(pattern, query, conditions_of(query, pattern), items):
         alternatives.append(alternative)
         n_positions += sum(len(automaton.positions) for automaton in alternative)
-        if n_positions > MOST_POSITIONS:
+        if max(n_positions, len(items.all)) > MOST_POSITIONS:  # both are bits of a word
             raise too_many_positions(query)
     if not alternatives:
         raise refused(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
