@@ -100,3 +100,14 @@ def test_a_window_that_would_not_fit_into_memory_is_refused() -> None:
     with pytest.raises(BudgetError, match="query big: a window of 200,000 events") as caught:
         aggregate_trends(query, stream("B" * 200_000, np.arange(200_000)))
     assert caught.value.queries == ("big",)
+
+
+def test_a_query_of_many_items() -> None:
+    predicates = " AND ".join(f"v{n}.x != {n + 100}" for n in range(12))
+    parts = ", ".join(f"{'ABC'[n % 3]} v{n}" for n in range(12))
+    query = template(f"QUERY q PATTERN SEQ({parts}, B+ b[]) WHERE {predicates} RETURN COUNT(*)")
+    assert len(query.items) == 13
+    events = stream("ABC" * 4 + "BBB")
+    for mode in ("dynamic", "none"):
+        (rows,), _ = aggregate_workload([query], events, mode)  # type: ignore[arg-type]
+        assert rows.numbers(0) == [7]

@@ -215,7 +215,7 @@ def _classified(selection: Selection, members: Sequence[_Member]) -> tuple[Array
                 for bit, item in enumerate(template.items)
                 if item.type == own_type and own_type in repeated[query]
             )
-            is_pure &= selection.takes[query] & ~np.uint64(allowed) == 0
+            is_pure &= selection.takes[query] & ~np.array(allowed, selection.takes.dtype) == 0
         items: dict[Item, int] = {}
         for number, member in enumerate(members):
             if own_type not in repeated[member.query]:

@@ -1,6 +1,6 @@
 """The events that trend queries take or negate, in order of partition."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,24 +22,33 @@ class Selection:
         self.templates = templates
         self.events = events
         keys, group_by = templates[0].keys, templates[0].group_by
-        takes = np.zeros((len(templates), events.n_events), np.uint64)
-        rows_of: dict[Item, Array] = {}
-        for number, template in enumerate(templates):
-            for bit, item in enumerate(template.items):
-                if item not in rows_of:
-                    rows_of[item] = rows_of_item(item, events)
-                takes[number, rows_of[item]] |= np.uint64(1 << bit)
-        rows = np.flatnonzero(takes.any(axis=0))
+        rows_of = {item: rows_of_item(item, events) for template in templates for item in template.items}
+        is_taken = np.zeros(events.n_events, np.bool_)
+        for own in rows_of.values():
+            is_taken[own] = True
+        rows = np.flatnonzero(is_taken)
         for key in keys:
             rows = rows[events.columns[key].validity[rows]]
         partitions = numbered_by(keys, events, rows)
         order = np.argsort(partitions, kind="stable")
         self.rows = rows[order]
-        self.takes = np.ascontiguousarray(takes[:, self.rows])
+        self.takes = self._takes(rows_of)
         sizes = np.bincount(partitions) if rows.size else np.empty(0, np.int64)
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.examples = self.rows[self.starts[:-1]]  # an event of each partition
         self.groups = numbered_by(group_by, events, self.examples)
+
+    def _takes(self, rows_of: Mapping[Item, Array]) -> Array:
+        n_items = max(len(template.items) for template in self.templates)
+        word = np.uint8 if n_items <= 8 else np.uint64  # of two kinds only: kernels are made for each
+        takes = np.zeros((len(self.templates), self.n_rows), word)
+        places = np.full(self.events.n_events, -1, np.int64)
+        places[self.rows] = np.arange(self.n_rows)
+        for number, template in enumerate(self.templates):
+            for bit, item in enumerate(template.items):
+                own = places[rows_of[item]]
+                takes[number, own[own >= 0]] |= word(1 << bit)
+        return takes
 
     @property
     def n_rows(self) -> int:
