@@ -108,8 +108,9 @@ class BatchWriter:
 
     @property
     def directories(self) -> list[BatchDirectory]:
-        """Where this writes to."""
-        return list(dict.fromkeys(filter(None, (self.matches, self.trends, self.late))))
+        """Where this writes to, late rows first; matches and trends may go to the same place."""
+        found = dict.fromkeys(filter(None, (self.matches, self.trends)))
+        return [*([] if self.late is None else [self.late]), *found]
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
         try:
