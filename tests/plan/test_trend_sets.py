@@ -6,14 +6,6 @@ import pytest
 
 from weft.expressions import Aggregate, Attribute, Comparison, CountTrends, Expression
 from weft.normalize.template import template_of
-from weft.plan.trend_sets import (
-    MergedTemplate,
-    TrendSet,
-    kleene_types,
-    merged_template,
-    sharable_sets,
-    template_lines,
-)
 from weft.pattern.nodes import (
     Conjunction,
     Disjunction,
@@ -27,6 +19,14 @@ from weft.pattern.nodes import (
     TimeWindow,
 )
 from weft.plan.template import Template
+from weft.plan.trend_sets import (
+    MergedTemplate,
+    TrendSet,
+    kleene_types,
+    merged_template,
+    sharable_sets,
+    template_lines,
+)
 from weft.schema import LONG
 
 A, B, C, D = (Event(name, name.lower()) for name in "ABCD")

@@ -87,9 +87,7 @@ def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, item
 
 def too_many_positions(query: Query) -> Exception:
     """Return the error for a pattern with more positions than a template may have."""
-    message = (
-        f"the pattern has more than {MOST_POSITIONS} events, each repetition by {{n}} being one"
-    )
+    message = f"the pattern has more than {MOST_POSITIONS} events, each repetition by {{n}} being one"
     return refused(query, message, query.pattern.span, "use smaller numbers in { }, or write several queries")
 
 
