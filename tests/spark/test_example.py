@@ -78,7 +78,7 @@ def test_the_stream_of_the_example_finds_what_its_batch_found(tmp_path: Path) ->
 def test_code_of_the_page_on_streams_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files, metrics, trends, statistics, then matches and late rows from one run; tests of Kafka run the rest."""
+    """Files, metrics, trends, statistics, matches and late rows from one run; tests of Kafka run the rest."""
 
     def code(heading: str) -> str:
         found = block(heading).replace('"path", "matches"', f'"path", "{tmp_path}/matches"')
