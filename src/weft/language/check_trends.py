@@ -21,9 +21,11 @@ from weft.pattern.nodes import (
     Pattern,
     Query,
     Sequence,
+    TimeWindow,
 )
 from weft.tree import find
 
+MOST_WINDOWS = 10_000  # that one event may lie in: each keeps numbers of its own
 _ALTERNATIVE = "leave out COUNT(*), SLIDE and GROUP BY, and aggregate the matches"
 
 
@@ -38,6 +40,13 @@ def check_trend_windows(query: Query, source: str, findings: Findings) -> None:
     if query.slide <= 0:
         message = f"SLIDE needs a length above 0, found {format_duration(query.slide)}"
         findings.complain(message, span, "write for example SLIDE 1 minute")
+    elif isinstance(query.window, TimeWindow) and query.window.length > MOST_WINDOWS * query.slide:
+        count = -(-query.window.length // query.slide)
+        message = (
+            f"with this SLIDE every event lies in {count:,} windows, at most {MOST_WINDOWS:,} are allowed"
+        )
+        hint = f"write SLIDE {format_duration(-(-query.window.length // MOST_WINDOWS))} or more"
+        findings.complain(message, span, hint)
     if query.window is None:
         findings.complain("SLIDE needs WITHIN", span, "add for example WITHIN 10 minutes")
 
