@@ -15,7 +15,7 @@ from weft.runtime.trends import aggregate_trends
 from weft.semantics.events import ReferenceEvent
 from weft.semantics.trends import find_trend_results
 
-thorough = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def template_or_skip(query: Query) -> Template:
@@ -48,7 +48,7 @@ def test_queries_that_share(mode: int, drawn: list[Query], stream: list[Referenc
             assert results_of(found, given_events) == find_trend_results(drawn[number], stream)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(queries(), min_size=1, max_size=4), events())
 @pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
 def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
