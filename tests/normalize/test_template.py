@@ -453,9 +453,9 @@ PLACE = Span(3, 9)
         (seq(A, Negation(seq(B, C), PLACE), C), "NOT of more than a single event"),
         (Conjunction((seq(A, B), plus(Event("B", "other"))), PLACE), "the type B in common"),
         (Conjunction((seq(A, Negation(X), B), plus(Event("X", "other"))), PLACE), "the type X in common"),
-        (Kleene(A, 65, 65, PLACE), "more than 64 places"),
-        (Kleene(A, 10**12, None, PLACE), "more than 64 places"),
-        (Kleene(plus(A, 9, 9), 9, None, PLACE), "more than 64 places"),
+        (Kleene(A, 65, 65, PLACE), "more than 64 events"),
+        (Kleene(A, 10**12, None, PLACE), "more than 64 events"),
+        (Kleene(plus(A, 9, 9), 9, None, PLACE), "more than 64 events"),
         (Kleene(A, 2, 1, PLACE), "expected {n,m}"),
         (
             seq(
@@ -487,7 +487,7 @@ def test_patterns_that_are_refused(pattern: Pattern, message: str) -> None:
 
 def test_the_places_of_all_alternatives_count() -> None:
     optional_operands = tuple(optional(Event(f"T{number}", f"t{number}")) for number in range(40))
-    with pytest.raises(QueryError, match="more than 64 places"):
+    with pytest.raises(QueryError, match="more than 64 events"):
         template_of(query_of(Conjunction(optional_operands)))
 
 
