@@ -182,9 +182,15 @@ def patterns(draw: st.DrawFn, variables: Variables) -> Pattern:
         after = draw(st.lists(elements(variables, "ACD", depth=0), max_size=1))
         return draw(with_negations(variables, [*before, middle, *after], at_ends=True))
     if shape == "and":
-        return Conjunction(
-            (draw(elements(variables, "AB", depth=1)), draw(elements(variables, "CD", depth=1)))
-        )
+        parts = [draw(elements(variables, "AB", depth=1))]
+        has_more = draw(st.booleans())
+        if has_more:
+            parts.append(draw(elements(variables, "C", depth=1)))
+        if not has_more or draw(st.booleans()):
+            event = Event("D", variables.new())
+            variables.negated.append(event.variable)
+            parts.insert(draw(st.integers(0, len(parts))), Negation(event))
+        return Conjunction(tuple(parts))
     if shape == "or":
         return Disjunction(
             (draw(elements(variables, TYPES, depth=1)), draw(elements(variables, TYPES, depth=1)))

@@ -75,7 +75,9 @@ def _automaton_rows(automaton: Automaton, template: Template) -> list[tuple[str,
         )
         for position in automaton.positions
     ]
-    return [*rows, ("end", "; ".join(map(text_of, automaton.ends)))]
+    undone_by = " or ".join(_item_text(template.items[item]) for item in automaton.undone_by)
+    undone = [("undone", f"by {undone_by}")] if undone_by else []
+    return [*rows, ("end", "; ".join(map(text_of, automaton.ends))), *undone]
 
 
 def _item_text(item: Item) -> str:

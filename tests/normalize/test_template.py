@@ -449,7 +449,7 @@ PLACE = Span(3, 9)
         (Kleene(seq(Negation(X), A), 0, 2, PLACE), "NOT comes first or last in a repeated group"),
         (Kleene(seq(optional(A), Negation(X), B), 1, None, PLACE), "NOT comes first or last"),
         (Disjunction((A, Negation(X, PLACE))), "NOT stands by itself"),
-        (Conjunction((A, Negation(X, PLACE))), "NOT stands by itself"),
+        (Conjunction((A, Negation(seq(X, Y), PLACE))), "NOT of more than a single event"),
         (seq(A, Negation(seq(B, C), PLACE), C), "NOT of more than a single event"),
         (Conjunction((seq(A, B), plus(Event("B", "other"))), PLACE), "the type B in common"),
         (Conjunction((seq(A, Negation(X), B), plus(Event("X", "other"))), PLACE), "the type X in common"),

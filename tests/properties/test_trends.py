@@ -1,5 +1,8 @@
 """Trend queries in every mode of the engine give what enumerating the trends gives."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -57,3 +60,22 @@ def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEven
     rows, _ = aggregate_workload(templates, given_events, sharing)  # type: ignore[arg-type]
     for query, found in zip(drawn, rows, strict=True):
         assert results_of(found, given_events) == find_trend_results(query, stream)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.one_of(st.lists(queries(), min_size=1, max_size=2), related_queries()),
+    events(),
+    st.lists(st.integers(0, 2), min_size=9, max_size=9),
+)
+@pytest.mark.parametrize("sharing", ["dynamic", "none"])
+def test_events_of_one_time_with_an_order(
+    sharing: str, drawn: list[Query], stream: list[ReferenceEvent], ties: list[int]
+) -> None:
+    tied = [replace(event, time=event.time // 2, tie=tie) for event, tie in zip(stream, ties, strict=False)]
+    ordered = sorted(tied, key=lambda event: (event.time, event.tie))
+    given_events = replace(engine_events(ordered), ties=np.array([event.tie for event in ordered], np.int64))
+    templates = [template_or_skip(query) for query in drawn]
+    rows, _ = aggregate_workload(templates, given_events, sharing)  # type: ignore[arg-type]
+    for query, found in zip(drawn, rows, strict=True):
+        assert results_of(found, given_events) == find_trend_results(query, tied, tie_break=True)

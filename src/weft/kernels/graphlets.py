@@ -44,12 +44,19 @@ DYNAMIC, STATIC = 0, 1
 
 @njit(cache=True, nogil=True)
 def burst(events: SharedEvents, begin: int, stop: int, pane: int) -> int:
-    """Return where the burst that begins with an event ends: before it, if there is none."""
+    """Return where the burst that begins with an event ends: before it, if there is none.
+
+    After an event of the same time, but of a lower rank, it ends with that time: what undoes trends does
+    so for the whole of its time.
+    """
     kind = events.kinds[begin]
     if kind < 0:
         return begin
     end = begin
+    is_tied = begin > 0 and events.times[begin - 1] == events.times[begin]
     while end < stop and end - begin < MOST_EVENTS:
+        if is_tied and events.times[end] != events.times[begin]:
+            break
         if pane and events.times[end] // pane != events.times[begin] // pane:
             break
         group_end = end
@@ -129,8 +136,10 @@ def _run_graphlet(
             snapshot = work.rows[instance] + members.source_starts[member + 1] - first_source
             clear_row(pool, snapshot)
             for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
-                source = work.rows[instance] + members.feed_sources[feed]
-                add_row(pool, snapshot, source, members.feed_ways[feed])
+                source = members.feed_sources[feed]
+                is_start = members.owners[first_source + source] < 0
+                if not is_start or time != work.undone_at[instance]:
+                    add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
             if pool.lengths[snapshot * width]:
                 chosen[n_chosen] = instance
                 n_chosen += 1

@@ -111,8 +111,10 @@ def _run_instance(
         clear_row(pool, bases + position)
         place = first_position + position
         for feed in range(members.feed_starts[place], members.feed_starts[place + 1]):
-            source = own + members.feed_sources[feed]
-            add_row(pool, bases + position, source, members.feed_ways[feed])
+            source = members.feed_sources[feed]
+            is_start = members.owners[first_source + source] < 0
+            if not is_start or events.times[begin] != work.undone_at[instance]:
+                add_row(pool, bases + position, own + source, members.feed_ways[feed])
         if pool.lengths[(bases + position) * pool.width] == 0:
             continue
         for event in range(begin, end):
@@ -125,3 +127,7 @@ def _run_instance(
             clear_row(pool, own + source)
         if owner >= 0:
             add_row(pool, own + source, news + owner, 1)
+            if members.undone_by[member] & seen:
+                clear_row(pool, own + source)
+    if members.undone_by[member] & seen:
+        work.undone_at[instance] = events.times[begin]

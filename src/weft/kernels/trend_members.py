@@ -40,6 +40,7 @@ class Members(NamedTuple):
     end_starts: Array
     end_sources: Array
     end_ways: Array
+    undone_by: Array
     lane_columns: Array
     lane_positions: Array
     extreme_columns: Array
@@ -71,7 +72,8 @@ class Machinery(NamedTuple):
     """What the functions here hand to each other: the pool, its rows, and which windows are open.
 
     An instance is a member in one window. Rows of instance i begin at rows[i]: its sources, then the
-    snapshot and what it was when the graphlet began. `scratch` is the first of the spare rows.
+    snapshot and what it was when the graphlet began. At undone_at[i] its trends were undone. `scratch` is
+    the first of the spare rows.
     """
 
     pool: Pool
@@ -79,6 +81,7 @@ class Machinery(NamedTuple):
     firsts: Array
     rows: Array
     windows: Array
+    undone_at: Array
     active: Array
     n_active: Array
     counters: Array
@@ -123,6 +126,7 @@ def machinery(members: Members, events: SharedEvents, n_limbs: int) -> Machinery
         firsts,
         rows,
         np.full(n_instances, CLOSED, np.int64),
+        np.full(n_instances, CLOSED, np.int64),
         np.empty(n_instances, np.int64),
         np.zeros(1, np.int64),
         np.zeros(N_COUNTERS, np.int64),
@@ -137,6 +141,7 @@ def open_instance(members: Members, work: Machinery, member: int, window: int) -
     instance = work.firsts[member] + window % n_slots
     if work.windows[instance] != window:
         work.windows[instance] = window
+        work.undone_at[instance] = CLOSED
         work.active[work.n_active[0]] = instance
         work.n_active[0] += 1
         first = members.source_starts[member]

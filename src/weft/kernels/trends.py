@@ -25,6 +25,7 @@ from weft.kernels.trend_rows import (
 )
 
 SUM, SCAN, ORDERED = 0, 1, 2  # how a source is read: as a sum, event by event, or through an index
+NEVER = -(1 << 63)  # the time at which nothing happens
 EVERY_WINDOW = (-(1 << 62), 1 << 62)  # the first and the last window to look at
 
 
@@ -33,6 +34,7 @@ class Machine(NamedTuple):
 
     Position p takes item items[p] and is fed by feed_sources[feed_starts[p]:feed_starts[p + 1]]. Source s
     holds trends that end at owners[s] (-1: the empty trend) and loses them to the items in negated[s].
+    An event of an item in undone_by[0] undoes all trends that have begun at its time or before.
     A scanned source has the steps step_starts[s]:step_starts[s + 1], each a mask of allowed signs: bit 0
     of it allows less, bit 1 equal, bit 2 greater. An ordered source has one step.
     """
@@ -48,6 +50,7 @@ class Machine(NamedTuple):
     step_masks: Array
     end_sources: Array
     end_ways: Array
+    undone_by: Array
 
 
 class Taken(NamedTuple):
@@ -203,6 +206,7 @@ def _run_window(
     n_stored, n_visible = np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)
     since = np.zeros(n_sources, np.int64)
     based_at = np.full(n_positions, -1, np.int64)
+    undone, undone_at = machine.undone_by[0], NEVER
     is_indexed = np.zeros(n_positions, np.bool_)
     for position in range(n_positions):
         for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
@@ -212,9 +216,7 @@ def _run_window(
         clear_row(pool, source)
         if machine.owners[source] < 0:
             assign_word(pool.limbs, pool.lengths, source * pool.width, 1)
-        if trees[source] >= 0:
-            for node in range(most + 1):
-                clear_row(pool, first_tree + trees[source] * (most + 1) + node)
+        _clear_tree(pool, trees[source], first_tree, most)
     begin = low
     while begin < high:
         end = begin + 1
@@ -235,6 +237,8 @@ def _run_window(
                     for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
                         source, ways = machine.feed_sources[feed], machine.feed_ways[feed]
                         owner = machine.owners[source]
+                        if owner < 0 and taken.times[event] == undone_at:
+                            continue
                         if not is_read_by_event(machine, source, scans_all):
                             add_row(pool, row, source, ways)
                         elif trees[source] >= 0:
@@ -280,11 +284,26 @@ def _run_window(
                         _insert(pool, root, key, own, machine.step_masks[step], high - low)
         for position in range(n_positions):
             n_visible[position] = n_stored[position]
+        if undone & seen:
+            undone_at = taken.times[begin]
+            for source in range(n_sources):
+                if machine.owners[source] >= 0:
+                    clear_row(pool, source)
+                    since[source] = n_visible[machine.owners[source]]
+                    _clear_tree(pool, trees[source], first_tree, most)
         begin = end
     result = single + 1
     clear_row(pool, result)
     for end_place in range(machine.end_sources.size):
         add_row(pool, result, machine.end_sources[end_place], machine.end_ways[end_place])
+
+
+@njit(cache=True, nogil=True)
+def _clear_tree(pool: Pool, tree: int, first_tree: int, most: int) -> None:
+    """Take all rows from a tree; -1 is none."""
+    if tree >= 0:
+        for node in range(most + 1):
+            clear_row(pool, first_tree + tree * (most + 1) + node)
 
 
 @njit(cache=True, nogil=True)

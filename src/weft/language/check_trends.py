@@ -90,7 +90,16 @@ def _check_conjunction(pattern: Conjunction, findings: Findings, *, types_overla
             )
             findings.complain(message, operand.span, f"write SEQ, or {_ALTERNATIVE}")
     for operand in pattern.operands:
-        _check_part(operand, findings, preceded=True, followed=True)
+        if isinstance(operand, Negation):
+            _check_negated(operand, findings)
+        else:
+            _check_part(operand, findings, preceded=True, followed=True)
+
+
+def _check_negated(negation: Negation, findings: Findings) -> None:
+    if not isinstance(negation.operand, Event):
+        hint = f"write a NOT for each event, or {_ALTERNATIVE}"
+        findings.complain("NOT in a trend query takes a single event", negation.span, hint)
 
 
 def _check_part(pattern: Pattern, findings: Findings, *, preceded: bool, followed: bool) -> None:
@@ -115,7 +124,7 @@ def _check_part(pattern: Pattern, findings: Findings, *, preceded: bool, followe
                 f"write each order by itself, OR(SEQ(...), SEQ(...)), or {_ALTERNATIVE}",
             )
         case Negation():
-            message = "NOT in a trend query is an operand of SEQ"
+            message = "NOT in a trend query is an operand of SEQ, or of AND at the top"
             findings.complain(message, pattern.span, "write for example SEQ(A a, NOT B b, C c)")
 
 

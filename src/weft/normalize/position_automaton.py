@@ -85,6 +85,15 @@ def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, item
     return Built(builder.finished(part), part.empty)
 
 
+def item_of_negation(negation: Negation, query: Query, conditions: Conditions, items: Items) -> int:
+    """Return the item of a single event that an AND negates."""
+    if not isinstance(negation.operand, Event):
+        message = "NOT of more than a single event"
+        raise refused(query, message, negation.span, "write NOT before each of the events")
+    event = negation.operand
+    return items.number(event.type, conditions.on_event.get(event.variable, ()))
+
+
 def too_many_positions(query: Query) -> Exception:
     """Return the error for a pattern with more positions than a template may have."""
     message = f"the pattern has more than {MOST_POSITIONS} events, each repetition by {{n}} being one"
@@ -131,10 +140,8 @@ class _Builder:
         return _Part({position: frozenset()}, {position: frozenset()}, None)
 
     def _negation(self, negation: Negation) -> _Part:
-        if not isinstance(negation.operand, Event):
-            message = "NOT of more than a single event"
-            raise refused(self.query, message, negation.span, "write NOT before each of the events")
-        return _Part({}, {}, frozenset({self._item(negation.operand)}))
+        item = item_of_negation(negation, self.query, self.conditions, self.items)
+        return _Part({}, {}, frozenset({item}))
 
     def _sequence(self, sequence: Sequence) -> _Part:
         first: dict[int, frozenset[int]] = {}

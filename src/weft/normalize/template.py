@@ -1,6 +1,7 @@
 """Turn a bound trend query into the template that the machine runs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence
@@ -9,6 +10,7 @@ from weft.normalize.position_automaton import (
     Built,
     Items,
     build_automaton,
+    item_of_negation,
     too_many_positions,
 )
 from weft.normalize.split_alternatives import positive_variables
@@ -18,6 +20,7 @@ from weft.pattern.nodes import (
     CountWindow,
     Disjunction,
     Event,
+    Negation,
     Pattern,
     Query,
     ReturnColumn,
@@ -104,10 +107,13 @@ def _alternatives(
     divided = isinstance(pattern, Disjunction) and any(find(pattern, Conjunction))
     for operand in pattern.operands if divided and isinstance(pattern, Disjunction) else (pattern,):
         parts = operand.operands if isinstance(operand, Conjunction) else (operand,)
-        built = [build_automaton(part, query, conditions, items) for part in parts]
+        negated = [part for part in parts if isinstance(part, Negation) and len(parts) > 1]
+        built = [build_automaton(part, query, conditions, items) for part in parts if part not in negated]
         if isinstance(operand, Conjunction):
             _check_conjunction(operand, built, query, conditions)
-        yield from _present(built)
+        undone_by = tuple(item_of_negation(part, query, conditions, items) for part in negated)
+        for automata in _present(built):
+            yield tuple(replace(automaton, undone_by=undone_by) for automaton in automata)
 
 
 def _check_conjunction(
@@ -126,7 +132,8 @@ def _check_conjunction(
         if len(holders) > 1:
             message = f"{condition.before} and {condition.after} are compared, but AND does not order them"
             raise refused(query, message, condition.span)
-    for operand, part in zip(conjunction.operands, built, strict=True):
+    positive = [operand for operand in conjunction.operands if not isinstance(operand, Negation)]
+    for operand, part in zip(positive, built, strict=True):
         if part.empty:
             message = "an operand of AND with NOT may bind nothing"
             raise refused(query, message, operand.span, "let one of its events be no longer optional")

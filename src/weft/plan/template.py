@@ -65,11 +65,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """A pattern without AND: its positions, and the sources that add up to all of its trends."""
+    """A pattern without AND: its positions, and the sources that add up to all of its trends.
+
+    An event of one of the items in `undone_by`, negated in an AND, undoes all trends that have begun at
+    its time or before.
+    """
 
     positions: tuple[Position, ...]
     sources: tuple[Source, ...]
     ends: tuple[Feed, ...]
+    undone_by: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

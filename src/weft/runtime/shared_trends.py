@@ -104,7 +104,8 @@ def repeated_types(template: Template) -> set[str]:
                 (simple if is_plain_repetition(automaton, place) else others).add(own)
             types = [template.items[position.item].type for position in automaton.positions]
             others |= {own for own in types if types.count(own) > 1}
-            others |= {template.items[item].type for source in automaton.sources for item in source.negated}
+            negated = [item for source in automaton.sources for item in source.negated]
+            others |= {template.items[item].type for item in (*negated, *automaton.undone_by)}
     return simple - others
 
 
@@ -273,6 +274,7 @@ def _members(
         end_starts=starts(lambda one: len(one.ends)),
         end_sources=np.array([end.source for end in ends], np.int64),
         end_ways=np.array([end.ways for end in ends], np.int64),
+        undone_by=np.array([sum(1 << item for item in one.undone_by) for one in automata], np.uint64),
         lane_columns=_padded([values.lane_places(measures[one.query]) for one in members], n_lanes, -1),
         lane_positions=_padded(
             [bits_of(measures[one.query].lanes, one.automaton).tolist() for one in members], n_lanes, 0

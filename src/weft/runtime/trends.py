@@ -108,6 +108,7 @@ def machine_of(automaton: Automaton) -> Machine:
         step_masks=np.array([MASKS[step.operator] for source in sources for step in source.steps], np.int64),
         end_sources=np.array([feed.source for feed in automaton.ends], np.int64),
         end_ways=np.array([feed.ways for feed in automaton.ends], np.int64),
+        undone_by=np.array([sum(1 << item for item in automaton.undone_by)], np.uint64),
     )
 
 

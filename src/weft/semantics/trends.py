@@ -239,10 +239,13 @@ def _is_clause_negated(
             if _is_clause_negated(operand, trend, bound, events, stream):
                 return True
             continue
-        if isinstance(clause, Conjunction) or not isinstance(operand.operand, Event):
-            raise ValueError(f"a trend query negates single events in SEQ only: {operand}")
+        if not isinstance(operand.operand, Event):
+            raise ValueError(f"a trend query negates single events only: {operand}")
         negating = {event.row for event in stream.candidates[operand.operand]} - bound
-        scope = _scope(clause.operands, index, trend, events, stream)
+        if isinstance(clause, Conjunction):
+            scope = [event for event in events if stream.is_from_first(event, trend.events)]
+        else:
+            scope = _scope(clause.operands, index, trend, events, stream)
         if any(event.row in negating for event in scope):
             return True
     return False
