@@ -18,26 +18,26 @@ from weft.kernels.trend_members import (
     open_instance,
     windows_at,
 )
-from weft.kernels.trend_rows import Results, add_row, clear_row, no_results, trimmed, with_result
+from weft.kernels.trend_rows import Room, add_row, clear_row, with_result
 
 END = (1 << 63) - 1  # the time after all events
 
 
 @njit(cache=True, nogil=True)
 def sum_shared_trends(
-    members: Members, events: SharedEvents, pane: int, n_limbs: int, mode: int
-) -> tuple[Results, Array]:
+    members: Members, events: SharedEvents, pane: int, n_limbs: int, mode: int, room: Room
+) -> tuple[Array, Array]:
     """Aggregate the trends of every member, partition and window; with pane 0 a partition is one window.
 
-    Returns the results and the counters.
+    Results go to the room; their limbs are returned, and the counters.
     """
     work = machinery(members, events, n_limbs)
-    found = no_results(work.pool.width, work.pool.best.shape[1])
+    limbs = np.empty(1024, np.uint32)
     for partition in range(events.starts.size - 1):
         begin, stop = events.starts[partition], events.starts[partition + 1]
         merged = np.uint64(0)
         while begin < stop:
-            found = _close_windows(members, work, found, partition, events.times[begin])
+            limbs = _close_windows(members, work, limbs, room, partition, events.times[begin])
             end = burst(events, begin, stop, pane)
             if end > begin:
                 merged = run_burst(members, events, work, begin, end, mode, merged)
@@ -48,13 +48,15 @@ def sum_shared_trends(
                 work.counters[OTHERS] += end - begin
                 _run_group(members, events, work, begin, end)
             begin = end
-        found = _close_windows(members, work, found, partition, END)
+        limbs = _close_windows(members, work, limbs, room, partition, END)
     work.counters[NUMBERS], work.counters[BYTES] = work.pool.lengths.size, 4 * work.pool.limbs.size
-    return trimmed(found, work.pool.width), work.counters
+    return limbs, work.counters
 
 
 @njit(cache=True, nogil=True)
-def _close_windows(members: Members, work: Machinery, found: Results, partition: int, time: int) -> Results:
+def _close_windows(
+    members: Members, work: Machinery, limbs: Array, room: Room, partition: int, time: int
+) -> Array:
     """Add the results of the windows that are over at a time; at the END all are."""
     kept = 0
     for place in range(work.n_active[0]):
@@ -72,9 +74,9 @@ def _close_windows(members: Members, work: Machinery, found: Results, partition:
             source = work.rows[instance] + members.end_sources[end]
             add_row(work.pool, result, source, members.end_ways[end])
         if work.pool.lengths[result * work.pool.width]:
-            found = with_result(found, work.pool, result, member, partition, window)
+            limbs = with_result(limbs, room, work.pool, result, member, partition, window)
     work.n_active[0] = kept
-    return found
+    return limbs
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ from numba import njit
 
 from weft.kernels.arrays import Array
 from weft.kernels.naturals import add_scaled, assign_word
-from weft.kernels.trend_rows import Pool, clear_row, first_window, lower_row
+from weft.kernels.trend_rows import Pool, clear_row, first_window, lower_row, new_pool
 
 CLOSED = np.int64(-(1 << 62))  # an instance that has no window at present
 BURSTS, GRAPHLETS, SHARED, GRAPHLET_SNAPSHOTS, EVENT_SNAPSHOTS, SPLITS, MERGES, OTHERS, NUMBERS, BYTES = (
@@ -113,13 +113,7 @@ def machinery(members: Members, events: SharedEvents, n_limbs: int) -> Machinery
     # whose numbers are a factor and one for each column of values.
     n_columns = max(events.values.shape[0] + 2, width)
     n_rows += 1 + 2 * n_positions + n_columns // width + 3
-    pool = Pool(
-        np.empty((n_rows * width, n_limbs), np.uint32),
-        np.zeros(n_rows * width, np.int64),
-        np.empty((n_rows, n_extremes), np.int64),
-        np.zeros((n_rows, n_extremes), np.bool_),
-        width,
-    )
+    pool = new_pool(n_rows, width, n_limbs, n_extremes)
     return Machinery(
         pool,
         members_of,

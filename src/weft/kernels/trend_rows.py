@@ -23,21 +23,32 @@ class Pool(NamedTuple):
     width: int
 
 
-class Results(NamedTuple):
-    """A result for each member, partition and window with trends: the numbers of its row, and extremes.
+class Room(NamedTuple):
+    """Room for results, made beforehand: one for each member, partition and window that may have trends.
 
-    Number n of result r is limbs[offsets[r * width + n]:offsets[r * width + n + 1]]. While results are
-    added, the arrays have room for more than `size` says.
+    Number n of result r is limbs[offsets[r * width + n]:offsets[r * width + n + 1]], where the limbs grow as
+    results come. size[0] says how many have come.
     """
 
     members: Array
     partitions: Array
     windows: Array
     offsets: Array
-    limbs: Array
     best: Array
     has: Array
     size: Array
+
+
+@njit(cache=True, nogil=True)
+def new_pool(n_rows: int, width: int, n_limbs: int, n_extremes: int) -> Pool:
+    """Return a pool of rows that stand for no trends."""
+    return Pool(
+        np.empty((n_rows * width, n_limbs), np.uint32),
+        np.zeros(n_rows * width, np.int64),
+        np.empty((n_rows, n_extremes), np.int64),
+        np.zeros((n_rows, n_extremes), np.bool_),
+        width,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -80,68 +91,24 @@ def lower_row(pool: Pool, row: int, extreme: int, value: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def no_results(width: int, n_extremes: int) -> Results:
-    """Return room for results of rows of so many numbers and extremes."""
-    return Results(
-        np.empty(64, np.int64),
-        np.empty(64, np.int64),
-        np.empty(64, np.int64),
-        np.zeros(64 * width + 1, np.int64),
-        np.empty(1024, np.uint32),
-        np.empty((64, n_extremes), np.int64),
-        np.empty((64, n_extremes), np.bool_),
-        np.zeros(1, np.int64),
-    )
-
-
-@njit(cache=True, nogil=True)
-def with_result(found: Results, pool: Pool, row: int, member: int, partition: int, window: int) -> Results:
-    """Add a row of the pool as a result; the arrays are new ones where they had no more room."""
-    members, partitions, windows, offsets, limbs, best, has, size = found
-    place = size[0]
-    if place == members.size:
-        members, partitions, windows = grown(members), grown(partitions), grown(windows)
-        more = np.zeros(2 * place * pool.width + 1, np.int64)
-        more[: offsets.size] = offsets
-        offsets, best, has = more, _more_rows(best), _more_rows(has)
-    members[place], partitions[place], windows[place] = member, partition, window
+def with_result(
+    limbs: Array, room: Room, pool: Pool, row: int, member: int, partition: int, window: int
+) -> Array:
+    """Add a row of the pool as a result; return the limbs, which are a new array where they had no room."""
+    place = room.size[0]
+    room.members[place], room.partitions[place], room.windows[place] = member, partition, window
     for lane in range(pool.width):
         number = place * pool.width + lane
         used = pool.lengths[row * pool.width + lane]
-        while offsets[number] + used > limbs.size:
+        while room.offsets[number] + used > limbs.size:
             limbs = grown(limbs)
         for limb in range(used):
-            limbs[offsets[number] + limb] = pool.limbs[row * pool.width + lane, limb]
-        offsets[number + 1] = offsets[number] + used
-    for extreme in range(best.shape[1]):
-        best[place, extreme], has[place, extreme] = pool.best[row, extreme], pool.has[row, extreme]
-    size[0] += 1
-    return Results(members, partitions, windows, offsets, limbs, best, has, size)
-
-
-@njit(cache=True, nogil=True)
-def trimmed(found: Results, width: int) -> Results:
-    """Return results without the room for more."""
-    n_results = found.size[0]
-    offsets = found.offsets[: n_results * width + 1]
-    return Results(
-        found.members[:n_results],
-        found.partitions[:n_results],
-        found.windows[:n_results],
-        offsets,
-        found.limbs[: offsets[-1]],
-        found.best[:n_results],
-        found.has[:n_results],
-        found.size,
-    )
-
-
-@njit(cache=True, nogil=True)
-def _more_rows(rows: Array) -> Array:
-    """Return a copy of a matrix with twice the room for rows."""
-    more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
-    more[: rows.shape[0]] = rows
-    return more
+            limbs[room.offsets[number] + limb] = pool.limbs[row * pool.width + lane, limb]
+        room.offsets[number + 1] = room.offsets[number] + used
+    for extreme in range(room.best.shape[1]):
+        room.best[place, extreme], room.has[place, extreme] = pool.best[row, extreme], pool.has[row, extreme]
+    room.size[0] += 1
+    return limbs
 
 
 @njit(cache=True, nogil=True)

@@ -12,15 +12,14 @@ from weft.kernels.arrays import Array
 from weft.kernels.naturals import add_scaled, assign_word
 from weft.kernels.trend_rows import (
     Pool,
-    Results,
+    Room,
     add_row,
     clear_row,
     copy_row,
     first_window,
     largest_window,
     lower_row,
-    no_results,
-    trimmed,
+    new_pool,
     with_result,
 )
 
@@ -120,10 +119,12 @@ def sum_trends(
     n_limbs: int,
     scans_all: bool,
     chosen: tuple[int, int],
-) -> Results:
+    room: Room,
+) -> Array:
     """Aggregate the trends of every partition and window; with slide 0, a partition is one window.
 
-    Only the windows from the first to the last of those `chosen` are looked at.
+    Only the windows from the first to the last of those `chosen` are looked at. Results go to the room, their
+    limbs are returned.
 
     Work per event is a sum for each feed; of a scanned feed, one for each earlier event of the window; of
     an ordered one, one for every level of a tree. `scans_all` scans them all, as GRETA does.
@@ -144,16 +145,10 @@ def sum_trends(
     stores = np.cumsum(is_stored) - 1
     n_fixed = n_sources + 2 * n_positions + 2
     n_rows = n_fixed + (most * is_stored.sum()) + n_trees * (most + 1)
-    pool = Pool(
-        np.empty((n_rows * width, n_limbs), np.uint32),
-        np.zeros(n_rows * width, np.int64),
-        np.empty((n_rows, n_extremes), np.int64),
-        np.zeros((n_rows, n_extremes), np.bool_),
-        width,
-    )
+    pool = new_pool(n_rows, width, n_limbs, n_extremes)
     stored = np.empty((n_positions, most), np.int64)
     result = n_fixed - 1
-    found = no_results(width, n_extremes)
+    limbs = np.empty(1024, np.uint32)
     for partition in range(taken.starts.size - 1):
         low, stop = taken.starts[partition], taken.starts[partition + 1]
         high, window = low, max(first_window(taken.times[low], length, slide), chosen[0])
@@ -173,11 +168,11 @@ def sum_trends(
                 continue
             _run_window(machine, taken, low, high, pool, stored, stores, trees, most, scans_all)
             if pool.lengths[result * width]:
-                found = with_result(found, pool, result, 0, partition, window)
+                limbs = with_result(limbs, room, pool, result, 0, partition, window)
             if slide == 0:
                 break
             window += 1
-    return trimmed(found, width)
+    return limbs
 
 
 @njit(cache=True, nogil=True)

@@ -10,13 +10,13 @@ import numpy as np
 from weft.kernels.graphlets import DYNAMIC, STATIC
 from weft.kernels.shared_trends import sum_shared_trends
 from weft.kernels.trend_members import Members, SharedEvents
-from weft.kernels.trend_rows import Results, largest_window
+from weft.kernels.trend_rows import largest_window
 from weft.kernels.trends import EVERY_WINDOW
 from weft.plan.template import Automaton, Item, Template
 from weft.plan.trend_sets import sharable_sets
 from weft.runtime.columns import Array, Events
 from weft.runtime.trend_measures import Measures, Values
-from weft.runtime.trend_rows import TrendRows, combined, merged_rows
+from weft.runtime.trend_rows import TrendRows, combined, merged_rows, results_of, room_for
 from weft.runtime.trend_selection import Selection, rows_of_item
 from weft.runtime.trends import aggregate_trends, bits_of, limbs_for
 
@@ -176,7 +176,9 @@ def aggregate_together(
         extreme_valid=extreme_valid,
     )
     pane = gcd(*(one for span in spans for one in span))
-    found, counters = sum_shared_trends(arrays, shared, pane, n_limbs, mode)
+    n_results = sum(selection.n_windows(*spans[member.query]) for member in members)
+    room = room_for(n_results, 1 + arrays.lane_columns.shape[1], arrays.extreme_columns.shape[1])
+    found, counters = sum_shared_trends(arrays, shared, pane, n_limbs, mode, room)
     exponents = {name: parts.exponent for name, parts in values.parts.items()}
     rows = []
     for query, template in enumerate(templates):
@@ -184,7 +186,7 @@ def aggregate_together(
         alternatives = [
             combined(
                 [
-                    _of_member(found, number, width, len(measures[query].extremes))
+                    results_of(room, found, number, width, len(measures[query].extremes))
                     for number, member in enumerate(members)
                     if (member.query, member.alternative) == (query, alternative)
                 ],
@@ -291,24 +293,4 @@ def _members(
 def _padded(rows: Sequence[Sequence[int]], width: int, filler: int) -> Array:
     return np.array([[*row, *[filler] * (width - len(row))] for row in rows], np.int64).reshape(
         len(rows), width
-    )
-
-
-def _of_member(found: Results, member: int, width: int, n_extremes: int) -> Results:
-    """Return the results of one member, without the lanes that only others have."""
-    chosen = np.flatnonzero(found.members == member)
-    all_width = (found.offsets.size - 1) // max(found.members.size, 1)
-    numbers = (chosen[:, None] * all_width + np.arange(width)).reshape(-1)
-    sizes = found.offsets[numbers + 1] - found.offsets[numbers]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.repeat(found.offsets[numbers] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Results(
-        found.members[chosen],
-        found.partitions[chosen],
-        found.windows[chosen],
-        offsets,
-        found.limbs[places],
-        found.best[chosen][:, :n_extremes],
-        found.has[chosen][:, :n_extremes],
-        np.array([chosen.size]),
     )

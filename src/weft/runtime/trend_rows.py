@@ -7,13 +7,59 @@ from math import prod
 import numpy as np
 
 from weft.kernels.naturals import sum_runs
-from weft.kernels.trend_rows import Results
+from weft.kernels.trend_rows import Room
 from weft.plan.template import Template
 from weft.runtime.columns import Array
 from weft.runtime.trend_measures import Measures
 from weft.runtime.trend_selection import Selection
 
 LARGEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a kernel found: a result for each partition and window with trends.
+
+    Number n of result r is limbs[offsets[r * width + n]:offsets[r * width + n + 1]].
+    """
+
+    partitions: Array
+    windows: Array
+    offsets: Array
+    limbs: Array
+    best: Array
+    has: Array
+
+
+def room_for(n_results: int, width: int, n_extremes: int) -> Room:
+    """Return room for so many results of rows of so many numbers and extremes."""
+    return Room(
+        members=np.empty(n_results, np.int64),
+        partitions=np.empty(n_results, np.int64),
+        windows=np.empty(n_results, np.int64),
+        offsets=np.zeros(n_results * width + 1, np.int64),
+        best=np.empty((n_results, n_extremes), np.int64),
+        has=np.empty((n_results, n_extremes), np.bool_),
+        size=np.zeros(1, np.int64),
+    )
+
+
+def results_of(room: Room, limbs: Array, member: int, width: int, n_extremes: int) -> Results:
+    """Return the results of one member, without the lanes and extremes that only others have."""
+    chosen = np.flatnonzero(room.members[: room.size[0]] == member)
+    all_width = (room.offsets.size - 1) // max(room.members.size, 1)
+    numbers = (chosen[:, None] * all_width + np.arange(width)).reshape(-1)
+    sizes = room.offsets[numbers + 1] - room.offsets[numbers]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.repeat(room.offsets[numbers] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Results(
+        partitions=room.partitions[chosen],
+        windows=room.windows[chosen],
+        offsets=offsets,
+        limbs=limbs[places],
+        best=room.best[chosen][:, :n_extremes],
+        has=room.has[chosen][:, :n_extremes],
+    )
 
 
 @dataclass(frozen=True)
@@ -82,14 +128,12 @@ def combined(parts: Sequence[Results], width: int) -> Results:
         np.frombuffer(one.to_bytes(-(-one.bit_length() // 32) * 4, "little"), "<u4") for one in numbers
     ]
     return Results(
-        members=np.zeros(len(common), np.int64),
         partitions=np.array([partition for partition, _ in common], np.int64),
         windows=np.array([window for _, window in common], np.int64),
         offsets=np.cumsum([0, *(limbs.size for limbs in content)]),
         limbs=np.concatenate([np.empty(0, np.uint32), *content]).astype(np.uint32),
         best=best,
         has=has,
-        size=np.array([len(common)]),
     )
 
 

@@ -54,6 +54,16 @@ class Selection:
     def n_rows(self) -> int:
         return int(self.rows.size)
 
+    def n_windows(self, length: int, slide: int) -> int:
+        """Return how many windows of all partitions have an event; with slide 0 a partition is a window."""
+        if slide == 0:
+            return self.starts.size - 1
+        firsts, lasts = (self.times - length) // slide + 1, self.times // slide
+        new = firsts.copy()
+        new[1:] = np.maximum(firsts[1:], lasts[:-1] + 1)  # those that no event before it is in
+        new[self.starts[:-1]] = firsts[self.starts[:-1]]
+        return int(np.maximum(lasts - new + 1, 0).sum())
+
     @cached_property
     def times(self) -> Array:
         return self.events.times[self.rows]

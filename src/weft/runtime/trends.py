@@ -3,7 +3,7 @@
 import numpy as np
 
 from weft.errors import BudgetError
-from weft.kernels.trend_rows import Results, largest_window
+from weft.kernels.trend_rows import largest_window
 from weft.kernels.trends import (
     EVERY_WINDOW,
     ORDERED,
@@ -17,7 +17,7 @@ from weft.plan.template import Automaton, Source, Template
 from weft.runtime.columns import Array, Events
 from weft.runtime.compare import MASKS
 from weft.runtime.trend_measures import Measures, Values, positions_of
-from weft.runtime.trend_rows import TrendRows, combined, merged_rows
+from weft.runtime.trend_rows import Results, TrendRows, combined, merged_rows, results_of, room_for
 from weft.runtime.trend_selection import Selection
 
 ORDERINGS = ("<", "<=", ">", ">=")
@@ -67,7 +67,9 @@ def _results(
     n_events = largest_window(selection.times, selection.starts, length, slide)
     n_limbs = limbs_for(n_events, automaton, values.bits)
     _check_memory(template, automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes)))
-    return sum_trends(
+    width, n_extremes = 1 + len(measures.lanes), len(measures.extremes)
+    room = room_for(selection.n_windows(length, slide), width, n_extremes)
+    limbs = sum_trends(
         machine_of(automaton),
         _taken(automaton, selection, values, measures),
         length,
@@ -75,7 +77,9 @@ def _results(
         n_limbs,
         scans_all,
         chosen,
+        room,
     )
+    return results_of(room, limbs, 0, width, n_extremes)
 
 
 def _check_memory(template: Template, automaton: Automaton, n_events: int, row_bytes: int) -> None:
