@@ -75,7 +75,7 @@ def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, item
     Automaton(positions=(Position(variable='a', item=0, feeds=(Feed(source=0, ways=1),
                                                                Feed(source=1, ways=2))),),
               sources=(Source(position=-1, negated=(), steps=()), Source(position=0, negated=(), steps=())),
-              ends=(Feed(source=1, ways=1),))
+              ends=(Feed(source=1, ways=1),), undone_by=())
     """
     builder = _Builder(query, conditions, items)
     part = builder.build(pattern)
