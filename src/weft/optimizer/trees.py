@@ -4,6 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.cost.shape import items_of
+from weft.plan.nodes import Extent
+
+
+class Demands(NamedTuple):
+    """What the rows of a tree satisfy: an order of items, transitively closed, and an extent."""
+
+    order: frozenset[tuple[int, int]]
+    extent: Extent | None
 
 
 class Tree(NamedTuple):
@@ -11,12 +19,17 @@ class Tree(NamedTuple):
 
     Negations are checked as soon as their items are there, unless the tree is `bare`: then it checks
     none, and whoever reads it does.
+
+    A join whose `general` demands are given is computed, with all that is below it, for these: a weaker
+    order or a longer extent, so that others can use it too. Of its rows the reader takes those that
+    meet the demands on the tree itself.
     """
 
     mask: int
     left: "Tree | None" = None
     right: "Tree | None" = None
     bare: bool = False
+    general: Demands | None = None
 
     @property
     def is_leaf(self) -> bool:

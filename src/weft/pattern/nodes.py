@@ -41,6 +41,14 @@ class Disjunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Some:
+    """Every non-empty combination of the operands, in any order, no event used twice."""
+
+    operands: tuple["Pattern", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Negation:
     """No match of the operand lies in the scope that the position of the negation gives."""
 
@@ -58,7 +66,7 @@ class Kleene:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Pattern: TypeAlias = Event | Sequence | Conjunction | Disjunction | Negation | Kleene
+Pattern: TypeAlias = Event | Sequence | Conjunction | Disjunction | Some | Negation | Kleene
 
 
 @dataclass(frozen=True, slots=True)
