@@ -149,7 +149,7 @@ class QueryWriter:
 
     def operand(self, *, depth: int, budget: int, place: Place, is_certain: bool) -> str:
         """Return a pattern with at least one positive item; a certain one cannot be empty."""
-        operator = self.dice.pick(("SEQ", "SEQ", "AND", "OR"))
+        operator = self.dice.pick(("SEQ", "SEQ", "SEQ", "AND", "AND", "OR", "OR", "SOME"))
         if depth == 0 or budget == 1:
             if depth < 2 or operator != "AND":
                 return self.item(place=place, is_certain=is_certain)
@@ -168,11 +168,11 @@ class QueryWriter:
                 depth=depth - 1,
                 budget=share,
                 place=places[index],
-                is_certain=is_certain and (name == "OR" or index == anchor),
+                is_certain=is_certain and (name in ("OR", "SOME") or index == anchor),
             )
             for index, share in enumerate(shares)
         ]
-        if name != "OR":
+        if name in ("SEQ", "AND"):
             for _ in range(dice.pick((0, 0, 0, 1, 1, 2)) if number > 1 else 1):
                 operands.insert(dice.integer(0, len(operands)), self.negative(depth=depth, place=place))
         return f"{name}({', '.join(operands)})"
@@ -210,11 +210,13 @@ class QueryWriter:
         """Return a negation of one event, of a list or of a composite pattern."""
         kind = self.dice.pick(("event", "event", "event", "composite", "either"))
         if kind == "either" and not place.negations:
-            one, other = (self.negated_item(branch) for branch in self.branches(place, 2))
-            return f"OR({one}, {other})"
+            operator = self.dice.pick(("OR", "OR", "SOME"))
+            places = [place] * 2 if operator == "SOME" else self.branches(place, 2)
+            one, other = map(self.negated_item, places)
+            return f"{operator}({one}, {other})"
         if kind == "event" or depth < 2 or place.negations:  # small inside another NOT
             return self.negated_item(place)
-        operator = self.dice.pick(("SEQ", "AND", "OR"))
+        operator = self.dice.pick(("SEQ", "AND", "OR", "SOME"))
         inner = self.operator(operator, depth=1, budget=2, place=self.negated(place), is_certain=True)
         return f"NOT {inner}"
 

@@ -20,6 +20,7 @@ from weft.language.builder import (
     repeat,
     same,
     seq,
+    some,
 )
 from weft.language.parser import parse
 from weft.pattern.nodes import Pattern
@@ -121,6 +122,7 @@ def test_terms(term: Term, text: str) -> None:
         (event("A").times(3).node, "A{3}"),
         (event("A").times(3, 5).node, "A{3,5}"),
         (event("A").at_least(3).node, "A{3,}"),
+        (some(a, seq(b, event("C"))), "SOME(A a, SEQ(B+ b, C))"),
         (or_(and_(a, b), not_(seq(event("C"), event("D")))), "OR(AND(A a, B+ b), NOT SEQ(C, D))"),
     ],
 )

@@ -36,6 +36,7 @@ from weft.pattern.nodes import (
     Pattern,
     Query,
     Sequence,
+    Some,
     TimeWindow,
 )
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
@@ -133,6 +134,8 @@ def test_keywords_in_any_case_and_clauses_in_any_order() -> None:
         ("(A a)", Event("A", "a")),
         ("AND(A a, !B b)", Conjunction((Event("A", "a"), Negation(Event("B", "b"))))),
         ("OR(A, NOT (B))", Disjunction((Event("A", "A"), Negation(Event("B", "B"))))),
+        ("some(A a, SEQ(B, C))", Some((Event("A", "a"), Sequence((Event("B", "B"), Event("C", "C")))))),
+        ("Some s", Event("Some", "s")),
         ("NOT SEQ(A, B)", Negation(Sequence((Event("A", "A"), Event("B", "B"))))),
         ("NOT NOT A", Negation(Negation(Event("A", "A")))),
         ("Seq s", Event("Seq", "s")),

@@ -42,6 +42,7 @@ from weft.pattern.nodes import (
     Query,
     ReturnColumn,
     Sequence,
+    Some,
     TimeWindow,
 )
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
@@ -113,7 +114,7 @@ patterns: st.SearchStrategy[Pattern] = st.recursive(
         st.builds(lambda operand, bound: Kleene(operand, *bound), smaller, bounds),
         st.builds(
             lambda kind, operands: kind(tuple(operands)),
-            st.sampled_from([Sequence, Conjunction, Disjunction]),
+            st.sampled_from([Sequence, Conjunction, Disjunction, Some]),
             st.lists(smaller, min_size=1, max_size=3),
         ),
     ),

@@ -78,6 +78,10 @@ def test_a_condition_on_consecutive_elements_stays_whole() -> None:
     assert len(form.predicates) == 1
 
 
+def test_eight_operands_of_some_are_allowed() -> None:
+    assert len(normalize(query_of(f"SOME({', '.join(f'A a{place}' for place in range(8))})"))) == 255
+
+
 def optional_items(number: int) -> str:
     return ", ".join(f"B? b{place}" for place in range(number))
 
@@ -93,15 +97,20 @@ def test_256_alternatives_are_allowed() -> None:
         f"AND(A a, {optional_items(9)})",
         f"OR({', '.join(f'A a{place}' for place in range(257))})",
         f"SEQ(A a, NOT AND({optional_items(9)}))",
+        f"SOME({', '.join(f'A a{place}' for place in range(60))})",
+        f"SOME({', '.join(f'A? a{place}' for place in range(6))})",
     ],
-    ids=["SEQ", "AND", "OR", "NOT"],
+    ids=["SEQ", "AND", "OR", "NOT", "SOME", "SOME of optional items"],
 )
 def test_more_alternatives_are_refused_with_a_remedy(pattern: str) -> None:
     with pytest.raises(QueryError) as refused:
         normalize(query_of(pattern))
     message = str(refused.value)
-    assert "query q: more than 256 alternatives after splitting OR and optional items" in message
-    assert "hint: use fewer OR, * and ? in one query, or write several queries" in message
+    assert "query q: more than 256 alternatives after splitting OR, SOME and optional items" in message
+    assert (
+        "hint: use fewer OR, * and ?, or a SOME of fewer operands, in one query, or write several queries"
+        in message
+    )
 
 
 def test_an_observer_sees_every_step_in_order() -> None:
@@ -197,7 +206,7 @@ def test_a_step_that_leaves_an_or_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     query = query_of("OR(A a, B b)")
     unsplit = (Alternative(query.pattern),)
     monkeypatch.setattr("weft.normalize.pipeline.split_alternatives", lambda *_: unsplit)
-    with pytest.raises(InvariantError, match="after split_alternatives: no OR remains"):
+    with pytest.raises(InvariantError, match="after split_alternatives: no OR and no SOME remains"):
         normalize(query)
 
 

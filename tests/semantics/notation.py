@@ -6,7 +6,7 @@ from tests.strategies import SCHEMA, event
 
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence, Some
 from weft.semantics.events import ReferenceEvent
 from weft.semantics.matcher import find_matches, returned
 from weft.semantics.values import Value
@@ -49,7 +49,10 @@ def without_negations(query: Query) -> Query:
             case Negation():
                 return Negation(Event("no such type", "nothing"))
             case (
-                Sequence(operands=operands) | Conjunction(operands=operands) | Disjunction(operands=operands)
+                Sequence(operands=operands)
+                | Conjunction(operands=operands)
+                | Disjunction(operands=operands)
+                | Some(operands=operands)
             ):
                 return type(pattern)(tuple(forget(operand) for operand in operands))
             case _:

@@ -46,7 +46,7 @@ def nodes_of(pattern: Pattern) -> Iterator[Kleene]:
     match pattern:
         case Kleene():
             yield pattern
-        case nodes.Sequence() | Conjunction() | nodes.Disjunction():
+        case nodes.Sequence() | Conjunction() | nodes.Disjunction() | nodes.Some():
             for operand in pattern.operands:
                 yield from nodes_of(operand)
 

@@ -81,6 +81,45 @@ class TestOperators:
         assert found("OR(A a, B b)", "A 0; B 1; C 2") == {"a=0", "b=1"}
         assert found("SEQ(OR(A a, B b), C c)", "A 0; B 1; C 2") == {"a=0 c=2", "b=1 c=2"}
 
+    def test_some_is_every_combination(self) -> None:
+        assert found("SOME(A a, B b)", "B 0; A 1; C 2") == {"a=1", "b=0", "a=1 b=0"}
+        assert found("SOME(A a, A b)", "A 0") == {"a=0", "b=0"}
+        assert found("SEQ(SOME(A a, B b), C c)", "B 0; C 1; A 2; C 3") == {
+            "b=0 c=1",
+            "b=0 c=3",
+            "a=2 c=3",
+            "a=2 b=0 c=3",
+        }
+
+    def test_the_events_of_a_combination_lie_in_one_window_and_agree_on_the_keys(self) -> None:
+        text = "SOME(A a, B b) WHERE [k] WITHIN 5 us"
+        assert found(text, "A 0 k=1; B 5 k=1; B 6 k=1; B 1 k=2") == {"a=0", "b=1", "b=2", "b=3", "a=0 b=1"}
+
+    def test_a_predicate_applies_to_the_combinations_that_bind_its_variables(self) -> None:
+        text = "SOME(A a, B b, C c) WHERE a.x < b.x AND b.x > 1"
+        assert found(text, "A 0 x=5; B 1 x=4; B 2 x=0; C 3") == {
+            "a=0",
+            "b=1",
+            "c=3",
+            "a=0 c=3",
+            "b=1 c=3",
+        }
+
+    def test_an_operand_of_some_contributes_each_of_its_alternatives(self) -> None:
+        text = "SOME(OR(A a, B b), C? c)"
+        assert found(text, "A 0; B 1; C 2") == {"a=0", "b=1", "c=2", "a=0 c=2", "b=1 c=2"}
+
+    def test_not_of_some_rejects_each_operand(self) -> None:
+        text = "SEQ(A a, NOT SOME(B b, C c), D d)"
+        assert found(text, "A 0; B 1; D 2") == found(text, "A 0; C 1; D 2") == set()
+        assert found(text, "A 0; D 1; B 2") == {"a=0 d=1"}
+
+    def test_a_negation_among_the_combinations(self) -> None:
+        text = "SEQ(A a, SOME(NOT B b, C c), D d) WITHIN 9 us"
+        assert found(text, "A 0; B 1; D 2") == set()
+        assert found(text, "A 0; B 1; C 2; D 3") == {"a=0 c=2 d=3"}
+        assert found(text, "A 0; D 3") == {"a=0 d=1"}
+
     def test_predicates_on_a_branch_not_taken_do_not_apply(self) -> None:
         text = "SEQ(OR(A a, B b), C c) WHERE a.x > 1 AND b.x = c.x"
         assert found(text, "A 0 x=1; A 0 x=2; B 1 x=7; C 2 x=7; C 2 x=8") == {

@@ -18,11 +18,11 @@ from weft.tree import find, walk
 SAMPLES = 300
 
 FEATURES = """
-    Event Sequence Conjunction Disjunction Negation Kleene
+    Event Sequence Conjunction Disjunction Some Negation Kleene
     {1,None} {0,None} {0,1} {2,2} {2,None} {1,2} {1,3} {2,3} {0,2}
     depth-1 depth-2 depth-3 one-type-twice
     NOT-first NOT-last NOT-between NOT-in-AND NOT-Event NOT-Kleene
-    NOT-Sequence NOT-Conjunction NOT-Disjunction NOT-in-NOT NOT-in-OR predicate-on-NOT NOT-with-match
+    NOT-Sequence NOT-Conjunction NOT-Disjunction NOT-Some NOT-in-NOT NOT-in-OR predicate-on-NOT NOT-with-match
     TimeWindow CountWindow NoneType PARTITION-BY Equivalence
     Comparison And Or Not IsNull InList Like Cast Literal Arithmetic Negate Absolute Aggregate Attribute
     + - * / %

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 
 START = ""  # stands before the first event
 
@@ -54,13 +54,13 @@ def _ends(pattern: Pattern) -> _Ends:
             return _Ends()
         case Sequence(operands=operands):
             return _ends_in_sequence(list(map(_ends, operands)))
-        case Disjunction(operands=operands) | Conjunction(operands=operands):
+        case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):
             parts = list(map(_ends, operands))
             empty = [part.may_be_empty for part in parts]
             return _Ends(
                 frozenset[str]().union(*(part.first for part in parts)),
                 frozenset[str]().union(*(part.last for part in parts)),
-                any(empty) if isinstance(pattern, Disjunction) else all(empty),
+                all(empty) if isinstance(pattern, Conjunction) else any(empty),
             )
 
 
@@ -95,6 +95,6 @@ def _steps(pattern: Pattern) -> Iterator[tuple[str, str]]:
                 yield from ((one, other) for one in before for other in ends.first)
                 before = ends.last | before if ends.may_be_empty else ends.last
                 yield from _steps(operand)
-        case Disjunction(operands=operands) | Conjunction(operands=operands):
+        case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):
             for operand in operands:
                 yield from _steps(operand)

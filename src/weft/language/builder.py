@@ -20,6 +20,7 @@ from weft.pattern.nodes import (
     Query,
     ReturnColumn,
     Sequence,
+    Some,
     TimeWindow,
     Window,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "repeat",
     "same",
     "seq",
+    "some",
 ]
 
 _COUNT_WINDOW = re.compile(r"\s*(\d+)\s+EVENTS?\s*", re.IGNORECASE | re.ASCII)
@@ -160,6 +162,15 @@ def or_(*parts: Part) -> Disjunction:
     2
     """
     return Disjunction(tuple(map(_node, parts)))
+
+
+def some(*parts: Part) -> Some:
+    """Return the pattern SOME(...): every combination of the parts, at least one, in any order.
+
+    >>> len(some(event("A"), event("B")).operands)
+    2
+    """
+    return Some(tuple(map(_node, parts)))
 
 
 def not_(part: Part) -> Negation:
@@ -286,7 +297,7 @@ class QueryBuilder:
 def _node(part: Part) -> Pattern:
     if isinstance(part, Variable):
         return part.node
-    if isinstance(part, Event | Kleene | Negation | Sequence | Conjunction | Disjunction):
+    if isinstance(part, Event | Kleene | Negation | Sequence | Conjunction | Disjunction | Some):
         return part
     raise refusal(f"expected an event or a pattern, found {part!r}", 'write for example event("Gate", "g")')
 

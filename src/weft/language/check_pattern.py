@@ -3,10 +3,10 @@
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.scope import Scope, variables_in
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 from weft.tree import find
 
-_WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR"}
+_WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR", Some: "SOME"}
 
 
 def check_pattern(
@@ -58,7 +58,7 @@ def _check_node(pattern: Pattern, findings: Findings) -> None:
                 hint = "two NOTs cancel out; drop both to require the event"
                 findings.complain("NOT directly inside NOT", pattern.span, hint)
             _check_node(operand, findings)
-        case Sequence() | Conjunction() | Disjunction():
+        case Sequence() | Conjunction() | Disjunction() | Some():
             if not pattern.operands:
                 findings.complain(f"{_WORDS[type(pattern)]} needs at least one operand", pattern.span)
             for operand in pattern.operands:
@@ -79,10 +79,10 @@ def _check_kleene(kleene: Kleene, findings: Findings) -> None:
 
 
 def _check_positive(pattern: Pattern, findings: Findings) -> None:
-    """Report a pattern, or an operand of OR, or the inside of a NOT, that has no event to match."""
+    """Report a pattern, or an operand of OR or SOME, or the inside of a NOT, that has no event to match."""
     empty = _without_positive_event(pattern)
     if empty is not None and not (isinstance(empty, Negation) and isinstance(empty.operand, Negation)):
-        what = "the pattern" if empty is pattern else "this branch of OR"
+        what = "the pattern" if empty is pattern else f"this branch of {_word_around(empty, pattern)}"
         hint = "a match binds at least one event; add one that is not under NOT"
         findings.complain(f"{what} has no positive event", empty.span, hint)
     for negation in _outer_negations(pattern):
@@ -90,8 +90,13 @@ def _check_positive(pattern: Pattern, findings: Findings) -> None:
             _check_positive(negation.operand, findings)
 
 
+def _word_around(part: Pattern, pattern: Pattern) -> str:
+    is_in_some = any(part is operand for some in find(pattern, Some) for operand in some.operands)
+    return "SOME" if is_in_some else "OR"
+
+
 def _without_positive_event(pattern: Pattern) -> Pattern | None:
-    """Return the part at fault when some way to match binds no event: the whole, or a branch of OR."""
+    """Return the part at fault when some way to match binds no event: the whole, or a branch."""
     match pattern:
         case Event():
             return None
@@ -99,7 +104,7 @@ def _without_positive_event(pattern: Pattern) -> Pattern | None:
             return pattern if _without_positive_event(operand) else None
         case Negation():
             return pattern
-        case Disjunction(operands=operands):
+        case Disjunction(operands=operands) | Some(operands=operands):
             return next((found for operand in operands if (found := _without_positive_event(operand))), None)
         case Sequence(operands=operands) | Conjunction(operands=operands):
             faults = [_without_positive_event(operand) for operand in operands]
@@ -110,7 +115,7 @@ def _outer_negations(pattern: Pattern) -> list[Negation]:
     match pattern:
         case Negation():
             return [pattern]
-        case Sequence() | Conjunction() | Disjunction():
+        case Sequence() | Conjunction() | Disjunction() | Some():
             return [found for operand in pattern.operands for found in _outer_negations(operand)]
         case _:
             return []

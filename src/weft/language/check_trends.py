@@ -21,6 +21,7 @@ from weft.pattern.nodes import (
     Pattern,
     Query,
     Sequence,
+    Some,
     TimeWindow,
 )
 from weft.tree import find
@@ -63,6 +64,12 @@ def check_trend_pattern(pattern: Pattern, findings: Findings, *, types_overlap: 
     >>> findings.problems[0].message
     'NOT in a trend query takes a single event'
     """
+    combinations_of_operands = list(find(pattern, Some))
+    for found in combinations_of_operands:
+        message = "SOME in a trend query would count every combination of its operands as a trend of its own"
+        findings.complain(message, found.span, f"write the combinations as operands of OR, or {_ALTERNATIVE}")
+    if combinations_of_operands:
+        return
     for alternative in _alternatives(pattern):
         if isinstance(alternative, Conjunction):
             _check_conjunction(alternative, findings, types_overlap=types_overlap)

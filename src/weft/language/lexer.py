@@ -12,6 +12,7 @@ KEYWORDS = CLAUSES | OPERATOR_WORDS
 # Words that are names unless what follows them says otherwise: `v.date`, `Seq s`, `DATE '2024-01-31'`.
 _SOFT_KEYWORDS = {
     "SEQ": re.compile(r"\s*\("),
+    "SOME": re.compile(r"\s*\("),
     "TIMESTAMP": re.compile(r"\s*'"),
     "DATE": re.compile(r"\s*'"),
     "SLIDE": re.compile(r"\s*\.?\d"),

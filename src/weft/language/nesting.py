@@ -13,12 +13,12 @@ from weft.expressions import (
     Literal,
     Or,
 )
-from weft.pattern.nodes import Conjunction, Disjunction, Event, ReturnColumn, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, ReturnColumn, Sequence, Some
 
 MAX_NESTING = 100
 
 _LEAVES = frozenset({Literal, Attribute, Aggregate, CountTrends, Equivalence, Event})
-_WITH_OPERANDS = frozenset({And, Or, Sequence, Conjunction, Disjunction})
+_WITH_OPERANDS = frozenset({And, Or, Sequence, Conjunction, Disjunction, Some})
 _WITH_SIDES = frozenset({Comparison, Arithmetic})
 
 

@@ -17,14 +17,16 @@ from weft.pattern.nodes import (
     Negation,
     Pattern,
     Sequence,
+    Some,
     TimeWindow,
     Window,
 )
 
-_OPERATORS: dict[str, type[Sequence] | type[Conjunction] | type[Disjunction]] = {
+_OPERATORS: dict[str, type[Sequence] | type[Conjunction] | type[Disjunction] | type[Some]] = {
     "SEQ": Sequence,
     "AND": Conjunction,
     "OR": Disjunction,
+    "SOME": Some,
 }
 _CALENDAR_UNITS = frozenset({"month", "months", "year", "years"})
 
@@ -122,8 +124,8 @@ class PatternRules(Notes):
         span = span_of(operator, parts[-1])
         operands = tuple(parts[2:-1:2])
         if operator.type == "CALL":
-            close = self.near(operator.value, ["SEQ", "AND", "OR", "NOT"])
-            hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR and NOT"
+            close = self.near(operator.value, ["SEQ", "AND", "OR", "SOME", "NOT"])
+            hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR, SOME and NOT"
             self.complain(f"unknown operator {operator.value}", span_of(operator, operator), hint)
             return Sequence(operands, span)
         if not operands:

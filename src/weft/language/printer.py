@@ -36,6 +36,7 @@ from weft.pattern.nodes import (
     Query,
     ReturnColumn,
     Sequence,
+    Some,
     Window,
 )
 from weft.tree import find
@@ -122,6 +123,8 @@ def _pattern(pattern: Pattern, once: frozenset[str]) -> str:
             return f"AND({', '.join(_pattern(operand, once) for operand in operands)})"
         case Disjunction(operands=operands):
             return f"OR({', '.join(_pattern(operand, once) for operand in operands)})"
+        case Some(operands=operands):
+            return f"SOME({', '.join(_pattern(operand, once) for operand in operands)})"
 
 
 def _event(event: Event, quantifier: str, brackets: str, once: frozenset[str]) -> str:

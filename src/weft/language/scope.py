@@ -16,7 +16,7 @@ from weft.expressions import (
     Or,
     Predicate,
 )
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 
 _WITHOUT_MENTIONS = frozenset({Literal, CountTrends, Equivalence})
 
@@ -78,6 +78,10 @@ def _visit(node: Pattern, place: _Place, numbers: Iterator[int]) -> Iterator[Var
             for branch, operand in enumerate(operands):
                 branches = (*place.branches, (number, branch))
                 yield from _visit(operand, replace(place, branches=branches), numbers)
+        case Some(operands=operands):
+            inside = replace(place, is_optional=place.is_optional or len(operands) > 1)
+            for operand in operands:
+                yield from _visit(operand, inside, numbers)
         case Sequence(operands=operands) | Conjunction(operands=operands):
             for operand in operands:
                 yield from _visit(operand, place, numbers)

@@ -19,7 +19,7 @@ _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
         "a predicate or a value",
     ),
     (frozenset({"NAME", "NUMBER", "STRING", "CALL", "LPAR", "MINUS", "TRUE"}), "a value"),
-    (frozenset({"NAME", "SEQ", "AND", "OR", "NOT"}), "an event type, SEQ, AND, OR or NOT"),
+    (frozenset({"NAME", "SEQ", "AND", "OR", "SOME", "NOT"}), "an event type, SEQ, AND, OR, SOME or NOT"),
     (frozenset({"COMPARE", "IS", "IN", "LIKE", "BETWEEN"}), "a comparison"),
     (_QUANTIFIERS, "a quantifier"),
     (frozenset({"PLUS", "MINUS", "STAR", "DIVIDE"}), "an arithmetic operator"),

@@ -7,7 +7,7 @@ from weft.normalize.build_form import build_form
 from weft.normalize.flatten_operators import flatten_operators
 from weft.normalize.split_alternatives import Alternative, split_alternatives
 from weft.pattern.invariants import InvariantError, check_form
-from weft.pattern.nodes import Conjunction, Disjunction, Kleene, Negation, Pattern, Query, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Kleene, Negation, Pattern, Query, Sequence, Some
 from weft.pattern.normal_form import NormalForm
 from weft.tree import find
 
@@ -58,8 +58,8 @@ def _normalize(query: Query, observer: Observer) -> tuple[NormalForm, ...]:
 
 
 def _check_split(alternative: Alternative) -> None:
-    if any(find(alternative.pattern, Disjunction)):
-        raise InvariantError("after split_alternatives: no OR remains")
+    if any(find(alternative.pattern, Disjunction)) or any(find(alternative.pattern, Some)):
+        raise InvariantError("after split_alternatives: no OR and no SOME remains")
     if any(kleene.least == 0 for kleene in find(alternative.pattern, Kleene)):
         raise InvariantError("after split_alternatives: no item is optional")
 

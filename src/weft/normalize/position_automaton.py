@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 
 from weft.expressions import Expression
 from weft.normalize.trend_conditions import Between, Conditions, refused
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Query, Sequence
+from weft.pattern.nodes import (
+    Conjunction,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Query,
+    Sequence,
+    Some,
+)
 from weft.plan.template import START, Automaton, Feed, Item, Position, Source, Step
 
 MOST_POSITIONS = 64
@@ -128,6 +138,9 @@ class _Builder:
                 message = "AND inside another operator"
                 hint = "AND of a trend query stands at the top of the pattern, or directly in an OR that does"
                 raise refused(self.query, message, pattern.span, hint)
+            case Some():
+                hint = "write the combinations as operands of OR"
+                raise refused(self.query, "SOME in a trend query", pattern.span, hint)
 
     def _item(self, event: Event) -> int:
         return self.items.number(event.type, self.conditions.on_event.get(event.variable, ()))

@@ -1,10 +1,10 @@
-"""Split a query into alternatives: OR distributed to the outside, optional items absent or present."""
+"""Split a query into alternatives: OR and SOME distributed to the outside, optional items absent or not."""
 
 import itertools
 from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 from weft.tree import find
 
 MAX_ALTERNATIVES = 256
@@ -12,7 +12,7 @@ MAX_ALTERNATIVES = 256
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A pattern without OR and without optional items, and the list variables that are empty in it.
+    """A pattern without OR, SOME and optional items, and the list variables that are empty in it.
 
     `pattern` is None when nothing remains. Each negation in it is a `SplitNegation`.
     """
@@ -55,6 +55,8 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
         case Disjunction(operands=operands):
             found = [alternative for operand in operands for alternative in _alternatives(operand, query)]
             return _checked(found, query)
+        case Some(operands=operands):
+            return _combinations(pattern, [_alternatives(operand, query) for operand in operands], query)
         case Negation(operand=operand):
             return [_negated(operand, query)]
         case Sequence(operands=operands) | Conjunction(operands=operands):
@@ -66,6 +68,20 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
             return [_rebuilt(pattern, combination) for combination in itertools.product(*choices)]
 
 
+def _combinations(some: Some, choices: list[list[Alternative]], query: str) -> list[Alternative]:
+    """Return the AND of every non-empty combination of operands, small ones first."""
+    n_choices = 1
+    for choice in choices:
+        n_choices *= 1 + len(choice)  # each of its alternatives, or not taken
+        _check_count(n_choices - 1, query)
+    return [
+        _rebuilt(Conjunction((), some.span), combination)
+        for size in range(1, len(choices) + 1)
+        for taken in itertools.combinations(choices, size)
+        for combination in itertools.product(*taken)
+    ]
+
+
 def _rebuilt(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
     operands = tuple(one.pattern for one in combination if one.pattern is not None)
     empty = frozenset[str]().union(*(one.empty for one in combination))
@@ -73,7 +89,13 @@ def _rebuilt(pattern: Sequence | Conjunction, combination: tuple[Alternative, ..
 
 
 def _negated(operand: Pattern, query: str) -> Alternative:
-    """NOT (P or Q) is NOT P and NOT Q: a Conjunction that flattening splices into its parent."""
+    """NOT (P or Q) is NOT P and NOT Q: a Conjunction that flattening splices into its parent.
+
+    So is NOT SOME(P, Q), as a match of both holds one of each. With a NOT inside, which looks at the
+    whole match, it need not.
+    """
+    if isinstance(operand, Some) and not any(find(operand, Negation)):
+        operand = Disjunction(operand.operands, operand.span)
     negations = tuple(
         SplitNegation(one.pattern, operand.span, one.empty)
         for one in _alternatives(operand, query)
@@ -92,9 +114,9 @@ def _checked(found: list[Alternative], query: str) -> list[Alternative]:
 def _check_count(n_alternatives: int, query: str) -> None:
     if n_alternatives > MAX_ALTERNATIVES:
         problem = Problem(
-            f"more than {MAX_ALTERNATIVES} alternatives after splitting OR and optional items",
+            f"more than {MAX_ALTERNATIVES} alternatives after splitting OR, SOME and optional items",
             query=query,
-            hint="use fewer OR, * and ? in one query, or write several queries",
+            hint="use fewer OR, * and ?, or a SOME of fewer operands, in one query, or write several queries",
         )
         raise QueryError([problem])
 

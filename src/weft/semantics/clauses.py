@@ -1,19 +1,19 @@
-"""The alternatives of a pattern: each choice of OR branches and of optional parts, in flat form."""
+"""The alternatives of a pattern: each choice of branches and of optional parts, in flat form."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TypeAlias, TypeGuard
 
 from weft.pattern import nodes
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Some
 
 _Operator: TypeAlias = type[nodes.Sequence] | type[Conjunction]
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One alternative: a pattern without OR and without optional parts, outside of its negations.
+    """One alternative: a pattern without OR, SOME and optional parts, outside of its negations.
 
     A repeated group is one part, whose operand is not split. `absent` names the variables of the
     optional parts left out; the pattern is None when nothing is left.
@@ -37,6 +37,13 @@ def clauses_of(pattern: Pattern) -> tuple[Clause, ...]:
             return (Clause(pattern),)
         case Disjunction(operands=operands):
             return tuple(clause for operand in operands for clause in clauses_of(operand))
+        case Some(operands=operands):
+            return tuple(
+                clause
+                for size in range(1, len(operands) + 1)
+                for taken in combinations(operands, size)
+                for clause in clauses_of(Conjunction(taken))
+            )
         case Kleene():
             return _absence(pattern) + _presence(pattern)
         case nodes.Sequence(operands=operands) | Conjunction(operands=operands):
@@ -100,6 +107,7 @@ def positive_events(pattern: Pattern | None) -> Iterator[Event]:
             nodes.Sequence(operands=operands)
             | Conjunction(operands=operands)
             | Disjunction(operands=operands)
+            | Some(operands=operands)
         ):
             for operand in operands:
                 yield from positive_events(operand)
