@@ -1,0 +1,111 @@
+"""Decomposition sharing: the sub-queries that two queries have in common, and those of these in turn.
+
+Idea        Common substrings of the operand lists are common sub-queries. Operands that are common but
+            stand alone are put together into longer lists; in SEQ, those that come in another order in
+            the other list go into different ones.
+Reference   DST in section IV-B of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event
+            Processing in SAP ESP. ICDE 2017.
+Differs     Substrings come from a table of all pairs of operands and not from a suffix tree: operand
+            lists are short. Lists of lone operands are all maximal ones, at most MOST_LONG of them,
+            as there may be exponentially many.
+Complexity  O(n m) for the substrings of lists of n and m operands, O(n m k) for k lists of lone
+            operands. The closure looks at all pairs of q queries and c sub-queries, O((q + c)^2) of them;
+            in the worst case c is exponential in n, and the closure ends at the number it is given.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, have_two_in_common
+
+MOST_LONG = 64
+MOST_SUB_QUERIES = 2_000
+
+Place = tuple[int, int]  # of an operand in the one list and in the other
+Rule = Callable[[FlatQuery, FlatQuery], Sequence[FlatQuery]]
+
+
+def interesting_sub_queries(one: FlatQuery, other: FlatQuery) -> tuple[FlatQuery, ...]:
+    """Return the sub-queries of two queries with the same operator, in the order of the first.
+
+    >>> from weft.optimizer.rewriting.flat_query import names, sequence
+    >>> q8, q9 = sequence("E1", "E2", "E3", "E5"), sequence("E1", "E3", "E4")
+    >>> names(interesting_sub_queries(q8, q9))
+    ['SEQ(E1, E3)']
+    """
+    if one.operator != other.operator or not have_two_in_common(one, other):
+        return ()
+    strings = common_substrings(one.operands, other.operands)
+    lone = [(start, there) for start, there, length in strings if length == 1]
+    lists = [one.operands[start : start + length] for start, _, length in strings if length > 1]
+    long = [tuple(one.operands[here] for here, _ in chain) for chain in _maximal_chains(lone)]
+    found = dict.fromkeys(FlatQuery(one.operator, operands) for operands in (*long, *lists))
+    return tuple(query for query in found if len(query.operands) > 1)
+
+
+def common_substrings(one: Sequence[Symbol], other: Sequence[Symbol]) -> tuple[tuple[int, int, int], ...]:
+    """Return the start in both lists, and the length, of substrings that cannot be made longer.
+
+    >>> common_substrings("abcd", "xbcab")
+    ((0, 3, 2), (1, 1, 2))
+    """
+    found = []
+    for here in range(len(one)):
+        for there in range(len(other)):
+            if one[here] != other[there] or (here and there and one[here - 1] == other[there - 1]):
+                continue
+            length = 1
+            while (
+                here + length < len(one)
+                and there + length < len(other)
+                and one[here + length] == other[there + length]
+            ):
+                length += 1
+            found.append((here, there, length))
+    return tuple(found)
+
+
+def _maximal_chains(places: Sequence[Place]) -> list[tuple[Place, ...]]:
+    """Return the longest lists of places that go forward in both lists, none being part of another."""
+
+    def followers(place: Place) -> list[Place]:
+        beyond = [one for one in places if one[0] > place[0] and one[1] > place[1]]
+        return [one for one in beyond if not any(_is_before(other, one) for other in beyond)]
+
+    def chains(place: Place) -> Iterator[tuple[Place, ...]]:
+        following = followers(place)
+        if not following:
+            yield (place,)
+        for one in following:
+            for chain in chains(one):
+                yield (place, *chain)
+
+    first = [one for one in places if not any(_is_before(other, one) for other in places)]
+    return list(islice((chain for place in first for chain in chains(place)), MOST_LONG))
+
+
+def _is_before(one: Place, other: Place) -> bool:
+    return one[0] < other[0] and one[1] < other[1]
+
+
+def closure(
+    queries: Sequence[FlatQuery], rule: Rule = interesting_sub_queries, most: int = MOST_SUB_QUERIES
+) -> tuple[FlatQuery, ...]:
+    """Return the sub-queries of all pairs of queries, of pairs of sub-queries, and so on.
+
+    >>> from weft.optimizer.rewriting.flat_query import names, sequence
+    >>> names(closure([sequence(*"abcd"), sequence(*"abce"), sequence(*"xab")]))
+    ['SEQ(a, b, c)', 'SEQ(a, b)']
+    """
+    known = list(dict.fromkeys(queries))
+    n_queries, seen = len(known), set(known)
+    done = 0
+    while done < len(known):
+        one = known[done]
+        for other in known[:done]:
+            for query in rule(one, other):
+                if query not in seen and len(known) < n_queries + most:
+                    seen.add(query)
+                    known.append(query)
+        done += 1
+    return tuple(known[n_queries:])
