@@ -290,9 +290,9 @@ def _node_text(node: Node) -> str:
             return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
         case NegationCheck(absence=absence):
             return _absence_text(absence)
-        case Project(columns=columns, extent=extent):
+        case Project(columns=columns, extent=extent, order=order):
             moved = f" {_columns(columns)}" if list(columns) != sorted(columns) else ""
-            return "project" + moved + _extent_text(extent)
+            return "project" + moved + _pairs(order) + _extent_text(extent)
         case DistinctUnion():
             return "union"
 

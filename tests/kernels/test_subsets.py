@@ -119,6 +119,11 @@ def as_array(given: Mapping[int, int], prices: Prices) -> Array:
     return np.array([given.get(subset, -1) for subset in range(prices.rows.size)])
 
 
+def nothing(prices: Prices) -> Array:
+    """What there is costs nothing to read."""
+    return np.zeros(prices.rows.size)
+
+
 def prices_of(n_items: int, tariff: Tariff, n_checks: int, seed: int) -> Prices:
     generator = np.random.default_rng(seed)
     masks = np.arange(1 << n_items)
@@ -144,7 +149,7 @@ def drawn(seed: int, most_items: int = 5) -> tuple[Prices, int, random.Random]:
 @pytest.mark.parametrize("seed", range(25))
 def test_the_cheapest_tree_over_each_subset_is_the_cheapest_of_all(seed: int) -> None:
     prices, n_items, _ = drawn(seed)
-    best, parts_of = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), 0)
+    best, parts_of = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), nothing(prices), 0)
     for subset in range(1, 1 << n_items):
         assert best[subset] == pytest.approx(min(tree_cost(prices, tree) for tree in all_trees(subset)))
         assert tree_cost(prices, built(subset, parts_of)) == pytest.approx(best[subset])
@@ -158,7 +163,7 @@ def test_what_exists_already_is_read_or_checked_or_built_anew(seed: int) -> None
         for subset in range(1, 1 << n_items)
         if dice.random() < 0.3
     }
-    best, parts_of = cheapest_splits(prices, as_array(given, prices), 0)
+    best, parts_of = cheapest_splits(prices, as_array(given, prices), nothing(prices), 0)
     for subset in range(1, 1 << n_items):
         options = list(ways(prices, subset, given))
         is_single = subset & (subset - 1) == 0
@@ -175,7 +180,7 @@ def test_a_check_that_a_given_tree_left_is_done_where_that_is_cheapest() -> None
     def parts_of(rows_of_two: float, rows_of_all: float, given: Array) -> Array:
         rows = np.array([0.0, 1.0, 1.0, rows_of_two, 1.0, 1e6, 1e6, rows_of_all])
         prices = Prices(rows, np.ones(8), ready, np.array([0.01]), tariff)
-        return cheapest_splits(prices, given, 0)[1]
+        return cheapest_splits(prices, given, nothing(prices), 0)[1]
 
     given[0b011] = 0
     assert parts_of(10.0, 100.0, given)[0b111].tolist() == [0b011, 0b100]
@@ -191,7 +196,7 @@ def test_lists_are_joined_one_at_a_time_to_something_that_is_there(seed: int) ->
     prices, n_items, dice = drawn(seed)
     everything = (1 << n_items) - 1
     lists = dice.choice([dice.randrange(1 << n_items), everything])
-    best, parts_of = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), lists)
+    best, parts_of = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), nothing(prices), lists)
     options = {tree: tree_cost(prices, tree) for tree in all_trees(everything, lists)}
     assert best[everything] == pytest.approx(min(options.values()))
     assert options[built(everything, parts_of)] == pytest.approx(best[everything])
@@ -251,7 +256,7 @@ def test_an_order_is_a_tree_that_grows_to_one_side(n_items: int) -> None:
     tariff = Tariff(row_in=1.0, pair=1.0, row_out=3.0, row_checked=2.0)
     prices = prices_of(n_items, tariff, n_checks=2, seed=n_items)
     prices.ready[[1 << item for item in range(n_items)]] = 0
-    trees, _ = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), 0)
+    trees, _ = cheapest_splits(prices, as_array(EVERYTHING_NEW, prices), nothing(prices), 0)
     orders, last_of = cheapest_lasts(prices, 0, 0, 0)
     order = order_tree(ordered((1 << n_items) - 1, 0, last_of))
     assert orders[-1] >= trees[-1] - 1e-9

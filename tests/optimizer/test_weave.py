@@ -69,12 +69,12 @@ def test_queries_that_come_and_go_leave_nothing_behind(seed: int) -> None:
             weave.improve(Limit(steps=10), seed=seed)
         trees = {name: tree for (name, _), tree in weave.multitree.trees.items()}
         assert trees.keys() == weave.queries.keys()
-        keys = {key for component in weave.graph.components() for key in component}
+        keys = {key for component in weave.sharables.components() for key in component}
         assert keys == weave.multitree.trees.keys()
     for name in list(weave.queries):
         weave.remove(name)
     assert weave.cost == 0
-    assert weave.graph.components() == []
+    assert weave.sharables.components() == []
 
 
 def test_a_query_is_added_once() -> None:
@@ -136,7 +136,7 @@ def test_nothing_changes_when_nothing_may_be_done(heuristic: Heuristic, limit: L
 def test_progress_counts_up_over_all_components(heuristic: Heuristic) -> None:
     texts = tuple(sequence(types, 1) for types in ("ABC", "ABD", "BCD", "EFG", "EFH", "FGH"))
     weave = Workload(texts).weave()
-    assert len(weave.graph.components()) == 2
+    assert len(weave.sharables.components()) == 2
     told: list[float] = []
     limit = Limit(steps=4_000, progress=lambda used, cost: told.append(used))
     weave.improve(limit, heuristic=heuristic)
@@ -197,13 +197,14 @@ def test_what_the_books_count_once_is_one_node_of_the_plan(seed: int) -> None:
     for query in workload.queries:
         weave.add(query, lambda pattern: random_tree(pattern, random.Random(seed + pattern.n_items)))
     if seed % 2:
-        weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns))
+        weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
     plan = plan_of_weave(weave, workload.queries, SCHEMA)
     joins = [node for node in topological_order(plan) if isinstance(node, Join | KleeneExpand)]
+    priced = weave.numbers.priced
     counted = {
-        weave.multitree.patterns[key].part(node).join
+        number
         for key, tree in weave.multitree.trees.items()
-        for node in nodes_of(tree)
-        if not node.is_leaf
+        for number, _ in weave.multitree.patterns[key].numbered(tree).nodes
+        if priced[number][1].is_join
     }
     assert len(joins) == len(counted)

@@ -16,7 +16,9 @@ from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.trees import Tree, shown
 from weft.optimizer.weave import Weave
 from weft.pattern.nodes import Query
@@ -63,6 +65,13 @@ class Workload:
         for key, pattern in self.patterns.items():
             graph.add(key, pattern)
         return graph
+
+    def sharables(self) -> Sharables[str]:
+        """Return what all patterns could share."""
+        sharables: Sharables[str] = Sharables()
+        for key, pattern in self.patterns.items():
+            sharables.add(key, pattern)
+        return sharables
 
     def multitree(self, trees: Mapping[str, Tree] | None = None) -> MultiTree[str]:
         """Return a multitree with the given trees, or with the best tree of each pattern."""

@@ -146,7 +146,7 @@ def shared_plan(case: Case, dice: random.Random) -> Plan:
     """Return a plan that shares much: trees that are alike, or as much sharing as can be."""
     weave = woven(case, dice)
     if dice.random() < 0.5:
-        weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns))
+        weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
     return plan_of_weave(weave, case.queries, derived_schema(case))
 
 

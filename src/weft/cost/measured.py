@@ -1,7 +1,8 @@
 """What the engine does for a plan, in nanoseconds for each second of the stream.
 
 Idea        A join reads the rows of its two parts, looks at the pairs within the window that equalities
-            leave, and builds its rows; every node has something to do in each batch besides.
+            leave, and builds its rows; a filter reads rows. Every node has something to do in each batch
+            besides.
 Reference   Our own; `benchmarks/calibrate.py` measures the prices on this engine and how well they and
             the papers' cost agree with the clock.
 Complexity  O(k + p) for a node of k items and p predicate groups.
@@ -41,6 +42,8 @@ class Measured:
     def node(self, shape: Shape, step: Step, window: float) -> float:
         """Return the nanoseconds that a node takes for a second of the stream."""
         rows = shape.rows_per_second(step.mask, window, checks=step.checks)
+        if step.is_filter:
+            return self.fixed + self.row_in * rows
         if step.is_check:
             return self.fixed + self.row_checked * rows
         if not step.left:

@@ -11,17 +11,23 @@ from weft.kernels.subsets import Prices
 class Step:
     """A node of a tree: the items of its two parts (0 and 0 for a leaf) and the negations passed before.
 
-    A check of a negation has one part: all its items.
+    A check of a negation has one part: all its items. So has a filter, which takes what it wants of rows
+    that were computed for others too.
     """
 
     mask: int
     left: int = 0
     right: int = 0
     checks: int = 0
+    is_filter: bool = False
 
     @property
     def is_check(self) -> bool:
-        return self.left == self.mask
+        return self.left == self.mask and not self.is_filter
+
+    @property
+    def is_join(self) -> bool:
+        return self.right != 0
 
 
 class CostModel(Protocol):

@@ -26,8 +26,8 @@ class PartialMatches:
     """
 
     def node(self, shape: Shape, step: Step, window: float) -> float:
-        """Return the partial matches of a node at a moment; a check keeps none of its own."""
-        if step.is_check:
+        """Return the partial matches of a node at a moment; checks and filters keep none of their own."""
+        if step.is_check or step.is_filter:
             return 0.0
         return shape.instances(step.mask, window, checks=step.checks)
 

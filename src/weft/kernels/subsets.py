@@ -87,14 +87,14 @@ def _joined(tariff: Tariff, left_rows: float, right_rows: float, equal: float, b
 
 
 @njit(cache=True)
-def cheapest_splits(prices: Prices, given: Array, lists: int) -> tuple[Array, Array]:
+def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) -> tuple[Array, Array]:
     """Return the cost of the cheapest binary tree over each subset, all that is ready checked, and its parts.
 
     A join is priced with the rows that have passed the checks below it; the checks that become ready
-    with it come after it. Where `given` is not -1, there is a tree over the subset that costs nothing
-    and has passed the checks of this mask. A single item is then taken as it is given; a larger subset
-    may be read as it is, may have its missing checks done, or may be built anew. The items in the mask
-    `lists` are joined one at a time, to something that is there.
+    with it come after it. Where `given` is not -1, there is a tree over the subset that has passed the
+    checks of this mask and costs nothing but `reading`. A single item is then taken as it is given; a
+    larger subset may be read as it is, may have its missing checks done, or may be built anew. The items
+    in the mask `lists` are joined one at a time, to something that is there.
 
     A part is a subset, negative where its given tree is read as it is. The second part is 0 where the
     given tree of the subset itself is taken and checked; both are 0 for a single item.
@@ -122,12 +122,15 @@ def cheapest_splits(prices: Prices, given: Array, lists: int) -> tuple[Array, Ar
         best = np.inf
         if is_given:
             share = _share(survivals, given[subset])
-            best = _checked(tariff, survivals, ready & ~given[subset], rows[subset] * share)
+            best = reading[subset]
+            best += _checked(tariff, survivals, ready & ~given[subset], rows[subset] * share)
             parts_of[subset, 0] = -subset
-            if given[subset] == ready:
+            if given[subset] == ready and reading[subset] == 0:
                 costs[subset, 0] = best
                 continue
-            checks[subset, 1], shares[subset, 1], n_ways[subset] = given[subset], share, 2
+            if given[subset] != ready:
+                checks[subset, 1], shares[subset, 1], n_ways[subset] = given[subset], share, 2
+                costs[subset, 1] = reading[subset]
         lowest = subset & -subset
         rest = subset ^ lowest
         part = rest

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from weft.cost.shape import items_of
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
 from weft.normalize.simplify_predicates import canonical
-from weft.optimizer.trees import Tree
+from weft.optimizer.trees import Demands, Tree
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
@@ -51,69 +51,61 @@ class Assembled:
     variables: tuple[str, ...]
 
 
-ExtentOf = Callable[[Tree], Extent | None]
-
-
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a node holds: the items of a tree, and the negations that its rows have passed."""
+    """What a node holds: the items of a tree, the negations that its rows have passed, and its demands."""
 
     tree: Tree
     checks: int
+    demands: Demands
 
 
 def assemble(
-    form: NormalForm,
-    tree: Tree,
-    context: Context,
-    extent_of_node: ExtentOf | None = None,
-    contents: dict[Node, Content] | None = None,
+    form: NormalForm, tree: Tree, context: Context, contents: dict[Node, Content] | None = None
 ) -> Assembled:
     """Return the plan node that computes the matches of a normal form.
 
-    `extent_of_node` says how far a node of the tree reaches for the sake of other readers: as far as
-    the form itself by default, and never less. The result reaches just that far. What the nodes hold
-    is noted in `contents`.
+    What the nodes hold is noted in `contents`.
     """
-    reach = extent_of_node or (lambda _: extent_of(form))
-    return _Assembly(form, context, reach, {} if contents is None else contents).whole(tree)
+    return _Assembly(form, context, demands_of(form), {} if contents is None else contents).whole(tree)
 
 
 @dataclass(frozen=True)
 class _Assembly:
     form: NormalForm
     context: Context
-    extent_of_node: ExtentOf
+    demands: Demands
     contents: dict[Node, Content]
 
+    @property
+    def extent(self) -> Extent | None:
+        return self.demands.extent
+
     def whole(self, tree: Tree) -> Assembled:
-        """Return the node of a tree over all items, with every negation checked, in the form's extent."""
+        """Return the node of a tree over all items, with every negation checked."""
         built, checked = self._part(tree)
-        own = extent_of(self.form)
-        reach = None if isinstance(built.node, Scan | Filter) else self.extent_of_node(tree)
         pending = [n for number, n in enumerate(self.form.negations) if number not in checked]
-        for negation in pending:
-            if not negation.needs_whole_match:
-                built = self._checked(built, negation, reach)
-        if reach is not None:
-            built = self._narrowed(built, reach)
-        for negation in pending:
-            if negation.needs_whole_match:
-                built = self._checked(built, negation, own)
-        self.contents[built.node] = Content(tree, -1)
+        for negation in sorted(pending, key=lambda one: one.needs_whole_match):
+            built = self._checked(built, negation)
+        self._note(built, tree, -1)
         return built
+
+    def _note(self, built: Assembled, tree: Tree, checks: int) -> None:
+        self.contents[built.node] = Content(tree, checks, self.demands)
 
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            found = self._leaf(self.form.items[next(items_of(tree.mask))], tree)
-            self.contents[found.node] = Content(tree, 0)
+            found = self._leaf(self.form.items[next(items_of(tree.mask))])
+            self._note(found, tree, 0)
             return found, frozenset()
-        left, left_checked = self._part(tree.left)
-        right, right_checked = self._part(tree.right)
-        reach = self.extent_of_node(tree)
-        built, checked = self._joined(left, right, reach), left_checked | right_checked
-        self.contents[built.node] = Content(tree, sum(1 << number for number in checked))
+        if tree.general is not None:
+            built, checked = self._selected(tree, tree.general), frozenset[int]()
+        else:
+            left, left_checked = self._part(tree.left)
+            right, right_checked = self._part(tree.right)
+            built, checked = self._joined(left, right), left_checked | right_checked
+        self._note(built, tree, sum(1 << number for number in checked))
         for number in () if tree.bare else range(len(self.form.negations)):
             negation = self.form.negations[number]
             if (
@@ -121,32 +113,50 @@ class _Assembly:
                 and not negation.needs_whole_match
                 and needs_of(negation, self.form, self.context) <= set(built.variables)
             ):
-                built = self._checked(built, negation, reach)
+                built = self._checked(built, negation)
                 checked |= {number}
-                self.contents[built.node] = Content(tree, sum(1 << number for number in checked))
+                self._note(built, tree, sum(1 << number for number in checked))
         return built, checked
 
-    def _leaf(self, item: Item, tree: Tree) -> Assembled:
+    def _selected(self, tree: Tree, general: Demands) -> Assembled:
+        """Return those rows of a tree, computed for more general demands, that meet the form's own."""
+        names = self.form.variables
+        weaker = replace(
+            self.form, order=frozenset((names[a], names[b]) for a, b in general.order), negations=()
+        )
+        inner = _Assembly(weaker, self.context, general, self.contents)
+        built, _ = inner._part(tree._replace(general=None))
+        columns = built.variables
+        missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
+        order = sorted(
+            (columns.index(a), columns.index(b))
+            for a, b in missing
+            if not any((a, c) in self.form.order and (c, b) in self.form.order for c in columns)
+        )
+        own = None if general.extent == self.extent else self.extent
+        return Assembled(Project(built.node, tuple(range(len(columns))), own, tuple(order)), columns)
+
+    def _leaf(self, item: Item) -> Assembled:
         source = leaf_node(item, self.form, self.context)
         if len(self.form.items) > 1:
             return Assembled(source, (item.variable,))
         if item.is_list:
-            return self._expanded(None, item, source, self.extent_of_node(tree))
+            return self._expanded(None, item, source)
         keys = [_key(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
         return Assembled(_filtered(source, present, (item.variable,)), (item.variable,))
 
-    def _joined(self, left: Assembled, right: Assembled, reach: Extent | None) -> Assembled:
+    def _joined(self, left: Assembled, right: Assembled) -> Assembled:
         """Join two parts; a list is expanded where the other part stands."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
                 if self._is_list_leaf(other):
-                    other = self._expanded(None, self._item(other), other.node, reach)
-                return self._expanded(other, self._item(part), part.node, reach)
+                    other = self._expanded(None, self._item(other), other.node)
+                return self._expanded(other, self._item(part), part.node)
         options = [(left, right), (right, left)]
         if left.node == right.node:
-            return min((self._join(*option, reach) for option in options), key=lambda one: repr(one.node))
-        return self._join(*min(options, key=lambda option: self._rank(*option)), reach)
+            return min((self._join(*option) for option in options), key=lambda one: repr(one.node))
+        return self._join(*min(options, key=lambda option: self._rank(*option)))
 
     def _is_list_leaf(self, part: Assembled) -> bool:
         return isinstance(part.node, Scan | Filter) and self._item(part).is_list
@@ -161,7 +171,7 @@ class _Assembly:
         tie = repr(left.node) if column_types(left.node) == column_types(right.node) else ""
         return (not ends_last, -len(left.variables), column_types(left.node), tie)
 
-    def _join(self, left: Assembled, right: Assembled, reach: Extent | None) -> Assembled:
+    def _join(self, left: Assembled, right: Assembled) -> Assembled:
         columns = (*left.variables, *right.variables)
         node = Join(
             left.node,
@@ -169,13 +179,11 @@ class _Assembly:
             self._order(left.variables, right.variables),
             self._distinct(left.variables, right.variables),
             rename(self._conditions(left.variables, right.variables), columns),
-            reach,
+            self.extent,
         )
         return Assembled(node, columns)
 
-    def _expanded(
-        self, source: Assembled | None, item: Item, elements: Node, reach: Extent | None
-    ) -> Assembled:
+    def _expanded(self, source: Assembled | None, item: Item, elements: Node) -> Assembled:
         earlier = source.variables if source else ()
         columns = (*earlier, item.variable)
         conditions = self._conditions(earlier, (item.variable,))
@@ -194,7 +202,7 @@ class _Assembly:
             self._order(earlier, (item.variable,)),
             self._distinct(earlier, (item.variable,)),
             rename(conditions, columns),
-            reach,
+            self.extent,
         )
         return Assembled(node, columns)
 
@@ -234,18 +242,9 @@ class _Assembly:
             if may_collide(types[a], types[b], (a, b), self.form, self.context)
         )
 
-    def _narrowed(self, built: Assembled, reach: Extent | None) -> Assembled:
-        """Keep the rows that fit the form's own window."""
-        own = extent_of(self.form)
-        if reach == own:
-            return built
-        return Assembled(Project(built.node, tuple(range(len(built.variables))), own), built.variables)
-
-    def _checked(self, built: Assembled, negation: NegatedForm, reach: Extent | None) -> Assembled:
-        if not is_single_event(negation):  # what it looks for reaches no farther than the form
-            built, reach = self._narrowed(built, reach), extent_of(self.form)
+    def _checked(self, built: Assembled, negation: NegatedForm) -> Assembled:
         absence = absence_of(negation, built.variables, self.form, self.context)
-        return Assembled(NegationCheck(built.node, replace(absence, extent=reach)), built.variables)
+        return Assembled(NegationCheck(built.node, absence), built.variables)
 
 
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
@@ -350,6 +349,12 @@ def rename(expressions: Iterable[Expression], columns: Sequence[str]) -> tuple[E
 
     found = {canonical(transform_up(expression, renamed)): None for expression in expressions}
     return tuple(sorted(found, key=repr))
+
+
+def demands_of(form: NormalForm) -> Demands:
+    """Return what a form demands of its matches, its items by their numbers."""
+    numbers = {variable: number for number, variable in enumerate(form.variables)}
+    return Demands(frozenset((numbers[a], numbers[b]) for a, b in form.order), extent_of(form))
 
 
 def extent_of(form: NormalForm) -> Extent | None:

@@ -6,16 +6,18 @@ choice can be out of date but never wrong.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from weft.cost.shape import items_of
 from weft.errors import WeftError
-from weft.optimizer.trees import Tree, leaf, pair
+from weft.optimizer.trees import Demands, Tree, leaf, pair
+from weft.plan.nodes import Extent
 
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)  # version 1 knew no parts for more general demands
 
-Named: TypeAlias = "str | list[Named] | dict[str, Named]"
+Named: TypeAlias = "str | list[Named] | dict[str, Any]"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Choice:
         """Return the choice as JSON text.
 
         >>> Choice({"q": ([["a", "c"], "b"],)}).to_json()
-        '{"version": 1, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
+        '{"version": 2, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
         """
         queries = {name: list(trees) for name, trees in self.trees.items()}
         return json.dumps(
@@ -45,7 +47,7 @@ class Choice:
             raise WeftError(
                 f"{origin} is not JSON: {error}; expected what `weft run --save-plan` writes"
             ) from None
-        if not isinstance(document, dict) or document.get("version") != VERSION:
+        if not isinstance(document, dict) or document.get("version") not in READABLE:
             found = document.get("version") if isinstance(document, dict) else type(document).__name__
             raise WeftError(
                 f"{origin} has version {found!r}, expected {VERSION}; make the plan anew with --save-plan"
@@ -69,8 +71,36 @@ def _trees(trees: Any, query: str, origin: str) -> tuple[Named, ...]:
 
 def _is_tree(tree: Any) -> bool:
     if isinstance(tree, dict):
-        return set(tree) == {"bare"} and isinstance(tree["bare"], list) and _is_tree(tree["bare"])
+        parts = tree.get("bare", tree.get("parts"))
+        general = {key: value for key, value in tree.items() if key not in ("bare", "parts")}
+        is_general = set(general) == {"order", "extent"} and _is_order(general["order"])
+        return (
+            isinstance(parts, list)
+            and _is_tree(parts)
+            and ("bare" in tree) != ("parts" in tree)
+            and (is_general and _is_extent(general["extent"]) if general else "bare" in tree)
+        )
     return isinstance(tree, str) or (isinstance(tree, list) and len(tree) == 2 and all(map(_is_tree, tree)))
+
+
+def _is_order(order: Any) -> bool:
+    return isinstance(order, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+        for pair in order
+    )
+
+
+def _is_extent(extent: Any) -> bool:
+    if extent is None:
+        return True
+    return (
+        isinstance(extent, dict)
+        and set(extent) == {"clock", "length", "partition_by"}
+        and extent["clock"] in ("time", "position")
+        and type(extent["length"]) is int
+        and isinstance(extent["partition_by"], list)
+        and all(isinstance(name, str) for name in extent["partition_by"])
+    )
 
 
 def named(tree: Tree, variables: tuple[str, ...]) -> Named:
@@ -82,26 +112,43 @@ def named(tree: Tree, variables: tuple[str, ...]) -> Named:
     if tree.left is None or tree.right is None:
         return variables[next(items_of(tree.mask))]
     parts: list[Named] = [named(tree.left, variables), named(tree.right, variables)]
-    return {"bare": parts} if tree.bare else parts
+    if tree.general is None:
+        return {"bare": parts} if tree.bare else parts
+    order = sorted([variables[a], variables[b]] for a, b in tree.general.order)
+    extent = None if tree.general.extent is None else asdict(tree.general.extent)
+    return {"bare" if tree.bare else "parts": parts, "order": order, "extent": extent}
 
 
 def unnamed(tree: Named, variables: tuple[str, ...]) -> Tree | None:
     """Return a tree over the items of a pattern; None unless it names each of its variables once."""
-    names = list(_names(tree))
-    if sorted(names) != sorted(variables):
+    if sorted(_names(tree)) != sorted(variables):
         return None
+    known = set(variables)
 
     def build(part: Named) -> Tree:
         if isinstance(part, str):
             return leaf(variables.index(part))
         if isinstance(part, dict):
-            return build(part["bare"])._replace(bare=True)
+            built = build(_parts(part))._replace(bare="bare" in part)
+            return built._replace(general=_demands(part)) if "order" in part else built
         return pair(build(part[0]), build(part[1]))
 
+    def _demands(part: dict[str, Any]) -> Demands:
+        order = [(a, b) for a, b in part["order"] if {a, b} <= known]
+        extent = part["extent"]
+        if extent is not None:
+            extent = Extent(extent["clock"], extent["length"], tuple(extent["partition_by"]))
+        return Demands(frozenset((variables.index(a), variables.index(b)) for a, b in order), extent)
+
     return build(tree)
+
+
+def _parts(tree: dict[str, Any]) -> Named:
+    found: Named = tree["bare"] if "bare" in tree else tree["parts"]
+    return found
 
 
 def _names(tree: Named) -> list[str]:
     if isinstance(tree, str):
         return [tree]
-    return [name for part in (tree["bare"] if isinstance(tree, dict) else tree) for name in _names(part)]
+    return [name for part in (_parts(tree) if isinstance(tree, dict) else tree) for name in _names(part)]

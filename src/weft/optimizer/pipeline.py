@@ -121,7 +121,7 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
         case "share":
             for query in queries:
                 weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
-            weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns))
+            weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
             return True, []
         case "auto":
             for query in queries:
@@ -139,7 +139,7 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
 def _start_with_sharing(weave: Weave) -> None:
     """Begin with as much sharing as possible where that is cheaper than the best tree of each query."""
     before = dict(weave.multitree.trees)
-    if weave.multitree.replace(maximal_sharing(weave.graph, weave.multitree.patterns)) >= 0:
+    if weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns)) >= 0:
         weave.multitree.replace(before)
 
 

@@ -79,21 +79,32 @@ def relabelled(tree: Tree, item_of: Callable[[int], int]) -> Tree:
     if tree.left is None or tree.right is None:
         return leaf(item_of(tree.mask.bit_length() - 1))
     joined = pair(relabelled(tree.left, item_of), relabelled(tree.right, item_of))
-    return joined._replace(bare=tree.bare)
+    general = tree.general
+    if general is not None:
+        moved = frozenset((item_of(a), item_of(b)) for a, b in general.order)
+        general = general._replace(order=moved)
+    return joined._replace(bare=tree.bare, general=general)
 
 
 def made_bare(tree: Tree) -> Tree:
     """Return a tree that leaves all negations to its reader."""
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_bare(tree.left), made_bare(tree.right), bare=True)
+    return Tree(tree.mask, made_bare(tree.left), made_bare(tree.right), bare=True, general=tree.general)
 
 
 def made_checking(tree: Tree) -> Tree:
     """Return a tree that checks every negation as soon as it can."""
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_checking(tree.left), made_checking(tree.right))
+    return Tree(tree.mask, made_checking(tree.left), made_checking(tree.right), general=tree.general)
+
+
+def made_specific(tree: Tree) -> Tree:
+    """Return a tree that is computed for what is demanded of it, and for no one else."""
+    if tree.left is None or tree.right is None:
+        return tree
+    return Tree(tree.mask, made_specific(tree.left), made_specific(tree.right), tree.bare)
 
 
 def order_of(tree: Tree) -> tuple[int, ...]:

@@ -16,15 +16,16 @@ from weft.optimizer.choice import Choice, Named, named, unnamed
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
-from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
-from weft.optimizer.trees import Tree, nodes_of
+from weft.optimizer.trees import Tree
 from weft.pattern.nodes import Query
-from weft.plan.nodes import Extent, Node
+from weft.plan.nodes import Node
 from weft.statistics.model import Statistics
 
 Heuristic = Literal["annealing", "tabu"]
@@ -51,13 +52,14 @@ class Weave:
         model: CostModel | None = None,
         *,
         orders_only: bool = False,
+        weakens: bool = True,
     ) -> None:
         self.context = context
         self.statistics = statistics
         self.model: CostModel = model or PartialMatches()
         self.queries: dict[str, Query] = {}
         self.numbers = Numbers()
-        self.graph: MultiPatternGraph[Key] = MultiPatternGraph()
+        self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model)
         self.plans = LocalPlans(self.model, orders_only=orders_only)
 
@@ -72,9 +74,8 @@ class Weave:
         total = 0.0
         for key, tree in self.multitree.trees.items():
             pattern = self.multitree.patterns[key]
-            for node in set(pattern.numbered(tree).nodes):
-                shape, step = self.numbers.priced[node]
-                total += self.model.node(shape, step, pattern.window)
+            for node, window in set(pattern.numbered(tree).nodes):
+                total += self.multitree.price(node, window)
         return total
 
     def add(self, query: Query, tree_of: TreeOf | None = None) -> None:
@@ -85,22 +86,22 @@ class Weave:
         for number, form in enumerate(normalize(query)):
             key = (query.name, number)
             pattern = Pattern(form, self.statistics, self.context, self.numbers)
-            self.graph.add(key, pattern)
+            self.sharables.add(key, pattern)
             self.multitree.add(key, pattern, (tree_of or self.plans.best)(pattern))
             if tree_of is None:
-                best_reply(self.multitree, self.graph, self.plans, [key], Limit(steps=1))
+                best_reply(self.multitree, self.sharables, self.plans, [key], Limit(steps=1))
 
     def remove(self, name: str) -> None:
         """Remove a query from the plan; nodes that others need stay."""
         del self.queries[name]
         for key in [key for key in self.multitree.trees if key[0] == name]:
             self.multitree.remove(key)
-            self.graph.remove(key)
+            self.sharables.remove(key)
 
     def improve(self, limit: Limit, *, heuristic: Heuristic = "annealing", k: int = 2, seed: int = 0) -> None:
         """Search for cheaper trees, in each connected component on its own; never for dearer ones."""
         dice = random.Random(seed)
-        components = [keys for keys in self.graph.components() if len(keys) > 1]
+        components = [keys for keys in self.sharables.components() if len(keys) > 1]
         n_left = sum(map(len, components))
         for keys in sorted(components, key=len):
             part = limit.part(len(keys) / n_left)
@@ -112,13 +113,13 @@ class Weave:
     def _improve_component(
         self, keys: list[Key], limit: Limit, heuristic: Heuristic, k: int, dice: random.Random
     ) -> None:
-        best_reply(self.multitree, self.graph, self.plans, keys, limit)
-        neighborhood = Neighborhood(self.multitree, self.graph, self.plans, keys, k)
+        best_reply(self.multitree, self.sharables, self.plans, keys, limit)
+        neighborhood = Neighborhood(self.multitree, self.sharables, self.plans, keys, k)
         if heuristic == "annealing":
             simulated_annealing(neighborhood, limit, dice, warmth=WARMTH)
         else:
             tabu_search(neighborhood, limit, dice)
-        best_reply(self.multitree, self.graph, self.plans, keys, limit)
+        best_reply(self.multitree, self.sharables, self.plans, keys, limit)
 
     def choice(self, *, is_shared: bool = True) -> Choice:
         """Return the trees by the names of their variables."""
@@ -138,50 +139,35 @@ class Weave:
                 key: unnamed(tree, self.multitree.patterns[key].form.variables)
                 for key, tree in zip(keys, chosen, strict=False)
             }
-            if len(chosen) != len(keys) or None in trees.values():
+            fitting = {
+                key: tree
+                for key, tree in trees.items()
+                if tree is not None and self.multitree.patterns[key].admits(tree)
+            }
+            if len(chosen) != len(keys) or len(fitting) != len(trees):
                 misfits.append(name)
             else:
-                self.multitree.replace({key: tree for key, tree in trees.items() if tree is not None})
+                self.multitree.replace(fitting)
         return misfits
 
     def woven(self, *, is_shared: bool = True) -> dict[Key, Woven]:
         """Put all patterns together; unless shared, each reads scans of its own."""
-        reaches = self._reaches()
         found = {}
         for number, (key, tree) in enumerate(self.multitree.trees.items(), start=1):
             pattern = self.multitree.patterns[key]
             contents: dict[Node, Content] = {}
-
-            def reach(node: Tree, pattern: Pattern = pattern) -> Extent | None:
-                return pattern.extent if node.is_leaf else reaches[pattern.part(node).join]
-
             context = self.context if is_shared else replace(self.context, copy=number)
-            built = assemble(pattern.form, tree, context, reach if is_shared else None, contents)
+            built = assemble(pattern.form, tree, context, contents)
             found[key] = Woven(built, _expected(pattern, contents, context))
         return found
-
-    def _reaches(self) -> dict[int, Extent | None]:
-        """Return how far each join must reach for all who read it."""
-        reaches: dict[int, Extent | None] = {}
-        for key, tree in self.multitree.trees.items():
-            pattern = self.multitree.patterns[key]
-            for node in nodes_of(tree):
-                join = pattern.part(node).join
-                known = reaches.get(join)
-                if known is None or (pattern.extent is not None and pattern.extent.length > known.length):
-                    reaches[join] = pattern.extent
-        return reaches
 
 
 def _expected(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:
     """Return the rows per second that each node of a pattern is expected to have."""
-    shape, own = pattern.shape, pattern.extent
     found = {}
     for node, content in contents.items():
-        extent = getattr(node, "extent", None)
-        window = shape.window
-        if own is not None and isinstance(extent, Extent) and extent.length > own.length > 0:
-            window *= extent.length / own.length
+        shape = pattern.shape_under(content.demands.order)
+        window = pattern.window_of(content.demands.extent)
         found[node] = shape.rows_per_second(content.tree.mask, window, checks=content.checks)
     for negation, inner in zip(pattern.form.negations, pattern.negated, strict=True):
         absence = absence_of(negation, pattern.variables, pattern.form, context)

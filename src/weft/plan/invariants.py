@@ -44,9 +44,12 @@ def _problem(node: Node) -> str | None:
             if not (absence.after and absence.before) and not is_within(span_of(source), absence.extent):
                 return "a scope that the window bounds has an input within that window"
             return _absence_problem(absence, len(list_columns(source)))
-        case Project(input=source, columns=columns, extent=extent):
+        case Project(input=source, columns=columns, extent=extent, order=order):
             if sorted(columns) != list(range(len(list_columns(source)))):
                 return "columns are those of the input in some order"
+            is_list = list_columns(node)
+            if not all(0 <= column < len(is_list) and not is_list[column] for pair in order for column in pair):
+                return "the order relates columns of single events"
             if extent is not None and _falls_short(source, extent):
                 return "the extent is at most that of the input"
         case DistinctUnion(inputs=inputs) if len({list_columns(source) for source in inputs}) != 1:

@@ -134,10 +134,11 @@ class NegationCheck(_Hashed):
 
 @dataclass(frozen=True, slots=True)
 class Project(_Hashed):
-    """The input rows whose events fit the extent, with the input's columns in another order.
+    """The input rows whose events fit the extent and the order, with the input's columns in another order.
 
-    Column n of the table is column `columns[n]` of the input. A reader with a window shorter than that
-    of a shared node reads it through a Project; so does a union, which needs one order of columns.
+    Column n of the table is column `columns[n]` of the input. `order` holds pairs (earlier column, later
+    column) of the table, single events all. A reader with a window shorter than that of a shared node, or
+    with a stricter order, reads it through a Project; so does a union, which needs one order of columns.
     """
 
     __hash__ = _Hashed.remembered_hash
@@ -145,6 +146,7 @@ class Project(_Hashed):
     input: "Node"
     columns: tuple[int, ...]
     extent: Extent | None = None
+    order: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,9 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
             return frozenset()
         case Filter(input=source) | NegationCheck(input=source):
             return closed_order(source)
-        case Project(input=source, columns=columns):
+        case Project(input=source, columns=columns, order=order):
             places = {column: place for place, column in enumerate(columns)}
-            return frozenset((places[a], places[b]) for a, b in closed_order(source))
+            return _closure({*((places[a], places[b]) for a, b in closed_order(source)), *order})
         case DistinctUnion(inputs=inputs):
             return frozenset.intersection(*map(closed_order, inputs))
         case Join(left=left, right=right, order=order):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
+from typing import cast
 
 import numpy as np
 
@@ -258,10 +259,13 @@ def _n_forgotten(events: Events, states: Iterable[NodeState], frontier: int) -> 
 def _projected(node: Project, table: Table, step: Step) -> Table:
     columns = tuple(table.columns[column] for column in node.columns)
     projected = Table(columns, table.first, table.last)
-    if node.extent is None:
-        return projected
-    clock = step.clock(node.extent).values
-    fits = clock[table.last] - clock[table.first] <= node.extent.length
+    fits = np.ones(table.n_rows, np.bool_)
+    if node.extent is not None:
+        clock = step.clock(node.extent).values
+        fits &= clock[table.last] - clock[table.first] <= node.extent.length
+    for earlier, later in node.order:
+        ranks = [step.events.ranks[cast(Array, columns[column])] for column in (earlier, later)]
+        fits &= ranks[0] < ranks[1]
     return projected if fits.all() else projected.take(np.flatnonzero(fits))
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import pytest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, sequence
 
-from weft.optimizer.sharing.exhaustive import all_trees, cheapest_multitree
+from weft.optimizer.sharing.exhaustive import all_options, all_trees, cheapest_multitree, generals_of
 from weft.optimizer.trees import Tree, leaf, nodes_of, pair
 
 
@@ -48,7 +48,8 @@ def test_no_combination_of_trees_is_cheaper(seed: int) -> None:
     dice = random.Random(seed)
     workload = random_workload(dice, dice.choice([2, 3]), (2, 3), n_types=4, windows=(10, 20), has_lists=True)
     keys = list(workload.patterns)
-    options = [list(all_trees(p.shape.everything, p.shape.list_mask)) for p in workload.patterns.values()]
+    generals = generals_of(workload.patterns)
+    options = [all_options(pattern, generals[key]) for key, pattern in workload.patterns.items()]
     multitree = workload.multitree()
     totals = []
     for chosen in product(*options):

@@ -12,7 +12,8 @@ from weft.expressions import Expression
 from weft.normalize.simplify_predicates import canonical
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
-from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.pattern import Pattern
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NormalForm, project
 from weft.statistics.keys import renamed

@@ -6,9 +6,10 @@ import pytest
 from tests.optimizer.workloads import MODEL, Workload, items, random_workload, rates, sequence
 from tests.random_trees import random_tree
 
-from weft.optimizer.sharing.exhaustive import all_trees, cheapest_multitree
+from weft.optimizer.sharing.exhaustive import all_options, cheapest_multitree, generals_of
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+from weft.optimizer.sharing.numbering import Offer
+from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair
 
 A, B, C, D = map(leaf, range(4))
 
@@ -61,13 +62,15 @@ def test_leaves_are_shared_whatever_the_trees() -> None:
 
 def test_a_shared_join_is_kept_for_the_longest_window() -> None:
     workload = Workload((sequence("ABC", 10), sequence("ABD", 20)), rates(A=1, B=2, C=3, D=4))
-    trees = {key: pair(pair(A, B), C) for key in workload.patterns}
-    multitree = workload.multitree(trees)
-    join = workload.patterns["P1"].part(pair(A, B)).number
-    assert multitree.ledger.window(join) == 20
-    multitree.remove("P2")
-    assert multitree.ledger.window(join) == 10
-    assert multitree.cost == Workload(workload.texts[:1], workload.statistics).multitree(trees).cost
+    tree = pair(pair(A, B), C)
+    multitree = workload.multitree({"P1": tree, "P2": tree})
+    assert multitree.n_shared() == 0
+    apart = multitree.cost
+    longer = workload.patterns["P2"].own
+    wide = pair(A, B)._replace(general=Demands(frozenset({(0, 1)}), longer.extent))
+    multitree.replace({"P1": pair(wide, C)})
+    assert multitree.n_shared() == 1
+    assert multitree.cost == pytest.approx(apart - 10**2 * 1 * 2 / 2)  # the pairs of the shorter window
 
 
 def test_a_negation_is_a_node_above_the_join_so_that_the_join_is_shared() -> None:
@@ -76,7 +79,7 @@ def test_a_negation_is_a_node_above_the_join_so_that_the_join_is_shared() -> Non
     tree = pair(pair(A, B), C)
     assert workload.multitree({"P1": tree, "P2": tree}).n_shared() == 0
     checked, plain = (workload.patterns[key].part(pair(A, B)) for key in workload.patterns)
-    assert checked.join == plain.join
+    assert plain.number in dict(checked.nodes)
     assert checked.number != plain.number
     bare = pair(pair(A, B)._replace(bare=True), C)
     assert workload.multitree({"P1": bare, "P2": tree}).n_shared() == 1
@@ -85,9 +88,9 @@ def test_a_negation_is_a_node_above_the_join_so_that_the_join_is_shared() -> Non
 def test_the_trees_of_others_can_be_used() -> None:
     workload = Workload((sequence("ABCD"), sequence("AECF")))
     trees = {"P1": pair(pair(A, C), pair(B, D)), "P2": order_tree([0, 1, 2, 3])}
-    multitree, graph = workload.multitree(trees), workload.graph()
-    assert multitree.existing("P2", graph.common("P2")) == {0b0101: pair(A, C)}
-    assert multitree.existing("P1", graph.common("P1")) == {}
+    multitree, sharables = workload.multitree(trees), workload.sharables()
+    assert multitree.existing("P2", sharables.of("P2")) == {0b0101: Offer(pair(A, C))}
+    assert multitree.existing("P1", sharables.of("P1")) == {}
 
 
 def test_a_tree_is_added_once() -> None:
@@ -166,20 +169,28 @@ def own_cost(workload: Workload, key: str, tree: Tree) -> int:
     return multitree.ledger.total
 
 
+def numbers_of(workload: Workload, key: str, tree: Tree) -> set[int]:
+    """Return the numbers of the nodes of a tree."""
+    pattern = workload.patterns[key]
+    return {number for number, _ in pattern.numbered(pattern.settled(tree)).nodes}
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_theorem_c_1_every_tree_is_the_best_of_those_with_its_shared_sub_trees(seed: int) -> None:
     dice = random.Random(seed)
     workload = random_workload(dice, dice.randint(2, 4), (3, 4), n_types=5, windows=(10, 20), has_lists=True)
     _, trees = cheapest_multitree(workload.patterns, workload.numbers, MODEL)
+    generals = generals_of(workload.patterns)
     for key, tree in trees.items():
         pattern = workload.patterns[key]
         others = {
-            workload.patterns[other].part(node).number
-            for other in trees
-            if other != key
-            for node in nodes_of(trees[other])
+            node for other in trees if other != key for node in numbers_of(workload, other, trees[other])
         }
-        shared = {node for node in nodes_of(tree) if pattern.part(node).number in others}
-        options = all_trees(pattern.shape.everything, pattern.shape.list_mask)
-        best = min(own_cost(workload, key, option) for option in options if shared <= set(nodes_of(option)))
+        shared = numbers_of(workload, key, tree) & others
+        options = all_options(pattern, generals[key])
+        best = min(
+            own_cost(workload, key, option)
+            for option in options
+            if shared <= numbers_of(workload, key, option)
+        )
         assert own_cost(workload, key, tree) == best

@@ -19,7 +19,7 @@ def neighborhood_of(
     multitree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
     for key, pattern in workload.patterns.items():
         multitree.add(key, pattern, plans.best(pattern))
-    return Neighborhood(multitree, workload.graph(), plans, list(workload.patterns), k), multitree
+    return Neighborhood(multitree, workload.sharables(), plans, list(workload.patterns), k), multitree
 
 
 @pytest.mark.parametrize("k", [2, 4, 8])

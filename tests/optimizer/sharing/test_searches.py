@@ -23,7 +23,7 @@ Search = Callable[[Workload, MultiTree[str], Limit, int], None]
 def annealing(k: int, warmth: float = 1.0) -> Search:
     def search(workload: Workload, multitree: MultiTree[str], limit: Limit, seed: int) -> None:
         neighborhood = Neighborhood(
-            multitree, workload.graph(), LocalPlans(MODEL), list(workload.patterns), k
+            multitree, workload.sharables(), LocalPlans(MODEL), list(workload.patterns), k
         )
         simulated_annealing(neighborhood, limit, random.Random(seed), warmth=warmth)
 
@@ -33,7 +33,7 @@ def annealing(k: int, warmth: float = 1.0) -> Search:
 def tabu(k: int, capacity: int = 10_000) -> Search:
     def search(workload: Workload, multitree: MultiTree[str], limit: Limit, seed: int) -> None:
         neighborhood = Neighborhood(
-            multitree, workload.graph(), LocalPlans(MODEL), list(workload.patterns), k
+            multitree, workload.sharables(), LocalPlans(MODEL), list(workload.patterns), k
         )
         tabu_search(neighborhood, limit, random.Random(seed), n_neighbors=20, capacity=capacity)
 
@@ -41,7 +41,7 @@ def tabu(k: int, capacity: int = 10_000) -> Search:
 
 
 def replies(workload: Workload, multitree: MultiTree[str], limit: Limit, seed: int) -> None:
-    best_reply(multitree, workload.graph(), LocalPlans(MODEL), list(workload.patterns), limit)
+    best_reply(multitree, workload.sharables(), LocalPlans(MODEL), list(workload.patterns), limit)
 
 
 SEARCHES: dict[str, Search] = {

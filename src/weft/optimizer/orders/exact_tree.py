@@ -32,10 +32,12 @@ def exact_tree(
     model: CostModel,
     pinned: Sequence[Tree] = (),
     existing: Mapping[int, Tree] | None = None,
+    reading: Mapping[int, float] | None = None,
 ) -> Tree:
     """Return the cheapest tree that contains the given sub-trees.
 
-    `existing` are trees, by their items, that are computed anyway: one only has to read them.
+    `existing` are trees, by their items, that are computed anyway: one only has to read them, which
+    costs something where `reading` says so.
 
     >>> from weft.cost.partial_matches import PartialMatches
     >>> from weft.optimizer.trees import leaf, pair, shown
@@ -53,11 +55,12 @@ def exact_tree(
     covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
     found = {1 << place: unit for place, unit in enumerate(units) if not unit.is_leaf or unit.mask & covered}
     found |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
-    given = np.full(masks.size, -1, np.int64)
+    given, costs = np.full(masks.size, -1, np.int64), np.zeros(masks.size)
     for subset, tree in found.items():  # these cost the same in every plan
         given[subset] = passed(tree, shape)
+        costs[subset] = (reading or {}).get(tree.mask, 0.0) if subset & (subset - 1) else 0.0
     is_list = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
-    _, parts_of = cheapest_splits(unit_prices(model.prices(shape), masks), given, is_list)
+    _, parts_of = cheapest_splits(unit_prices(model.prices(shape), masks), given, costs, is_list)
     return built_tree(masks.size - 1, parts_of, units, found)
 
 

@@ -11,20 +11,21 @@ from typing import TypeVar
 
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
-from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.sharables import Sharables
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 def best_reply(
     multitree: MultiTree[Key],
-    graph: MultiPatternGraph[Key],
+    sharables: Sharables[Key],
     plans: LocalPlans,
     keys: Sequence[Key],
     limit: Limit,
 ) -> None:
     """Give each pattern the best reply to the others, in turn, while that makes the plan cheaper."""
+    known = {key: sharables.of(key) for key in keys}
     improved = True
     while improved:
         improved = False
@@ -32,7 +33,7 @@ def best_reply(
             if not limit.allows_step():
                 return
             pattern, old = multitree.patterns[key], multitree.trees[key]
-            existing = multitree.existing(key, graph.common(key))
+            existing = multitree.existing(key, known[key])
             tree = plans.reply(pattern, existing)
             delta = multitree.replace({key: tree})
             if delta > 0:

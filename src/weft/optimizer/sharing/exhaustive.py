@@ -1,20 +1,26 @@
 """The cheapest shared plan of a small workload, by looking at all of them.
 
-Idea        Every tree of the first pattern with every tree of the second, and so on. A further tree
-            never makes a plan cheaper, so what costs as much as the best plan found is not continued.
+Idea        Every tree of the first pattern with every tree of the second, and so on, each part of them
+            computed for what the pattern demands or for what another one demands that has it too. A
+            further tree never makes a plan cheaper, so what costs as much as the best plan found is not
+            continued.
 Reference   The yardstick for the local search of Kolchinsky, Schuster. Real-Time Multi-Pattern
             Detection over Event Streams. SIGMOD 2019.
 Complexity  Exponential in the number of patterns, with (2n - 3)!! trees for a pattern of n items: for
             some 5 patterns of 4 items. Optimal.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.pattern import Numbers, Pattern
-from weft.optimizer.trees import Tree, leaf, pair
+from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sharables import Sharables
+from weft.optimizer.trees import Demands, Tree, leaf, made_bare, pair
+from weft.plan.extents import is_within
+from weft.plan.nodes import Extent
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -41,13 +47,63 @@ def all_trees(mask: int, lists: int = 0) -> Iterator[Tree]:
                 yield pair(one, other)
 
 
+def all_general(tree: Tree, pattern: Pattern, generals: Mapping[int, Sequence[Demands]]) -> Iterator[Tree]:
+    """Yield a tree with each of its joins as it is, or computed for more general demands."""
+    yield from _all_general(tree, pattern.own, generals)
+
+
+def _all_general(tree: Tree, around: Demands, generals: Mapping[int, Sequence[Demands]]) -> Iterator[Tree]:
+    if tree.left is None or tree.right is None:
+        yield tree
+        return
+    for general in (None, *generals.get(tree.mask, ())):
+        inner = general or around
+        if inner.order <= around.order and is_within(around.extent, inner.extent):
+            for left in _all_general(tree.left, inner, generals):
+                for right in _all_general(tree.right, inner, generals):
+                    found = tree._replace(left=left, right=right, general=general)
+                    yield found if general is None else made_bare(found)
+
+
+def generals_of(patterns: Mapping[Key, Pattern], *, weakens: bool = True) -> dict[Key, dict[int, list[Demands]]]:
+    """Return the demands of others on what they have in common with a pattern, by its items."""
+    sharables: Sharables[Key] = Sharables(weakens=weakens)
+    for key, pattern in patterns.items():
+        sharables.add(key, pattern)
+    extents: dict[int, dict[Extent | None, None]] = {}
+    known = {key: sharables.of(key) for key in patterns}
+    for key, found in known.items():
+        for one in found:
+            extents.setdefault(one.number, {}).setdefault(patterns[key].extent)
+    generals: dict[Key, dict[int, list[Demands]]] = {key: {} for key in patterns}
+    for key, found in known.items():
+        pattern = patterns[key]
+        for one in found:
+            for extent in extents[one.number]:
+                if is_within(pattern.extent, extent) and not pattern.is_own(one, extent):
+                    generals[key].setdefault(one.mask, []).append(pattern.demands(one, extent))
+    return generals
+
+
+def all_options(pattern: Pattern, generals: Mapping[int, Sequence[Demands]]) -> list[Tree]:
+    """Return every tree of a pattern, with parts as general as others demand them."""
+    trees = all_trees(pattern.shape.everything, pattern.shape.list_mask)
+    return [option for tree in trees for option in all_general(tree, pattern, generals)]
+
+
 def cheapest_multitree(
-    patterns: Mapping[Key, Pattern], numbers: Numbers, model: CostModel, bound: float = float("inf")
+    patterns: Mapping[Key, Pattern],
+    numbers: Numbers,
+    model: CostModel,
+    bound: float = float("inf"),
+    *,
+    weakens: bool = True,
 ) -> tuple[float, dict[Key, Tree]]:
     """Return the cost and the trees of the cheapest multitree; no trees when none is cheaper than `bound`."""
     multitree: MultiTree[Key] = MultiTree(numbers, model)
     keys = list(patterns)
-    options = {key: list(all_trees(p.shape.everything, p.shape.list_mask)) for key, p in patterns.items()}
+    generals = generals_of(patterns, weakens=weakens)
+    options = {key: all_options(pattern, generals[key]) for key, pattern in patterns.items()}
     best: tuple[float, dict[Key, Tree]] = (bound, {})
 
     def extend(place: int) -> None:

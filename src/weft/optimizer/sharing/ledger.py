@@ -19,11 +19,11 @@ class Ledger:
     """Counts shared nodes and keeps their total cost.
 
     >>> ledger = Ledger(lambda node, window: node * window)
-    >>> ledger.add([1, 2], window=10.0)
-    >>> ledger.add([2, 3], window=20.0)
+    >>> ledger.add([(1, 10.0), (2, 10.0)])
+    >>> ledger.add([(2, 20.0), (3, 20.0)])
     >>> ledger.cost  # 1 for ten, 2 and 3 for twenty
     110.0
-    >>> ledger.remove([2, 3], window=20.0)
+    >>> ledger.remove([(2, 20.0), (3, 20.0)])
     >>> ledger.cost
     30.0
     """
@@ -50,9 +50,9 @@ class Ledger:
         """Return the longest window for which a node is needed."""
         return max(self._windows[node])
 
-    def add(self, nodes: Iterable[int], window: float) -> None:
-        """Count the nodes of a plan."""
-        for node in nodes:
+    def add(self, nodes: Iterable[tuple[int, float]]) -> None:
+        """Count the nodes of a plan, each with the window for which it is needed."""
+        for node, window in nodes:
             windows = self._windows.get(node)
             if windows is None:
                 self._windows[node] = {window: 1}
@@ -63,9 +63,9 @@ class Ledger:
             if window > longest:
                 self.total += self._cost(node, window) - self._cost(node, longest)
 
-    def remove(self, nodes: Iterable[int], window: float) -> None:
-        """Take back the nodes of a plan that was added with this window."""
-        for node in nodes:
+    def remove(self, nodes: Iterable[tuple[int, float]]) -> None:
+        """Take back the nodes of a plan that was added with these windows."""
+        for node, window in nodes:
             windows = self._windows[node]
             longest = max(windows)
             windows[window] -= 1

@@ -12,6 +12,7 @@ from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order
 from weft.optimizer.orders.local_cost import passed
 from weft.optimizer.orders.units import built_tree, units_of
+from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree, order_of, order_tree
 
@@ -41,11 +42,13 @@ class LocalPlans:
         order = exact_order(shape, model, start, start_checks=passed(pinned[0], shape))
         return order_tree(order[len(start) :], pinned[0])
 
-    def reply(self, pattern: Pattern, existing: Mapping[int, Tree], pinned: Sequence[Tree] = ()) -> Tree:
+    def reply(self, pattern: Pattern, existing: Mapping[int, Offer], pinned: Sequence[Tree] = ()) -> Tree:
         """Return the tree that costs least when the trees of others are there already."""
         if self.orders_only:
             return self.best(pattern, pinned)
-        return exact_tree(pattern.shape, self.model, pinned, existing)
+        trees = {mask: offer.tree for mask, offer in existing.items()}
+        reading = {mask: offer.cost for mask, offer in existing.items()}
+        return exact_tree(pattern.shape, self.model, pinned, trees, reading)
 
     def part(self, pattern: Pattern, mask: int) -> Tree:
         """Return the best tree over some items of a pattern."""
@@ -54,6 +57,7 @@ class LocalPlans:
             order = [item for item in greedy_order(shape) if mask >> item & 1]
             return order_tree(sorted(order, key=lambda item: item in shape.lists))
         if pattern not in self._splits:
-            nothing = np.full(1 << shape.n_items, -1, np.int64)
-            self._splits[pattern] = cheapest_splits(self.model.prices(shape), nothing, shape.list_mask)[1]
+            prices, nothing = self.model.prices(shape), np.full(1 << shape.n_items, -1, np.int64)
+            costs = np.zeros(nothing.size)
+            self._splits[pattern] = cheapest_splits(prices, nothing, costs, shape.list_mask)[1]
         return built_tree(mask, self._splits[pattern], units_of(shape, ()), {})

@@ -1,7 +1,8 @@
 """Share as much as possible, and never look at what it costs: a baseline.
 
 Idea        The largest common sub-patterns first, those of most patterns first among these; everything
-            else in the order in which the patterns name it.
+            else in the order in which the patterns name it. What is shared is computed for the longest
+            window of those that share it.
 Reference   The method SH of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams.
             SIGMOD 2019, section 6.2.2.
 Complexity  O(g log g) for g common sub-patterns. Optimal in nothing.
@@ -16,6 +17,7 @@ from weft.optimizer.orders.units import units_of
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree, made_bare, order_tree, pair, relabelled
+from weft.plan.extents import longest
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -51,10 +53,10 @@ def _pin(places: dict[Key, int], patterns: dict[Key, Pattern], pinned: dict[Key,
         return
     labels = {key: patterns[key].labelled(mask) for key, mask in places.items()}
     origin = {item: place for place, item in enumerate(labels[first].items)}
-    shared = made_bare(order_tree(order))
+    shared = relabelled(made_bare(order_tree(order)), origin.__getitem__)
+    extent = longest(patterns[key].extent for key in places)
     for key, label in labels.items():
-        items = label.items
-        pinned[key].append(relabelled(shared, lambda item, items=items: items[origin[item]]))  # type: ignore[misc]
+        pinned[key].append(patterns[key].placed(shared, label, extent))
 
 
 def _in_pattern_order(pattern: Pattern, pinned: Sequence[Tree]) -> Tree:

@@ -14,7 +14,8 @@ from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel, Step
 from weft.optimizer.sharing.ledger import Ledger
-from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.pattern import Pattern
 
 Key = TypeVar("Key", bound=Hashable)
 Order = tuple[int, ...]
@@ -51,12 +52,12 @@ class MultiPatternTree(Generic[Key]):
         if sorted(order) != list(range(pattern.n_items)):
             raise ValueError(f"{tuple(order)} is no order of {pattern.n_items} items")
         self.patterns[key], self.orders[key] = pattern, tuple(order)
-        self.ledger.add(self.states(pattern, order), pattern.window)
+        self.ledger.add((state, pattern.window) for state in self.states(pattern, order))
 
     def remove(self, key: Key) -> Order:
         """Remove the order of a pattern; states that others need stay."""
         pattern, order = self.patterns.pop(key), self.orders.pop(key)
-        self.ledger.remove(self.states(pattern, order), pattern.window)
+        self.ledger.remove((state, pattern.window) for state in self.states(pattern, order))
         return order
 
     def replace(self, orders: Mapping[Key, Sequence[int]]) -> int:
@@ -73,7 +74,7 @@ class MultiPatternTree(Generic[Key]):
         found: list[int] = []
         mask, state = 0, -1
         for place, item in enumerate(order):
-            relations = tuple(pattern.relations[earlier][item] for earlier in order[:place])
+            relations = tuple(pattern.relation(earlier, item) for earlier in order[:place])
             wide = pattern.wide_between(tuple(order[: place + 1]), mask, 1 << item)
             frame = pattern.frame if place else -1
             thing = ("state", state, frame, pattern.leaves[item], relations, wide)

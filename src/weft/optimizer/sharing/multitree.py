@@ -5,18 +5,20 @@ Idea        The trees of all patterns in one graph, every node counted once; lea
 Reference   Section 5 and appendix C of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over
             Event Streams. SIGMOD 2019.
 Differs     A negation is a node above the join that it checks, so that patterns share the join with or
-            without it.
+            without it. So is the filter by which a pattern takes what it wants of a join that is computed
+            for a longer window or a weaker order.
 Complexity  O(m) to add, remove or replace a tree of m nodes, and for the change of cost.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.ledger import Ledger
-from weft.optimizer.sharing.pattern import Numbers, Part, Pattern
-from weft.optimizer.trees import Tree, nodes_of
+from weft.optimizer.sharing.numbering import Labelled, Numbers, Offer, Part
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.trees import Tree
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -29,10 +31,11 @@ class MultiTree(Generic[Key]):
         self.numbers = numbers
         self.patterns: dict[Key, Pattern] = {}
         self.trees: dict[Key, Tree] = {}
-        self.ledger = Ledger(self._price)
+        self.ledger = Ledger(self.price)
         self._parts: dict[int, dict[Part, int]] = {}
 
-    def _price(self, node: int, window: float) -> float:
+    def price(self, node: int, window: float) -> float:
+        """Return what a node costs that is needed for a window in seconds."""
         shape, step = self.numbers.priced[node]
         return self.model.node(shape, step, window)
 
@@ -68,35 +71,41 @@ class MultiTree(Generic[Key]):
         return self.ledger.total - before
 
     def _enter(self, pattern: Pattern, tree: Tree) -> None:
-        self.ledger.add(pattern.numbered(tree).nodes, pattern.window)
+        self.ledger.add(pattern.numbered(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts.setdefault(part.number, {})
             trees[part] = trees.get(part, 0) + 1
 
     def _leave(self, pattern: Pattern, tree: Tree) -> None:
-        self.ledger.remove(pattern.numbered(tree).nodes, pattern.window)
+        self.ledger.remove(pattern.numbered(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts[part.number]
             trees[part] -= 1
             if not trees[part]:
                 del trees[part]
 
-    def existing(self, key: Key, common: Mapping[int, int]) -> dict[int, Tree]:
-        """Return the trees of other patterns that a pattern could use, by its items.
-
-        `common` are the sub-patterns that it shares, as the multi-pattern graph tells them.
-        """
+    def existing(self, key: Key, sharables: Iterable[Labelled]) -> dict[int, Offer]:
+        """Return the trees of other patterns that a pattern could use, by its items: the cheapest to read."""
         pattern = self.patterns[key]
         own = Counter(pattern.parts(self.trees[key]))
-        found: dict[int, Tree] = {}
-        for mask, number in common.items():
-            for part, count in self._parts.get(number, {}).items():
-                if count > own[part]:
-                    tree = pattern.fitted(part, mask)
-                    if tree is not None:
-                        found[mask] = tree
-                        break
+        found: dict[int, Offer] = {}
+        for sharable in sharables:
+            mask = sharable.mask
+            for part, count in self._parts.get(sharable.number, {}).items():
+                if mask in found and not found[mask].cost:
+                    break
+                tree = pattern.fitted(part, sharable) if count > own[part] else None
+                if tree is not None:
+                    offer = Offer(tree, self._reading(pattern, tree))
+                    found[mask] = min(found.get(mask, offer), offer, key=lambda one: one.cost)
         return found
+
+    def _reading(self, pattern: Pattern, tree: Tree) -> float:
+        """Return what it costs to take from an existing tree what a pattern wants of it."""
+        if tree.general is None:
+            return 0.0
+        node, window = pattern.part(tree._replace(bare=True)).nodes[-1]
+        return 0.0 if node in self.ledger else self.price(node, window)
 
     def shared_parts(self, key: Key) -> list[Tree]:
         """Return the largest parts of a pattern's tree that others need too."""
@@ -107,18 +116,20 @@ class MultiTree(Generic[Key]):
     def _largest_shared(self, pattern: Pattern, tree: Tree, own: Mapping[Part, int]) -> Iterator[Tree]:
         if tree.left is None or tree.right is None:
             return
-        part = pattern.parts(tree)[-1]
-        if self._parts[part.number][part] > own[part]:
+        inner = tree.general
+        offered = pattern.own_parts(tree)
+        if inner is not None:
+            offered = (*offered, *pattern.own_parts(tree._replace(general=None), inner))
+        if any(self._parts[part.number][part] > own[part] for part in offered):
             yield tree
-            return
-        yield from self._largest_shared(pattern, tree.left, own)
-        yield from self._largest_shared(pattern, tree.right, own)
+        elif inner is None:
+            yield from self._largest_shared(pattern, tree.left, own)
+            yield from self._largest_shared(pattern, tree.right, own)
 
     def n_shared(self) -> int:
         """Return how many joins of all trees are computed for several patterns."""
-        counts: dict[int, int] = {}
+        counts: Counter[int] = Counter()
         for key, tree in self.trees.items():
-            numbers = {self.patterns[key].part(node).number for node in nodes_of(tree) if not node.is_leaf}
-            for number in numbers:
-                counts[number] = counts.get(number, 0) + 1
+            numbers = {number for number, _ in self.patterns[key].numbered(tree).nodes}
+            counts.update(number for number in numbers if self.numbers.priced[number][1].is_join)
         return sum(count > 1 for count in counts.values())

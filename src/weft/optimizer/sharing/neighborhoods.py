@@ -8,7 +8,8 @@ Reference   Sections 4.2 and 5 of Kolchinsky, Schuster. Real-Time Multi-Pattern 
             Streams. SIGMOD 2019.
 Differs     A pattern comes first, then one of its sub-patterns, then the others: no list of edges is
             needed. Where a tree for the sub-pattern exists in the plan, half of the neighbors take it.
-            Besides keeping all or nothing, a pattern may reply to the others as well as it can.
+            Besides keeping all or nothing, a pattern may reply to the others as well as it can. What is
+            shared is computed for the longest window, and for the weakest order, of those that share it.
 Complexity  k calls of the algorithm for single patterns.
 """
 
@@ -17,9 +18,11 @@ from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
 from weft.optimizer.sharing.local_plans import LocalPlans
-from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.trees import Tree, made_bare, relabelled
+from weft.optimizer.sharing.numbering import Labelled
+from weft.optimizer.sharing.sharables import Sharables
+from weft.optimizer.trees import Tree, made_bare, made_specific, relabelled
+from weft.plan.extents import longest
 
 Key = TypeVar("Key", bound=Hashable)
 MOST_TRIES = 20
@@ -31,15 +34,19 @@ class Neighborhood(Generic[Key]):
     def __init__(
         self,
         multitree: MultiTree[Key],
-        graph: MultiPatternGraph[Key],
+        sharables: Sharables[Key],
         plans: LocalPlans,
         keys: Sequence[Key],
         k: int = 2,
     ) -> None:
         if k < 2:
             raise ValueError(f"a neighborhood changes at least 2 patterns, not {k}")
-        self.multitree, self.graph, self.plans, self.k = multitree, graph, plans, k
-        self.common = {key: list(graph.common(key).items()) for key in keys}
+        self.multitree, self.plans, self.k = multitree, plans, k
+        self.common = {key: sharables.of(key) for key in keys}
+        self.users: dict[int, dict[Key, list[Labelled]]] = {}
+        for key, found in self.common.items():
+            for sharable in found:
+                self.users.setdefault(sharable.number, {}).setdefault(key, []).append(sharable)
         self.keys = [key for key in keys if self.common[key]]
         self.size = sum(map(len, self.common.values()))
 
@@ -53,36 +60,33 @@ class Neighborhood(Generic[Key]):
                 if changes[key] != self.multitree.trees[key]:
                     return changes
                 continue
-            mask, number = self.common[key][chance]
-            owners = self.graph.owners(number)
-            others = [owner for owner in owners if owner != key]
+            sharable = self.common[key][chance]
+            users = self.users[sharable.number]
+            others = [user for user in users if user != key]
             chosen = dice.sample(others, min(self.k - 1, len(others)))
-            places = {key: mask, **{other: dice.choice(owners[other]) for other in chosen}}
+            places = {key: sharable, **{other: dice.choice(users[other]) for other in chosen}}
             changes = self._shared(places, dice)
             if any(tree != self.multitree.trees[changed] for changed, tree in changes.items()):
                 return changes
         return None
 
-    def _shared(self, places: dict[Key, int], dice: random.Random) -> dict[Key, Tree]:
+    def _shared(self, places: dict[Key, Labelled], dice: random.Random) -> dict[Key, Tree]:
         """Return trees that contain the same tree over the sub-pattern at these places."""
-        first = next(iter(places))
-        patterns = self.multitree.patterns
-        shared = self.plans.part(patterns[first], places[first])
+        (first, sharable), patterns = next(iter(places.items())), self.multitree.patterns
+        shared = self.plans.part(patterns[first], sharable.mask)
         if dice.random() < 0.5:
-            common = {places[first]: patterns[first].labelled(places[first]).number}
-            shared = self.multitree.existing(first, common).get(places[first], shared)
-        labels = {key: patterns[key].labelled(mask) for key, mask in places.items()}
-        negations = {patterns[key].negations_in(label) for key, label in labels.items()}
-        if len(negations) > 1:
+            offer = self.multitree.existing(first, [sharable]).get(sharable.mask)
+            shared = shared if offer is None else made_specific(offer.tree)
+        extent = longest(patterns[key].extent for key in places)
+        negations = {patterns[key].negations_in(one.items) for key, one in places.items()}
+        if len(negations) > 1 or not all(patterns[key].is_own(one, extent) for key, one in places.items()):
             shared = made_bare(shared)
-        origin = {item: place for place, item in enumerate(labels[first].items)}
-        changes: dict[Key, Tree] = {}
-        for key, label in labels.items():
-            items = label.items
-            moved = relabelled(shared, lambda item, items=items: items[origin[item]])  # type: ignore[misc]
-            own = patterns[key].settled(moved)
-            changes[key] = self._completed(key, [own], dice)
-        return changes
+        origin = {item: place for place, item in enumerate(sharable.items)}
+        general = relabelled(shared, origin.__getitem__)
+        return {
+            key: self._completed(key, [patterns[key].placed(general, one, extent)], dice)
+            for key, one in places.items()
+        }
 
     def _completed(self, key: Key, pinned: list[Tree], dice: random.Random) -> Tree:
         """Return a tree with the given parts that gives up, keeps or weighs what is shared already."""
@@ -93,5 +97,5 @@ class Neighborhood(Generic[Key]):
         if way == 1:
             kept = [tree for tree in self.multitree.shared_parts(key) if not tree.mask & taken]
             return self.plans.best(pattern, [*pinned, *kept])
-        existing = self.multitree.existing(key, dict(self.common[key]))
+        existing = self.multitree.existing(key, self.common[key])
         return self.plans.reply(pattern, existing, pinned)

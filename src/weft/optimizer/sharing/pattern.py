@@ -1,13 +1,12 @@
 """What patterns have in common, told by numbers: equal numbers mean equal computations.
 
-A leaf is numbered by its type and predicates, a join by the numbers of its two parts and by all that
-relates their columns, a check by its input and what it forbids. Windows are left out: a node serves
-all windows up to its own. The same number never means two things, because it is an index into what
-was numbered; two numbers for one thing would only miss a chance to share.
+A leaf is numbered by its type and predicates, a join by the numbers of its two parts, by all that
+relates their columns and by its extent, a check by its input and what it forbids, a filter by its input
+and what it demands.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice, permutations, product
 
@@ -17,71 +16,24 @@ from weft.expressions import Expression, variables_of
 from weft.optimizer.assemble import (
     Context,
     absence_of,
+    demands_of,
     extent_of,
     leaf_node,
-    may_collide,
     needs_of,
     rename,
     speaks_of_list,
 )
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.trees import Tree, made_bare, made_checking, relabelled
+from weft.optimizer.sharing.numbering import Labelled, Numbered, Numbers, Part
+from weft.optimizer.trees import Demands, Tree, leaf, made_bare, made_checking, relabelled
 from weft.pattern.normal_form import NormalForm
+from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
 
 MOST_LABELLINGS = 24  # of items that look the same
 
-
-class Numbers:
-    """Gives equal things equal numbers, and remembers how each numbered node is priced."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-        self.priced: dict[int, tuple[Shape, Step]] = {}
-
-    def of(self, thing: Hashable) -> int:
-        return self._numbers.setdefault(thing, len(self._numbers))
-
-    def node(self, thing: Hashable, shape: Shape, step: Step) -> int:
-        """Return the number of a node, which costs what a step of this shape costs."""
-        number = self.of(thing)
-        self.priced.setdefault(number, (shape, step))
-        return number
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """The nodes of a tree as numbers, its own last; `columns` are the items of its columns.
-
-    `join` is the number of the node below the checks that the tree ends with.
-    """
-
-    nodes: tuple[int, ...]
-    columns: tuple[int, ...]
-    checks: int
-    join: int
-
-    @property
-    def number(self) -> int:
-        return self.nodes[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A sub-pattern: its number, and its items in the order that equal sub-patterns share."""
-
-    number: int
-    items: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A tree over a sub-pattern, its items being the places of the label; and what it has checked."""
-
-    number: int
-    tree: Tree
-    negations: frozenset[int]
+Order = frozenset[tuple[int, int]]
 
 
 class Pattern:
@@ -93,10 +45,15 @@ class Pattern:
         self.variables = form.variables
         self.shape = shape_of(form, statistics, context)
         self.negated = tuple(shape_of(one.form, statistics, context) for one in form.negations)
+        self.own = demands_of(form)
         self.numbers = numbers
-        self._trees: dict[Tree, Numbered] = {}
-        self._labels: dict[int, Labelled] = {}
-        self._parts: dict[Tree, tuple[Part, ...]] = {}
+        self._orders: dict[int, Order] = {}
+        self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
+        self._relations: dict[tuple[int, int, int], int] = {}
+        self._settled: dict[Tree, Tree] = {}
+        self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
+        self._labels: dict[tuple[int, Order | None], Labelled] = {}
+        self._parts: dict[tuple[Tree, Demands | None], tuple[Part, ...]] = {}
         self._absences: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
     @property
@@ -113,7 +70,7 @@ class Pattern:
 
     @cached_property
     def frame(self) -> int:
-        """What all joins of the pattern have in common: keys, and the clock of the window."""
+        """What all sub-patterns of the pattern have in common: keys, and the clock of the window."""
         clock = None if self.extent is None else (self.extent.clock, self.extent.partition_by)
         return self.numbers.of(("frame", self.form.keys, clock))
 
@@ -133,22 +90,44 @@ class Pattern:
             found.append(self.numbers.node(node, self.shape, Step(1 << place)))
         return tuple(found)
 
-    @cached_property
-    def relations(self) -> tuple[tuple[int, ...], ...]:
-        """The number of all that relates two items, in this order of the two."""
-        items = self.form.items
-        return tuple(
-            tuple(self._relation(a, b) if a != b else -1 for b in range(len(items)))
-            for a in range(len(items))
-        )
+    def order_within(self, mask: int) -> Order:
+        """Return the order among some items."""
+        if mask not in self._orders:
+            self._orders[mask] = frozenset(
+                (a, b) for a, b in self.own.order if mask >> a & 1 and mask >> b & 1
+            )
+        return self._orders[mask]
 
-    def _relation(self, a: int, b: int) -> int:
+    def shape_under(self, order: Order) -> Shape:
+        """Return the shape of the pattern under a weaker order."""
+        if order not in self._shapes:
+            before = [sum(1 << a for a, later in order if later == b) for b in range(self.n_items)]
+            self._shapes[order] = replace(self.shape, before=tuple(before))
+        return self._shapes[order]
+
+    def window_of(self, extent: Extent | None) -> float:
+        """Return the seconds that an extent lasts."""
+        if extent is None or self.extent is None or extent.length == self.extent.length:
+            return self.window
+        if extent.clock == "time":
+            return extent.length / 1e6
+        return self.window * (extent.length + 1) / (self.extent.length + 1)
+
+    def relation(self, a: int, b: int, order: Order | None = None) -> int:
+        """Return the number of all that relates two items, in this order of the two."""
+        order = self.own.order if order is None else order
+        sign = ((a, b) in order) - ((b, a) in order)
+        known = self._relations.get((a, b, sign))
+        if known is None:
+            known = self._relations[a, b, sign] = self._new_relation(a, b, sign)
+        return known
+
+    def _new_relation(self, a: int, b: int, sign: int) -> int:
         first, second = self.form.items[a], self.form.items[b]
         names = (first.variable, second.variable)
-        order = (names in self.form.order) - (names[::-1] in self.form.order)
-        distinct = may_collide(first.type, second.type, names, self.form, self.context)
+        distinct = not sign and (first.type == second.type or self.context.types_overlap)
         about = [p for p in self.form.predicates if variables_of(p) == set(names)]
-        return self.numbers.of(("relation", order, distinct, rename(about, names)))
+        return self.numbers.of(("relation", sign, distinct, rename(about, names)))
 
     @cached_property
     def _wide(self) -> tuple[tuple[int, Expression], ...]:
@@ -174,32 +153,62 @@ class Pattern:
         found = self.part(tree)
         return self._checked(found, tree.mask) if tree.bare else found
 
-    def part(self, tree: Tree) -> Numbered:
-        """Return the nodes of a tree over some items, checked where it is not bare."""
-        if tree not in self._trees:
-            found = self._new_part(tree)
-            self._trees[tree] = found if tree.bare else self._checked(found, tree.mask)
-        return self._trees[tree]
+    def part(self, tree: Tree, demands: Demands | None = None) -> Numbered:
+        """Return the nodes of a tree over some items, checked where it is not bare.
 
-    def _new_part(self, tree: Tree) -> Numbered:
+        With demands other than the pattern's own, nothing is checked.
+        """
+        key = (tree, demands)
+        if key not in self._trees:
+            found = self._new_part(tree, demands)
+            is_checked = demands is None and not tree.bare
+            self._trees[key] = self._checked(found, tree.mask) if is_checked else found
+        return self._trees[key]
+
+    def _new_part(self, tree: Tree, demands: Demands | None) -> Numbered:
+        wanted = demands or self.own
+        window = self.window_of(wanted.extent)
         if tree.left is None or tree.right is None:
             item = next(items_of(tree.mask))
-            return Numbered((self.leaves[item],), (item,), 0, self.leaves[item])
-        left, right = self.part(tree.left), self.part(tree.right)
+            return Numbered(((self.leaves[item], window),), (item,), 0)
+        if tree.general is not None:
+            inner = self.part(tree._replace(general=None), tree.general)
+            return self._filtered(inner, tree, tree.general, wanted)
+        left, right = self.part(tree.left, demands), self.part(tree.right, demands)
         checks = left.checks | right.checks
         (thing, columns) = min(
-            self._joined(left, right), self._joined(right, left), key=lambda option: option[0]
+            self._joined(left, right, wanted), self._joined(right, left, wanted), key=lambda option: option[0]
         )
         step = Step(tree.mask, tree.left.mask, tree.right.mask, checks)
-        number = self.numbers.node(thing, self.shape, step)
-        return Numbered((*left.nodes, *right.nodes, number), columns, checks, number)
+        number = self.numbers.node(thing, self.shape_under(wanted.order), step)
+        return Numbered((*left.nodes, *right.nodes, (number, window)), columns, checks)
 
-    def _joined(self, left: Numbered, right: Numbered) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _joined(
+        self, left: Numbered, right: Numbered, wanted: Demands
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return what identifies a join, and its columns."""
         columns = (*left.columns, *right.columns)
-        relations = (self.relations[a][b] for a in left.columns for b in right.columns)
+        frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
+        relations = (self.relation(a, b, wanted.order) for a in left.columns for b in right.columns)
         wide = self.wide_between(columns, self._mask(left.columns), self._mask(right.columns))
-        return (-1, self.frame, left.number, right.number, *relations, -1, *wide), columns
+        return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
+
+    def _filtered(self, inner: Numbered, tree: Tree, general: Demands, wanted: Demands) -> Numbered:
+        """Add the filter that takes what is wanted of more general rows."""
+        place = inner.columns.index
+        missing = [
+            (place(a), place(b)) for a, b in self._within(wanted.order, tree.mask) - general.order
+        ]
+        thing = ("filter", inner.number, tuple(sorted(missing)), wanted.extent)
+        step = Step(tree.mask, tree.mask, is_filter=True)
+        number = self.numbers.node(thing, self.shape_under(general.order), step)
+        node = (number, self.window_of(general.extent))
+        return Numbered((*inner.nodes, node), inner.columns, 0)
+
+    def _within(self, order: Order, mask: int) -> Order:
+        if order is self.own.order:
+            return self.order_within(mask)
+        return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)
 
     def _mask(self, columns: Sequence[int]) -> int:
         return sum(1 << item for item in columns)
@@ -218,8 +227,8 @@ class Pattern:
             negated, forbidden = self._forbidden(place, found.columns)
             thing = ("check", found.number, forbidden)
             number = self.numbers.node(thing, self.shape, Step(mask, mask, 0, found.checks))
-            checks = found.checks | 1 << place
-            found = Numbered((*found.nodes, negated, number), found.columns, checks, found.join)
+            nodes = (*found.nodes, (negated, self.window), (number, self.window))
+            found = Numbered(nodes, found.columns, found.checks | 1 << place)
         return found
 
     def _forbidden(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
@@ -233,70 +242,156 @@ class Pattern:
         names = tuple(self.variables[item] for item in columns)
         absence = absence_of(negation, names, self.form, self.context)
         number = self.numbers.node(absence.negated, inner, Step(inner.everything, checks=-1))
-        kept = absence if negation.needs_whole_match else replace(absence, extent=None)
-        return number, self.numbers.of(kept)
+        return number, self.numbers.of(absence)
 
-    def labelled(self, mask: int) -> Labelled:
-        """Return the sub-pattern of some items, without negations."""
-        if mask not in self._labels:
-            self._labels[mask] = self._new_label(mask)
-        return self._labels[mask]
+    def labelled(self, mask: int, order: Order | None = None) -> Labelled:
+        """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
+        key = (mask, order)
+        if key not in self._labels:
+            self._labels[key] = self._new_label(mask, self.order_within(mask) if order is None else order)
+        return self._labels[key]
 
-    def _new_label(self, mask: int) -> Labelled:
-        ordered = sorted(items_of(mask), key=lambda item: self.leaves[item])
+    def _new_label(self, mask: int, order: Order) -> Labelled:
+        options = (
+            tuple(item for tie in choice for item in tie)
+            for choice in product(*map(permutations, self.alike(mask)))
+        )
+        described, items = min(
+            (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
+        )
+        place = items.index
+        among = frozenset((place(a), place(b)) for a, b in order)
+        return Labelled(self.numbers.of(described), items, among)
+
+    def alike(self, mask: int) -> list[list[int]]:
+        """Return some items by the number of their leaves, those that look the same together."""
         ties: list[list[int]] = []
-        for item in ordered:
+        for item in sorted(items_of(mask), key=lambda item: self.leaves[item]):
             if ties and self.leaves[ties[-1][0]] == self.leaves[item]:
                 ties[-1].append(item)
             else:
                 ties.append([item])
-        if len(ties) == len(ordered):
-            items = tuple(ordered)
-            return Labelled(self.numbers.of(self._described(items, mask)), items)
-        options = (
-            tuple(item for tie in choice for item in tie) for choice in product(*map(permutations, ties))
-        )
-        described, items = min(
-            (self._described(items, mask), items) for items in islice(options, MOST_LABELLINGS)
-        )
-        return Labelled(self.numbers.of(described), items)
+        return ties
 
-    def _described(self, items: tuple[int, ...], mask: int) -> tuple[int, ...]:
+    def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
-        relations = (self.relations[a][b] for place, a in enumerate(items) for b in items[place + 1 :])
+        relations = (self.relation(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
         names = [self.variables[item] for item in items]
         wide = [p for needed, p in self._wide if not needed & ~mask]
         numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []
         frame = self.frame if len(items) > 1 else -1
         return (-2, frame, *(self.leaves[item] for item in items), -1, *relations, -1, *numbers)
 
-    def negations_in(self, labelled: Labelled) -> frozenset[int]:
+    def negations_in(self, items: tuple[int, ...]) -> frozenset[int]:
         """Return what is negated within a sub-pattern, so that two patterns can be compared."""
-        mask = self._mask(labelled.items)
+        mask = self._mask(items)
         found = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
-        return frozenset(self._forbidden(place, labelled.items)[1] for place in found)
+        return frozenset(self._forbidden(place, items)[1] for place in found)
 
-    def parts(self, tree: Tree) -> tuple[Part, ...]:
-        """Return the joins of a tree, so that other patterns can use them."""
+    def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[Part, ...]:
+        """Return the joins of a tree, and what is filtered, so that other patterns can use them."""
         if tree.left is None or tree.right is None:
             return ()
-        if tree not in self._parts:
-            labelled = self.labelled(tree.mask)
-            places = {item: place for place, item in enumerate(labelled.items)}
-            is_checked = bool(self.part(tree).checks)
-            general = relabelled(tree if is_checked else made_bare(tree), places.__getitem__)
-            negations = self.negations_in(labelled) if is_checked else frozenset[int]()
-            own = Part(labelled.number, general, negations)
-            self._parts[tree] = (*self.parts(tree.left), *self.parts(tree.right), own)
-        return self._parts[tree]
+        key = (tree, demands)
+        if key not in self._parts:
+            self._parts[key] = (*self._inner_parts(tree, demands), *self.own_parts(tree, demands))
+        return self._parts[key]
 
-    def fitted(self, part: Part, mask: int) -> Tree | None:
-        """Return a part as a tree over items of this pattern; None when it has checked something else."""
-        labelled = self.labelled(mask)
-        if part.negations and part.negations != self.negations_in(labelled):
+    def _inner_parts(self, tree: Tree, demands: Demands | None) -> tuple[Part, ...]:
+        if tree.general is not None:
+            return self.parts(tree._replace(general=None), tree.general)
+        children = (child for child in (tree.left, tree.right) if child is not None)
+        return tuple(part for child in children for part in self.parts(child, demands))
+
+    def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[Part, ...]:
+        """Return what a join offers to others: its rows, and those that have passed its checks."""
+        wanted = demands or self.own
+        labelled = self.labelled(tree.mask, None if demands is None else self._within(wanted.order, tree.mask))
+        places = {item: place for place, item in enumerate(labelled.items)}.__getitem__
+        found = []
+        checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
+        if not below:
+            bare = relabelled(made_bare(tree), places)
+            found.append(Part(labelled.number, bare, frozenset(), wanted.extent))
+        if checks:
+            negations = self.negations_in(labelled.items)
+            found.append(Part(labelled.number, relabelled(tree, places), negations, wanted.extent))
+        return tuple(found)
+
+    def _below(self, tree: Tree) -> int:
+        """Return the negations that the parts of a join have passed."""
+        if tree.left is None or tree.right is None or tree.general is not None:
+            return 0
+        return self.part(tree.left).checks | self.part(tree.right).checks
+
+    def fitted(self, part: Part, sharable: Labelled) -> Tree | None:
+        """Return a part as a tree over items of this pattern; None when it does not serve it.
+
+        `sharable` names the sub-pattern that the part computes, and the items of this pattern in its
+        places; their own order may be stricter.
+        """
+        if not is_within(self.extent, part.extent):
             return None
-        return self.settled(relabelled(part.tree, labelled.items.__getitem__))
+        if part.negations and (
+            not self.is_own(sharable, part.extent) or part.negations != self.negations_in(sharable.items)
+        ):
+            return None
+        return self.placed(part.tree, sharable, part.extent)
+
+    def placed(self, tree: Tree, sharable: Labelled, extent: Extent | None) -> Tree:
+        """Return a tree over the places of a sub-pattern, computed for an extent, as a tree over items."""
+        mine = relabelled(tree, sharable.items.__getitem__)
+        if not self.is_own(sharable, extent):
+            mine = made_bare(mine)
+            if mine.general is None:
+                mine = mine._replace(general=self.demands(sharable, extent))
+        return self.settled(mine)
+
+    def demands(self, sharable: Labelled, extent: Extent | None) -> Demands:
+        """Return what is demanded of a sub-pattern, in items of this pattern."""
+        return Demands(self._order_of(sharable), extent)
+
+    def is_own(self, sharable: Labelled, extent: Extent | None) -> bool:
+        """Say whether a sub-pattern for an extent is what this pattern itself has, and no more general."""
+        return extent == self.extent and self._order_of(sharable) == self.order_within(sharable.mask)
+
+    def _order_of(self, sharable: Labelled) -> Order:
+        item = sharable.items.__getitem__
+        return frozenset((item(a), item(b)) for a, b in sharable.order)
+
+    def admits(self, tree: Tree) -> bool:
+        """Say whether all that a tree is to be computed for is more general than what the pattern demands."""
+        return self._admits(tree, self.own)
+
+    def _admits(self, tree: Tree, around: Demands) -> bool:
+        if tree.left is None or tree.right is None:
+            return True
+        inner = tree.general or around
+        if inner is not around and not (
+            inner.order <= self._within(around.order, tree.mask)
+            and is_within(around.extent, inner.extent)
+            and (inner.extent is None) == (around.extent is None)
+            and not (tree.mask & self.shape.list_mask and inner.order != self._within(around.order, tree.mask))
+        ):
+            return False
+        return self._admits(tree.left, inner) and self._admits(tree.right, inner)
 
     def settled(self, tree: Tree) -> Tree:
-        """Return the tree itself, or a simpler one that is the same: without negations, none can wait."""
-        return tree if self.form.negations else made_checking(tree)
+        """Return the tree itself, or a simpler one that is the same.
+
+        Without negations, none can wait; and demands need not be given where they are the pattern's own.
+        """
+        if tree not in self._settled:
+            simple = tree if self.form.negations else made_checking(tree)
+            self._settled[tree] = self._plain(simple, self.own)
+        return self._settled[tree]
+
+    def _plain(self, tree: Tree, demands: Demands) -> Tree:
+        if tree.left is None or tree.right is None:
+            return leaf(next(items_of(tree.mask)))
+        general = tree.general
+        if general is not None and general == demands._replace(order=self._within(demands.order, tree.mask)):
+            general = None
+        inner = general or demands
+        left, right = self._plain(tree.left, inner), self._plain(tree.right, inner)
+        return Tree(tree.mask, left, right, tree.bare, general)

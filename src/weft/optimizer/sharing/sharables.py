@@ -1,0 +1,113 @@
+"""What each pattern could share: the sub-patterns that others have, under its own or a weaker order.
+
+Idea        SEQ(L) is what an order filter leaves of CONJ(L). So a pattern may use a sub-pattern of another
+            whose events and conditions are the same and whose order is a part of its own.
+Reference   Operator transformation, table I of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for
+            Complex Event Processing in SAP ESP. ICDE 2017; on top of the multi-pattern graph of
+            Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams. SIGMOD 2019.
+Differs     Any partial order may serve any stricter one, not CONJ for SEQ alone. Only orders that some
+            pattern has are offered: no more general one pays, because its rows are at least those of all
+            the patterns that would read it. Lists are left out.
+Complexity  O(g v^2) for a pattern with g sub-patterns in common with others, which have v orders each.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from itertools import islice, permutations, product
+from typing import Generic, TypeVar
+
+from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
+from weft.optimizer.sharing.numbering import Labelled
+from weft.optimizer.sharing.pattern import MOST_LABELLINGS, Order, Pattern
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Sharables(Generic[Key]):
+    """Patterns by a key of the caller's, and what they could share; unless `weakens`, equal orders only."""
+
+    def __init__(self, *, weakens: bool = True) -> None:
+        self._weakens = weakens
+        self.graph: MultiPatternGraph[Key] = MultiPatternGraph()
+        self._patterns: dict[Key, Pattern] = {}
+        self._unordered: MultiPatternGraph[Key] | None = None
+        self._orders: dict[int, dict[int, Order]] = {}
+
+    def add(self, key: Key, pattern: Pattern) -> None:
+        """Add a pattern; what it has in common with others is found on the way."""
+        self.graph.add(key, pattern)
+        self._patterns[key] = pattern
+        self._orders.clear()
+        if self._unordered is not None:
+            self._unordered.add(key, pattern)
+        elif self._weakens and not _is_chain(pattern):
+            self._unordered = MultiPatternGraph(ordered=False)
+            for known, one in self._patterns.items():
+                self._unordered.add(known, one)
+
+    def remove(self, key: Key) -> None:
+        """Remove a pattern."""
+        self.graph.remove(key)
+        del self._patterns[key]
+        self._orders.clear()
+        if self._unordered is not None:
+            self._unordered.remove(key)
+
+    def components(self) -> list[list[Key]]:
+        """Return the patterns that have something to share with each other, directly or through others."""
+        return (self._unordered or self.graph).components()
+
+    def of(self, key: Key) -> list[Labelled]:
+        """Return what a pattern could share: sub-patterns, with the items of this pattern in their places."""
+        pattern, common = self._patterns[key], self.graph.common(key)
+        found = [pattern.labelled(mask) for mask in common]
+        if self._unordered is not None:
+            for mask, number in self._unordered.common(key).items():
+                if not mask & pattern.shape.list_mask:
+                    orders = self._orders_of(number, self._unordered)
+                    found += _weaker(pattern, mask, orders)
+                    if mask not in common and _serves_others(pattern, mask, orders):
+                        found.append(pattern.labelled(mask))
+        return found
+
+    def _orders_of(self, number: int, unordered: MultiPatternGraph[Key]) -> dict[int, Order]:
+        """Return the orders under which patterns have a sub-pattern, by the number they have with it."""
+        if number not in self._orders:
+            labels = [
+                self._patterns[key].labelled(mask)
+                for key, masks in unordered.owners(number).items()
+                for mask in masks
+            ]
+            self._orders[number] = {label.number: label.order for label in labels}
+        return self._orders[number]
+
+
+def _is_chain(pattern: Pattern) -> bool:
+    """Say whether all items are in order, so that no order is weaker than that of another chain."""
+    return 2 * len(pattern.own.order) == pattern.n_items * (pattern.n_items - 1)
+
+
+def _serves_others(pattern: Pattern, mask: int, orders: Mapping[int, Order]) -> bool:
+    """Say whether some order is stricter than that of a pattern, going by its size."""
+    return any(len(order) > len(pattern.order_within(mask)) for order in orders.values())
+
+
+def _weaker(pattern: Pattern, mask: int, orders: Mapping[int, Order]) -> Iterator[Labelled]:
+    """Yield the sub-patterns under weaker orders, with the items of a pattern in their places."""
+    for number, order in orders.items():
+        if len(order) < len(pattern.order_within(mask)):
+            found = _fitted(pattern, mask, number, order)
+            if found is not None:
+                yield found
+
+
+def _fitted(pattern: Pattern, mask: int, number: int, order: Order) -> Labelled | None:
+    """Return the items of a pattern in the places of a sub-pattern with a weaker order, if they fit."""
+    options = islice(product(*map(permutations, pattern.alike(mask))), MOST_LABELLINGS)
+    for choice in options:
+        items = tuple(item for tie in choice for item in tie)
+        moved = frozenset((items[a], items[b]) for a, b in order)
+        if moved < pattern.order_within(mask):
+            labelled = pattern.labelled(mask, moved)
+            if labelled.number == number:
+                return labelled
+    return None
