@@ -1,4 +1,4 @@
-"""Operators with operands, as the queries of `rewriting_workloads.py` have them: their text, what they match."""
+"""Operators with operands, as the queries of `rewriting_workloads.py` have them, and what they match."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -2,9 +2,9 @@
 
 The setting is that of section VII-A of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event
 Processing in SAP ESP. ICDE 2017: 2 million trades of 13 symbols, and 4 million events of a network and of
-virtual machines, of 36 types. Neither is at hand, so both are drawn from stated distributions, and the rate of
-each type is known, not measured. The paper does not say how fast its events come. Here a window of 10 s
-holds one or two events of a usual type: queries have no predicates, so the matches of longer lists would soon
+virtual machines, of 36 types. Neither is at hand, so both are drawn from stated distributions, and the rate
+of each type is known, not measured. The paper does not say how fast its events come. Here a window of 10 s
+holds about one event of a usual type: queries have no predicates, so the matches of longer lists would soon
 outnumber everything that a plan can save.
 
 Trades are a Poisson stream. Events of the data center come in bursts, one sort for the network, another for

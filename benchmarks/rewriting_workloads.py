@@ -12,10 +12,10 @@ Queries come in families. The first of a family is the source L, the others shar
 | 6    | complex | have the operands of L and another operator: SEQ, AND, in some families SOME    |
 | 7    | complex | have the innermost operation of L, in other operations                          |
 
-Basic families have one operator, SEQ or in some AND, and windows of 10 s. In nested queries SEQ and AND take turns
-from level to level, since SEQ directly in SEQ is one SEQ; so all of a family have the same operators, where the
-paper's example has two. SOME matches every single event of its types: its families have two or three rare ones.
-A family with a query that would match all the time is drawn again, as in `stocks.py`.
+Basic families have one operator, SEQ or in some AND, and windows of 10 s. In nested queries SEQ and AND take
+turns from level to level, since SEQ directly in SEQ is one SEQ; so all of a family have the same operators,
+where the paper's example has two. SOME matches every single event of its types: its families have two or
+three rare ones. What would match all the time is drawn again, as in `stocks.py`.
 
 `python benchmarks/rewriting_workloads.py` shows a workload and what is expected of it.
 """
@@ -23,7 +23,7 @@ A family with a query that would match all the time is drawn again, as in `stock
 import argparse
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 from rewriting_patterns import (
@@ -125,10 +125,10 @@ def sharing_queries(
     counts: Mapping[int, int],
     *,
     nesting: int = 2,
-    windows: tuple[int, int] = (WINDOW, WINDOW),
+    window: int = WINDOW,
     seed: int = 1,
 ) -> tuple[SharingQuery, ...]:
-    """Return so many queries of each type; `windows` are those of the sources and of the others.
+    """Return so many queries of each type; those of type 5 have other windows too.
 
     >>> from rewriting_streams import STOCKS
     >>> [one.text(f"q{number}") for number, one in enumerate(sharing_queries(STOCKS, {6: 2}))]
@@ -142,7 +142,7 @@ def sharing_queries(
         source = random.Random(f"{scenario.name} {sharing} {seed}")
         for number, size in enumerate(family_sizes(sharing, count)):
             draw = Draw(scenario, size, _operator(sharing, number), nesting, source)
-            family = _family(sharing, draw, windows, taken, found)
+            family = _family(sharing, draw, window, taken, found)
             found += family
             taken |= {query.meaning for query in family}
     return tuple(found)
@@ -162,6 +162,17 @@ def workload_text(queries: tuple[SharingQuery, ...]) -> str:
     return "\n".join(query.text(f"q{number}_{query.sharing}") for number, query in enumerate(queries))
 
 
+def with_windows(
+    queries: tuple[SharingQuery, ...], source_window: int, other_window: int
+) -> tuple[SharingQuery, ...]:
+    """Return the same queries with a window for the first of each family, and one for the others."""
+    firsts = {query.family: query for query in reversed(queries)}
+    return tuple(
+        replace(query, window=source_window if query is firsts[query.family] else other_window)
+        for query in queries
+    )
+
+
 def mixed_workload(
     scenario: Scenario, basic_ratio: float, n_queries: int = N_QUERIES, seed: int = 1
 ) -> tuple[SharingQuery, ...]:
@@ -170,15 +181,15 @@ def mixed_workload(
 
 
 def _family(
-    sharing: int, draw: Draw, windows: tuple[int, int], taken: set[object], before: list[SharingQuery]
+    sharing: int, draw: Draw, window: int, taken: set[object], before: list[SharingQuery]
 ) -> list[SharingQuery]:
-    """Draw a source and others until all are new, none matches all the time, and they share what they should."""
+    """Draw a source and others until all are new, match seldom enough, and share what they should."""
     number = before[-1].family + 1 if before else 0
     for _ in range(MOST_SOURCES):
-        own_windows = _windows(sharing, draw, windows)
+        windows = _windows(sharing, draw, window)
         family: list[SharingQuery] = []
         for pattern in islice(CANDIDATES[sharing](draw), MOST_CANDIDATES):
-            query = SharingQuery(sharing, number, pattern, own_windows[len(family)])
+            query = SharingQuery(sharing, number, pattern, windows[len(family)])
             is_new = query.meaning not in taken and all(query.meaning != one.meaning for one in family)
             if is_new and is_quiet(query, draw) and shares([*family, query]):
                 family.append(query)
@@ -191,10 +202,10 @@ def _family(
     )
 
 
-def _windows(sharing: int, draw: Draw, windows: tuple[int, int]) -> list[int]:
+def _windows(sharing: int, draw: Draw, window: int) -> list[int]:
     if sharing != 5:
-        return [windows[0]] + [windows[1]] * (draw.count - 1)
-    own, *others = draw.source.sample((WINDOW, *OTHER_WINDOWS), 1 + len(OTHER_WINDOWS))
+        return [window] * draw.count
+    own, *others = draw.source.sample((window, *OTHER_WINDOWS), 1 + len(OTHER_WINDOWS))
     return [own] + [others[number % len(others)] for number in range(draw.count - 1)]
 
 
@@ -316,9 +327,9 @@ def main() -> None:
     scenario = next(one for one in SCENARIOS if one.name == given.scenario)
     queries = mixed_workload(scenario, given.ratio, given.queries, given.seed)
     print(workload_text(queries))
-    per_second = sum(expected_matches(one.pattern, scenario.rates, one.window) for one in queries)
+    matches = sum(expected_matches(one.pattern, scenario.rates, one.window) for one in queries)
     print(
-        f"\n{per_second / scenario.rate:.2f} matches expected per event, {scenario.rate:.2f} events per second"
+        f"\n{scenario.rate:.2f} events per second, {matches / scenario.rate:.2f} matches expected per event"
     )
 
 

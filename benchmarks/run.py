@@ -21,6 +21,8 @@ from parse_and_bind import measure_parse
 from peers import measure_peers
 from ratios import measure_ratio
 from result_tables import RESULTS
+from rewriting import measure_rewriting
+from rewriting_sensitivity import measure_sensitivity
 from rich.console import Console
 from rich.table import Table
 from scale import measure_scale
@@ -53,6 +55,8 @@ class Settings:
     largest_count: int
     largest_size: int
     traffic_days: float
+    n_trades: int
+    exact_seconds: float
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -172,6 +176,18 @@ def trends_section(settings: Settings) -> list[Measure]:
     return measure_trends(settings.repeat, console.log)
 
 
+def rewriting_section(settings: Settings) -> list[Measure]:
+    """Compare strategies on queries with seven types of sharing."""
+    return measure_rewriting(settings.n_trades, settings.search_seconds, settings.repeat, console.log)
+
+
+def sensitivity_section(settings: Settings) -> list[Measure]:
+    """Vary the number of these queries, their windows and how deep they are nested."""
+    return measure_sensitivity(
+        settings.n_trades, settings.search_seconds, settings.exact_seconds, settings.repeat, console.log
+    )
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -191,6 +207,8 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "latency": latency_section,
     "recovery": recovery_section,
     "trends": trends_section,
+    "rewriting": rewriting_section,
+    "rewriting-sensitivity": sensitivity_section,
 }
 
 
@@ -246,9 +264,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3, help="timed runs of each side; the best counts")
     parser.add_argument("--peer-seconds", type=float, default=120, help="time box of each peer")
     parser.add_argument("--profile", action="store_true", help="in one_core, print a profile of the runtime")
-    parser.add_argument(
-        "--search-seconds", type=float, default=5, help="time of each search in weave100, scale, traffic"
-    )
+    parser.add_argument("--search-seconds", type=float, default=5, help="time of each search for a plan")
     parser.add_argument(
         "--stock-seconds",
         type=float,
@@ -265,6 +281,15 @@ def arguments() -> argparse.Namespace:
         "--largest-size", type=int, default=8, help="average size of patterns in scale, at most"
     )
     parser.add_argument("--traffic-days", type=float, default=42, help="days of traffic")
+    parser.add_argument(
+        "--trades",
+        type=int,
+        default=500_000,
+        help="trades in rewriting, with twice as many events of the data center; the paper has 2000000",
+    )
+    parser.add_argument(
+        "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
+    )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )
@@ -288,6 +313,8 @@ def main() -> None:
         largest_count=given.largest_count,
         largest_size=given.largest_size,
         traffic_days=given.traffic_days,
+        n_trades=given.trades,
+        exact_seconds=given.exact_seconds,
     )
     measures: list[Measure] = []
     for name, section in SECTIONS.items():

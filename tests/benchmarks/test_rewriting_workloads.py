@@ -22,6 +22,7 @@ from rewriting_workloads import (
     counts_by_type,
     mixed_workload,
     sharing_queries,
+    with_windows,
     workload_text,
 )
 
@@ -134,9 +135,13 @@ def test_operators_take_turns_from_level_to_level(nesting) -> None:
 
 
 def test_windows_of_sources_and_of_the_others() -> None:
-    for first, *others in families(sharing_queries(STOCKS, counts_by_type(40, 1.0), windows=(10, 5))):
-        assert first.window == 10
-        assert {other.window for other in others} == {5}
+    queries = sharing_queries(STOCKS, counts_by_type(40, 1.0), window=12)
+    assert {query.window for query in queries} == {12}
+    changed = with_windows(queries, 12, 3)
+    assert [query.pattern for query in changed] == [query.pattern for query in queries]
+    for first, *others in families(changed):
+        assert first.window == 12
+        assert {other.window for other in others} == {3}
 
 
 def test_a_query_without_a_partner_is_refused() -> None:

@@ -1,0 +1,155 @@
+"""A hundred queries with MOTTO's seven types of sharing: what the strategies gain over no sharing.
+
+The experiment of figure 13 in section VII-B of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex
+Event Processing in SAP ESP. ICDE 2017, on one core: the throughput of the plans of all strategies, normalized
+to that of the trivial plan, as the share of basic queries grows.
+"""
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from contest import Arena, Say, median_ratio, race
+from measures import Measure
+from one_core import CoreRun
+from plots import Panel, plot_panels
+from result_tables import Row, report_table
+from rewriting_streams import SCENARIOS, SCHEMA, STOCKS, Scenario, scenario_events, scenario_statistics
+from rewriting_workloads import SharingQuery, mixed_workload, workload_text
+
+from weft.cost.measured import Measured
+from weft.optimizer.pipeline import Optimized, Settings, Strategy
+from weft.optimizer.sharing.limits import Limit
+
+METHODS: tuple[Strategy, ...] = ("trivial", "share", "reorder", "auto")
+BASELINE, UNION = "trivial", "auto"
+RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LOW_RATIOS = (0.0, 0.25)  # where most queries share what only some strategies see
+MOST_BEHIND = 1.02
+
+
+@dataclass(frozen=True)
+class Point:
+    """One workload: the plan of each strategy, the seconds that planning took, and the runs."""
+
+    n_queries: int
+    plans: Mapping[str, Optimized]
+    planning: Mapping[str, float]
+    runs: Mapping[str, Sequence[CoreRun]]
+
+    def throughput(self, method: str) -> float:
+        """The throughput of a plan over that of the trivial one."""
+        return median_ratio(self.runs[BASELINE], self.runs[method])
+
+    def executing(self, method: str) -> float:
+        """The same without ingest and emit, which are alike for all plans."""
+        return median_ratio(self.runs[BASELINE], self.runs[method], lambda run: run.execute_seconds)
+
+    @property
+    def best_other(self) -> float:
+        """The throughput of the best of the other strategies over that of the union."""
+        others = [method for method in self.plans if method != UNION]
+        return max(median_ratio(self.runs[UNION], self.runs[method]) for method in others)
+
+    @property
+    def n_matches(self) -> int:
+        return sum(self.runs[BASELINE][0].matches.values())
+
+
+def events_of(scenario: Scenario, n_trades: int) -> int:
+    """Return the events of a scenario: as many times more than there are trades as in the paper.
+
+    >>> [events_of(one, 200_000) for one in SCENARIOS]
+    [200000, 400000]
+    """
+    return n_trades * scenario.events_in_paper // STOCKS.events_in_paper
+
+
+def arena_of(scenario: Scenario, queries: tuple[SharingQuery, ...], n_trades: int) -> Arena:
+    """Return the queries with the events and the exact rates of their scenario."""
+    n_events = events_of(scenario, n_trades)
+    known = scenario_statistics(scenario, n_events)
+    return Arena(workload_text(queries), SCHEMA, known, scenario_events(scenario, n_events))
+
+
+def plan_with(arena: Arena, method: Strategy, search_seconds: float) -> tuple[Optimized, float]:
+    """Return the plan of a strategy under the measured cost, and how long planning took."""
+    model = Measured().at_rate(arena.statistics.events_per_second)
+    start = time.perf_counter()
+    plan = arena.plan(Settings(method, arena.statistics, model, limit=Limit(seconds=search_seconds)))
+    return plan, time.perf_counter() - start
+
+
+def measure_point(
+    arena: Arena, methods: Sequence[Strategy], search_seconds: float, repeat: int, say: Say, name: str
+) -> Point:
+    """Plan a workload with all strategies and run the plans in turn; all find the same matches."""
+    planned = {method: plan_with(arena, method, search_seconds) for method in methods}
+    plans = {method: plan for method, (plan, _) in planned.items()}
+    seconds = {method: own for method, (_, own) in planned.items()}
+    return Point(len(arena.queries), plans, seconds, race(arena, plans, repeat, say, name))
+
+
+def point_rows(place: Mapping[str, str | float], point: Point) -> list[Row]:
+    """Return a line for every strategy; times are medians over rounds."""
+    return [
+        {
+            **place,
+            "strategy": method,
+            "planning seconds": round(point.planning[method], 2),
+            "measured cost": round(plan.cost, 1),
+            "seconds": round(statistics.median(run.seconds for run in point.runs[method]), 3),
+            "of these execute": round(
+                statistics.median(run.execute_seconds for run in point.runs[method]), 3
+            ),
+            "rows built": point.runs[method][0].n_built,
+            "matches": point.n_matches,
+            "normalized throughput": round(point.throughput(method), 2),
+            "executing alone": round(point.executing(method), 2),
+            "cost of trivial / this": round(point.plans[BASELINE].cost / plan.cost, 2),
+        }
+        for method, plan in point.plans.items()
+    ]
+
+
+def measure_rewriting(n_trades: int, search_seconds: float, repeat: int, say: Say) -> list[Measure]:
+    """Compare the strategies on both streams; print one table and draw figure 13."""
+    rows: list[Row] = []
+    found: list[Measure] = []
+    panels = []
+    for scenario in SCENARIOS:
+        points = {}
+        for ratio in RATIOS:
+            arena = arena_of(scenario, mixed_workload(scenario, ratio), n_trades)
+            name = f"rewriting, {scenario.name}, {ratio:.0%},"
+            points[ratio] = measure_point(arena, METHODS, search_seconds, repeat, say, name)
+            rows += point_rows({"stream": scenario.name, "basic": f"{ratio:.0%}"}, points[ratio])
+            found += _measures(scenario, ratio, arena, points[ratio])
+        panels.append(
+            Panel(
+                scenario.name,
+                "basic queries",
+                "normalized throughput",
+                tuple(f"{ratio:.0%}" for ratio in RATIOS),
+                {method: [point.throughput(method) for point in points.values()] for method in METHODS},
+            )
+        )
+    report_table("rewriting", rows)
+    say(plot_panels("rewriting", panels))
+    return found
+
+
+def _measures(scenario: Scenario, ratio: float, arena: Arena, point: Point) -> list[Measure]:
+    section = f"rewriting, {scenario.name}"
+    found = [
+        Measure(section, f"{ratio:.0%} basic: matches per event", point.n_matches / arena.events.num_rows),
+        Measure(section, f"{ratio:.0%} basic: union / trivial", point.throughput(UNION)),
+        Measure(
+            section, f"{ratio:.0%} basic: best of the others / union", point.best_other, at_most=MOST_BEHIND
+        ),
+    ]
+    if ratio in LOW_RATIOS:
+        what = f"{ratio:.0%} basic: union / best of the others"
+        found.append(Measure(section, what, 1 / point.best_other, at_least=1))
+    return found

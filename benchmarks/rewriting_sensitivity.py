@@ -1,0 +1,96 @@
+"""What sharing gains with the number of queries, their windows, and how deep they are nested.
+
+The experiments of figure 14 in section VII-C of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for
+Complex Event Processing in SAP ESP. ICDE 2017, on the stock stream: (a) with the planner's time, (c) and (d).
+Its (b) is about cores, and this runs on one.
+"""
+
+from collections.abc import Mapping
+
+from contest import Say
+from measures import Measure
+from plots import Panel, plot_panels
+from result_tables import Row, report_table
+from rewriting import Point, arena_of, measure_point, point_rows
+from rewriting_streams import STOCKS
+from rewriting_workloads import (
+    N_QUERIES,
+    SharingQuery,
+    counts_by_type,
+    mixed_workload,
+    sharing_queries,
+    with_windows,
+)
+
+from weft.optimizer.pipeline import Strategy
+
+METHODS: tuple[Strategy, ...] = ("trivial", "share", "auto")
+COUNTS = (10, 20, 30, 50, 75, 100)
+EXACT_COUNT = 50  # queries that are to be planned exactly, or with a known gap, in the time given
+LONGEST_WINDOW = 12  # seconds
+WINDOWS = {"4:1": (12, 3), "2:1": (12, 6), "1:1": (12, 12), "1:2": (6, 12), "1:4": (3, 12)}
+NESTING = (2, 4, 6, 8)
+
+
+def measure_sensitivity(
+    n_trades: int, search_seconds: float, exact_seconds: float, repeat: int, say: Say
+) -> list[Measure]:
+    """Measure all points; print three tables and draw figure 14."""
+
+    def measured(what: str, seconds: float, workloads: Mapping[str, tuple[SharingQuery, ...]]) -> Points:
+        points: dict[str, Point] = {}
+        rows: list[Row] = []
+        for place, queries in workloads.items():
+            arena = arena_of(STOCKS, queries, n_trades)
+            points[place] = measure_point(arena, METHODS, seconds, repeat, say, f"{what} {place},")
+            rows += point_rows({what: place}, points[place])
+        report_table(f"rewriting-{what}", rows)
+        return points
+
+    counted = measured(
+        "queries", exact_seconds, {str(count): mixed_workload(STOCKS, 1.0, count) for count in COUNTS}
+    )
+    basic = sharing_queries(STOCKS, counts_by_type(N_QUERIES, 1.0), window=LONGEST_WINDOW)
+    sized = measured(
+        "windows",
+        search_seconds,
+        {ratio: with_windows(basic, *own) for ratio, own in WINDOWS.items()},
+    )
+    nested = measured(
+        "nesting",
+        search_seconds,
+        {str(level): sharing_queries(STOCKS, {7: N_QUERIES}, nesting=level) for level in NESTING},
+    )
+    panels = [
+        _throughputs("(a) number of queries", "queries", counted),
+        _planning("(a) planning", "queries", counted),
+        _throughputs("(c) windows", "window of the sources : of the others", sized),
+        _throughputs("(d) nesting", "levels", nested),
+    ]
+    say(plot_panels("rewriting-sensitivity", panels))
+    return [
+        *_gains("queries", counted),
+        *_gains("windows", sized),
+        *_gains("levels", nested),
+    ]
+
+
+Points = Mapping[str, Point]
+
+
+def _gains(what: str, points: Points) -> list[Measure]:
+    return [
+        Measure("rewriting-sensitivity", f"{place} {what}: {method} / trivial", point.throughput(method))
+        for place, point in points.items()
+        for method in METHODS[1:]
+    ]
+
+
+def _throughputs(title: str, places: str, points: Points) -> Panel:
+    lines = {method: [point.throughput(method) for point in points.values()] for method in METHODS}
+    return Panel(title, places, "normalized throughput", tuple(points), lines)
+
+
+def _planning(title: str, places: str, points: Points) -> Panel:
+    lines = {method: [point.planning[method] for point in points.values()] for method in METHODS}
+    return Panel(title, places, "seconds of planning", tuple(points), lines)

@@ -1,0 +1,71 @@
+"""The sections on MOTTO's experiments compare what they say, on streams that are too short to time."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
+
+import plots
+import result_tables
+import rewriting
+import rewriting_sensitivity
+from contest import median_ratio
+from rewriting_streams import SCENARIOS, STOCKS
+from rewriting_workloads import mixed_workload
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch) -> Path:
+    place = tmp_path / "results"
+    for module in (plots, result_tables):
+        monkeypatch.setattr(module, "RESULTS", place)
+    return place
+
+
+def test_all_plans_find_the_same_and_the_union_is_compared_with_the_best(results) -> None:
+    arena = rewriting.arena_of(STOCKS, mixed_workload(STOCKS, 0.5, 20), 2_000)
+    assert arena.events.num_rows == 2_000
+    point = rewriting.measure_point(arena, rewriting.METHODS, 0.1, 1, str, "")
+    assert point.n_queries == 20
+    assert point.throughput("trivial") == 1
+    others = [method for method in rewriting.METHODS if method != rewriting.UNION]
+    best = max(median_ratio(point.runs["auto"], point.runs[method]) for method in others)
+    assert point.best_other == best
+    rows = rewriting.point_rows({"stream": "stocks"}, point)
+    assert [row["strategy"] for row in rows] == list(rewriting.METHODS)
+    assert rows[0]["cost of trivial / this"] == 1
+
+
+def test_targets_of_figure_13(results, monkeypatch) -> None:
+    monkeypatch.setattr(rewriting, "METHODS", ("trivial", "auto"))
+    monkeypatch.setattr(rewriting, "RATIOS", (0.0, 1.0))
+    monkeypatch.setattr(
+        rewriting, "mixed_workload", lambda scenario, ratio: mixed_workload(scenario, ratio, 12)
+    )
+    measures = rewriting.measure_rewriting(1_000, 0.1, 1, str)
+    targets = [one.target for one in measures if one.target]
+    assert targets == ["≤ 1.02", "≥ 1", "≤ 1.02"] * len(SCENARIOS)
+    assert (results / "rewriting.csv").exists()
+
+
+def test_figure_14_has_a_table_for_each_of_its_parts(results, monkeypatch) -> None:
+    monkeypatch.setattr(rewriting_sensitivity, "METHODS", ("trivial", "auto"))
+    monkeypatch.setattr(rewriting_sensitivity, "COUNTS", (10,))
+    monkeypatch.setattr(rewriting_sensitivity, "N_QUERIES", 12)
+    monkeypatch.setattr(rewriting_sensitivity, "NESTING", (2, 4))
+    monkeypatch.setattr(rewriting_sensitivity, "WINDOWS", {"4:1": (12, 3)})
+    measures = rewriting_sensitivity.measure_sensitivity(1_000, 0.1, 0.1, 1, str)
+    gains = [one.what for one in measures if "auto / trivial" in one.what]
+    assert gains == [
+        "10 queries: auto / trivial",
+        "4:1 windows: auto / trivial",
+        "2 levels: auto / trivial",
+        "4 levels: auto / trivial",
+    ]
+    assert {path.name for path in results.glob("*.csv")} == {
+        "rewriting-queries.csv",
+        "rewriting-windows.csv",
+        "rewriting-nesting.csv",
+    }
