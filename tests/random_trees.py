@@ -1,13 +1,51 @@
 """Evaluation trees drawn at random, of every form that a plan may have."""
 
 import random
+from dataclasses import replace
 
-from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, made_bare, pair
+from weft.optimizer.sharing.pattern import Order, Pattern
+from weft.optimizer.trees import Demands, Tree, leaf, made_bare, pair
 
 
 def random_tree(pattern: Pattern, dice: random.Random) -> Tree:
-    """Return any tree over the items of a pattern; parts of it may leave negations to their readers."""
+    """Return any tree over the items of a pattern.
+
+    Parts of it may leave negations to their readers, or be computed for more general demands.
+    """
+    return generalized(_plain_tree(pattern, dice), pattern, pattern.own, dice)
+
+
+def generalized(tree: Tree, pattern: Pattern, around: Demands, dice: random.Random) -> Tree:
+    """Return a tree some joins of which are computed for a weaker order or a longer window."""
+    if tree.left is None or tree.right is None:
+        return tree
+    general = None
+    if dice.random() < 0.25:
+        general = _weaker(around, tree.mask, dice, keeps_order=bool(tree.mask & pattern.shape.list_mask))
+        tree = made_bare(tree)._replace(bare=tree.bare)
+    left = generalized(tree.left, pattern, general or around, dice)
+    right = generalized(tree.right, pattern, general or around, dice)
+    return tree._replace(left=left, right=right, general=general)
+
+
+def _weaker(around: Demands, mask: int, dice: random.Random, *, keeps_order: bool) -> Demands:
+    within = [(a, b) for a, b in around.order if mask >> a & 1 and mask >> b & 1]
+    kept = within if keeps_order else [pair for pair in sorted(within) if dice.random() < 0.5]
+    extent = around.extent
+    if extent is not None:
+        extent = replace(extent, length=extent.length * dice.randint(1, 3))
+    return Demands(_closed(frozenset(kept)), extent)
+
+
+def _closed(order: Order) -> Order:
+    while True:
+        implied = {(a, d) for a, b in order for c, d in order if b == c}
+        if implied <= order:
+            return order
+        order |= implied
+
+
+def _plain_tree(pattern: Pattern, dice: random.Random) -> Tree:
     lists = pattern.shape.list_mask
     parts = [leaf(item) for item in range(pattern.n_items)]
     while len(parts) > 1:

@@ -27,7 +27,7 @@ def test_a_choice_is_read_as_it_was_written(choice: Choice) -> None:
 
 def test_what_is_written_is_readable() -> None:
     written = json.loads(Choice({"q": ([["a", "c"], "b"],)}, is_shared=False).to_json())
-    assert written == {"version": 1, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
+    assert written == {"version": 2, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
     assert "é" in Choice({"é": ("a",)}).to_json()
 
 
@@ -37,9 +37,9 @@ def test_a_plan_is_shared_unless_it_says_otherwise() -> None:
 
 WRONG = {
     "not JSON": ("{", "plan.json is not JSON"),
-    "another kind of document": ("[1]", "version 'list', expected 1"),
-    "no version": ('{"queries": {}}', "version None, expected 1"),
-    "another version": ('{"version": 2, "queries": {}}', "version 2, expected 1"),
+    "another kind of document": ("[1]", "version 'list', expected 2"),
+    "no version": ('{"queries": {}}', "version None, expected 2"),
+    "another version": ('{"version": 3, "queries": {}}', "version 3, expected 2"),
     "no queries": ('{"version": 1}', 'lacks "queries"'),
     "queries of another kind": ('{"version": 1, "queries": []}', 'lacks "queries"'),
     "one tree instead of a list": ('{"version": 1, "queries": {"q": "a"}}', 'query q: found "a"'),
@@ -48,6 +48,19 @@ WRONG = {
     "a number in a tree": ('{"version": 1, "queries": {"q": [["a", 1]]}}', "query q: found"),
     "an unknown mark": ('{"version": 1, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
     "a mark on a leaf": ('{"version": 1, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
+    "demands without an extent": (
+        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
+        "query q: found",
+    ),
+    "an order of three": (
+        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": [["a", "b", "c"]], "extent": null}]}}',
+        "query q: found",
+    ),
+    "an extent of another kind": (
+        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
+        "query q: found",
+    ),
+    "parts without demands": ('{"version": 2, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
     "nothing": (
         '{"version": 1, "queries": {"q": [null]}}',
         "query q: found [null], expected a list of trees",

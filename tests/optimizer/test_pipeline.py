@@ -7,7 +7,7 @@ from tests.optimizer.workloads import Workload, random_workload, rates, sequence
 from tests.strategies import SCHEMA
 
 from weft.errors import WeftError
-from weft.optimizer.choice import Choice
+from weft.optimizer.choice import Choice, Named
 from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, Strategy, choose_plan, optimize
 from weft.optimizer.sharing.limits import Limit
 from weft.plan.dag import readers, topological_order
@@ -146,6 +146,8 @@ def test_rows_are_expected_of_every_join_and_list(strategy: Strategy) -> None:
 
 def test_the_rows_expected_of_a_join_are_those_of_its_window() -> None:
     workload = Workload((sequence("AB", 10), sequence("ABC", 20)), rates(A=1, B=2, C=3))
-    plan = chosen(workload, Choice({"P1": (["a", "b"],), "P2": ([["a", "b"], "c"],)}))
+    longer = {"clock": "time", "length": 20_000_000, "partition_by": []}
+    shared: Named = {"parts": ["a", "b"], "order": [["a", "b"]], "extent": longer}
+    plan = chosen(workload, Choice({"P1": (shared,), "P2": ([["a", "b"], "c"],)}))
     joins = [node for node in topological_order(plan.plan) if isinstance(node, Join)]
     assert sorted(plan.expected[join] for join in joins) == pytest.approx([1 * 2 * 20, 1 * 2 * 3 * 20**2 / 2])

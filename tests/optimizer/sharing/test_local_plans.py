@@ -18,6 +18,7 @@ from weft.optimizer.orders.units import units_of
 from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
 
@@ -66,7 +67,7 @@ def test_orders_begin_with_the_given_tree(seed: int) -> None:
 def test_a_reply_uses_what_is_there() -> None:
     pattern = Workload((sequence("ABC", 1),)).patterns["P1"]
     other = pair(leaf(0), leaf(2))
-    assert LocalPlans(MODEL).reply(pattern, {0b101: other}) == pair(other, leaf(1))
+    assert LocalPlans(MODEL).reply(pattern, {0b101: Offer(other)}) == pair(other, leaf(1))
     given = pair(leaf(0), leaf(1))
     assert LocalPlans(MODEL).reply(pattern, {}, [given]) == pair(given, leaf(2))
 
@@ -79,7 +80,7 @@ def in_the_books(pattern: Pattern, tree: Tree, model: CostModel, others: Sequenc
     """Return what a plan costs that has a tree for the pattern, besides parts that others need."""
     multitree: MultiTree[str] = MultiTree(pattern.numbers, model)
     for other in others:
-        multitree.ledger.add(pattern.part(other).nodes, pattern.window)
+        multitree.ledger.add(pattern.part(other).nodes)
     multitree.add("P1", pattern, tree)
     return multitree.cost
 
@@ -120,7 +121,8 @@ def test_no_reply_is_cheaper_in_the_books(seed: int, model: CostModel) -> None:
     other = bare_somewhere(dice, part)
     existing = {node.mask: node for node in nodes_of(other) if not node.is_leaf}
     pinned = [existing[dice.choice(list(existing))]] if dice.random() < 0.3 else []
-    found = LocalPlans(model).reply(pattern, existing, pinned)
+    offers = {mask: Offer(tree) for mask, tree in existing.items()}
+    found = LocalPlans(model).reply(pattern, offers, pinned)
     options = list(replies(units_of(shape, pinned), existing, shape.list_mask))
     assert found in options
     best = min(in_the_books(pattern, tree, model, [other]) for tree in options)
