@@ -1,0 +1,117 @@
+"""MOTTO's planner: trees for all patterns, from the cheapest way to compute them from each other.
+
+Idea        The cheapest plan for a workload is a Steiner tree of its graph: the root is the stream, the
+            patterns are terminals, and a sub-pattern is in the tree where it pays.
+Reference   Section V of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event Processing
+            in SAP ESP. ICDE 2017.
+Differs     What two trees have in common without having been planned is shared all the same, so a
+            plan may cost less than its Steiner tree. The trees of pattern order are kept where they
+            cost less.
+Complexity  That of the graph and of the Steiner tree, which ends at a limit.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from weft.cost.model import CostModel
+from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.rewriting.jumbo_graph import ROOT, JumboGraph, Techniques
+from weft.optimizer.rewriting.steiner_tree import SteinerTree, steiner_tree
+from weft.optimizer.sharing.ledger import SCALE
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.trees import Tree, order_tree, relabelled
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class JumboPlan(Generic[Key]):
+    """A tree for every pattern, and how it was found.
+
+    `n_candidates` sub-patterns were looked at, `n_chosen` of them are computed. The Steiner tree costs
+    `cost`, and none costs less than `bound`; nothing that is read from the stream is counted.
+    """
+
+    trees: dict[Key, Tree]
+    n_candidates: int = 0
+    n_chosen: int = 0
+    cost: float = 0.0
+    bound: float = 0.0
+
+    @property
+    def is_optimal(self) -> bool:
+        return self.cost <= self.bound
+
+
+def motto_trees(
+    patterns: Mapping[Key, Pattern],
+    model: CostModel,
+    limit: Limit,
+    *,
+    seed: int = 0,
+    techniques: Techniques = "motto",
+) -> dict[Key, Tree]:
+    """Return a tree for every pattern."""
+    return jumbo_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
+
+
+def jumbo_plan(
+    patterns: Mapping[Key, Pattern],
+    model: CostModel,
+    limit: Limit,
+    *,
+    seed: int = 0,
+    techniques: Techniques = "motto",
+) -> JumboPlan[Key]:
+    """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`)."""
+    graph = JumboGraph(patterns, model, techniques)
+    found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
+    trees = planned_trees(graph, found)
+    in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}
+    if shared_cost(patterns, model, in_order) < shared_cost(patterns, model, trees):
+        trees = in_order
+    n_chosen = len(found.sources) - len(set(graph.terminals.values()))
+    return JumboPlan(trees, graph.n_candidates, n_chosen, found.cost / SCALE, found.bound / SCALE)
+
+
+def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]:
+    """Return the trees of all patterns, each built upon that of its source."""
+    known: dict[int, Tree] = {}
+
+    def built(number: int) -> Tree:
+        """Return the tree of a vertex over the places of its label, or the items of a whole pattern."""
+        if number in known:
+            return known[number]
+        vertex = graph.vertices[number]
+        source = graph.sources.get((found.sources[number], number))
+        start = None
+        if source is not None:
+            start = relabelled(built(source.number), source.label.items.__getitem__)
+        tree = graph.tree(vertex, source, start)
+        if vertex.label is not None:
+            places = {item: place for place, item in enumerate(vertex.label.items)}
+            tree = relabelled(tree, places.__getitem__)
+        known[number] = tree
+        return tree
+
+    trees = {}
+    for key, number in graph.terminals.items():
+        pattern, tree = graph.patterns[key], built(number)
+        if graph.vertices[number].label is not None:
+            tree = relabelled(tree, pattern.labelled(pattern.shape.everything).items.__getitem__)
+        trees[key] = pattern.settled(tree)
+    return trees
+
+
+def shared_cost(patterns: Mapping[Key, Pattern], model: CostModel, trees: Mapping[Key, Tree]) -> float:
+    """Return what trees cost together, every node counted once."""
+    if not patterns:
+        return 0.0
+    numbers = next(iter(patterns.values())).numbers
+    multitree: MultiTree[Key] = MultiTree(numbers, model)
+    for key, pattern in patterns.items():
+        multitree.add(key, pattern, trees[key])
+    return multitree.cost
