@@ -39,8 +39,9 @@ PlanOption = Annotated[
     typer.Option(
         "--plan",
         metavar="NAME|FILE.json",
-        help="How queries are ordered and shared: auto searches for the best; trivial, reorder and share "
-        "are baselines; a file is a plan stored with --save-plan.",
+        help="How queries are ordered and shared: auto searches for the best; mcep and motto are the methods "
+        "it unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored with "
+        "--save-plan.",
     ),
 ]
 SavePlan = Annotated[

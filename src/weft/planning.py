@@ -42,7 +42,7 @@ class Planning:
 
     def needs_statistics(self, queries: Sequence[Query]) -> bool:
         """Say whether there is a choice to make: two events can be joined in one way only."""
-        if self.plan in ("trivial", "share"):
+        if self.plan in ("trivial", "share", "lcse"):
             return False
         known = self.plan.trees if isinstance(self.plan, Choice) else ()
         new = [query for query in queries if query.name not in known]

@@ -82,8 +82,9 @@ def detect(
         How much a query may cost before it is stopped: with an error in batch, by itself on a stream.
     plan
         How queries are ordered and shared: "auto" searches for the best plan, "reorder" orders each query
-        and shares nothing, "share" shares what can be shared, "trivial" does neither; or a plan stored
-        earlier (`weft.load_plan`), to which queries that it does not know are added.
+        and shares nothing, "share" shares what can be shared, "trivial" does neither. "mcep" and "motto"
+        are the two methods that "auto" unites, "mst" and "lcse" simpler ones to compare with. Or a plan
+        stored earlier (`weft.load_plan`), to which queries that it does not know are added.
     statistics
         Rates and selectivities, or the file that holds them; estimated from a sample by default. A stream
         has none to look at: without statistics, stated defaults are used.

@@ -11,10 +11,13 @@ from weft.normalize.resolve_absent import substitute_absent
 from weft.optimizer.assemble import Assembled, Context, rename
 from weft.optimizer.choice import Choice
 from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.rewriting.jumbo_graph import Techniques
+from weft.optimizer.rewriting.jumbo_plan import jumbo_plan, motto_trees
+from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.trees import Tree, order_tree
-from weft.optimizer.weave import Heuristic, Weave, Woven
+from weft.optimizer.weave import Heuristic, Key, Weave, Woven
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
@@ -22,18 +25,21 @@ from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, 
 from weft.schema import Schema
 from weft.statistics.model import Statistics
 
-Strategy = Literal["auto", "trivial", "reorder", "share"]
-STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share")
+Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
+STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse")
 SECONDS = 3.0  # of search, when nothing else is said
+REWRITING_SHARE = 0.2  # of the search, for a plan of rewritten queries from which it may start
+MOST_REWRITTEN = 300  # patterns; with more, the graph of rewritten queries takes too long
 
 
 @dataclass(frozen=True)
 class Settings:
     """How to choose a plan.
 
-    `auto` searches for the best plan that shares and reorders; `trivial` is pattern order without
+    `auto` searches for the best plan that shares, rewrites and reorders; `trivial` is pattern order without
     sharing, `reorder` the best tree of each query without sharing, `share` as much sharing as possible
-    whatever it costs. `k` is the number of patterns that one step of the search changes; with
+    whatever it costs. `mcep` is the search without rewriting, `motto` rewriting without reordering; `mst`
+    shares whole queries with others, `lcse` the longest common sub-expressions. `k` is the number of patterns that one step of the search changes; with
     `orders_only`, patterns share prefixes of orders and nothing else. The search ends at the limit; with
     a limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to
     search, given the cost of the plan from which the search starts.
@@ -88,7 +94,13 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
 
 def weave_for(schema: Schema | None, settings: Settings) -> Weave:
     """Return a loom without queries, to which queries can be added one by one."""
-    return Weave(_context(schema), settings.statistics, settings.model, orders_only=settings.orders_only)
+    return Weave(
+        _context(schema),
+        settings.statistics,
+        settings.model,
+        orders_only=settings.orders_only,
+        weakens=settings.strategy != "mcep",
+    )
 
 
 def plan_of_weave(
@@ -111,24 +123,31 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
         case Choice() as choice:
             return choice.is_shared, _adopt(weave, queries, choice)
         case "trivial":
-            for query in queries:
-                weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+            _add_in_pattern_order(weave, queries)
             return False, []
         case "reorder":
             for query in queries:
                 weave.add(query, weave.plans.best)
             return False, []
+        case "motto" | "mst" as techniques:
+            _add_in_pattern_order(weave, queries)
+            return True, _rewrite(weave, limit, techniques, settings.seed)
+        case "lcse":
+            _add_in_pattern_order(weave, queries)
+            weave.multitree.replace(lcse_trees(weave.multitree.patterns))
+            return True, []
         case "share":
-            for query in queries:
-                weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+            _add_in_pattern_order(weave, queries)
             weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
             return True, []
-        case "auto":
+        case "auto" | "mcep":
             for query in queries:
                 weave.add(query, weave.plans.best)
-            _start_with_sharing(weave)
+            _start_if_cheaper(weave, maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
             if settings.worth is not None:
                 limit = limit.at_most(settings.worth(weave.cost))
+            if settings.strategy == "auto" and not settings.orders_only:
+                _start_with_rewriting(weave, limit, settings.seed)
             weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
             return True, []
     raise WeftError(
@@ -136,10 +155,34 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
     )
 
 
-def _start_with_sharing(weave: Weave) -> None:
-    """Begin with as much sharing as possible where that is cheaper than the best tree of each query."""
+def _add_in_pattern_order(weave: Weave, queries: Sequence[Query]) -> None:
+    for query in queries:
+        weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+
+
+def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:
+    """Give every pattern the tree that MOTTO's planner finds; return how good its plan is."""
+    multitree = weave.multitree
+    found = jumbo_plan(multitree.patterns, multitree.model, limit, seed=seed, techniques=techniques)
+    multitree.replace(found.trees)
+    gap = "the best of these" if found.is_optimal else f"at most {1 - found.bound / found.cost:.1%} from the best"
+    return [f"Rewriting: {found.n_candidates} sub-queries looked at, {found.n_chosen} chosen, {gap}"]
+
+
+def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:
+    """Begin with what MOTTO's planner finds where that is cheaper."""
+    multitree = weave.multitree
+    if 1 < len(multitree.patterns) <= MOST_REWRITTEN and limit.used() < 1.0:
+        part = limit.part(REWRITING_SHARE)
+        trees = motto_trees(multitree.patterns, multitree.model, part, seed=seed)
+        limit.taken += part.taken
+        _start_if_cheaper(weave, trees)
+
+
+def _start_if_cheaper(weave: Weave, trees: Mapping[Key, Tree]) -> None:
+    """Begin with other trees where that is cheaper than what is there."""
     before = dict(weave.multitree.trees)
-    if weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns)) >= 0:
+    if weave.multitree.replace(trees) >= 0:
         weave.multitree.replace(before)
 
 
