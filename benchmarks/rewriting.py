@@ -19,14 +19,16 @@ from rewriting_streams import SCENARIOS, SCHEMA, STOCKS, Scenario, scenario_even
 from rewriting_workloads import SharingQuery, mixed_workload, workload_text
 
 from weft.cost.measured import Measured
+from weft.cost.model import CostModel
 from weft.optimizer.pipeline import Optimized, Settings, Strategy
 from weft.optimizer.sharing.limits import Limit
+from weft.plan.nodes import Plan
 
-METHODS: tuple[Strategy, ...] = ("trivial", "share", "reorder", "auto")
+METHODS: tuple[Strategy, ...] = ("trivial", "mst", "lcse", "motto", "mcep", "auto")
 BASELINE, UNION = "trivial", "auto"
 RATIOS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LOW_RATIOS = (0.0, 0.25)  # where most queries share what only some strategies see
-MOST_BEHIND = 1.02
+MOST_BEHIND, LEAST_AHEAD = 1.02, 1.01
 
 
 @dataclass(frozen=True)
@@ -73,22 +75,34 @@ def arena_of(scenario: Scenario, queries: tuple[SharingQuery, ...], n_trades: in
     return Arena(workload_text(queries), SCHEMA, known, scenario_events(scenario, n_events))
 
 
+def measured_cost(arena: Arena) -> CostModel:
+    """Return the measured cost with the prices for the rate of the events."""
+    return Measured().at_rate(arena.statistics.events_per_second)
+
+
 def plan_with(arena: Arena, method: Strategy, search_seconds: float) -> tuple[Optimized, float]:
     """Return the plan of a strategy under the measured cost, and how long planning took."""
-    model = Measured().at_rate(arena.statistics.events_per_second)
+    limit = Limit(seconds=search_seconds)
     start = time.perf_counter()
-    plan = arena.plan(Settings(method, arena.statistics, model, limit=Limit(seconds=search_seconds)))
+    plan = arena.plan(Settings(method, arena.statistics, measured_cost(arena), limit=limit))
     return plan, time.perf_counter() - start
 
 
-def measure_point(
-    arena: Arena, methods: Sequence[Strategy], search_seconds: float, repeat: int, say: Say, name: str
-) -> Point:
-    """Plan a workload with all strategies and run the plans in turn; all find the same matches."""
-    planned = {method: plan_with(arena, method, search_seconds) for method in methods}
+def measure_point(arena: Arena, methods: Mapping[Strategy, float], repeat: int, say: Say, name: str) -> Point:
+    """Plan a workload with strategies and run the plans in turn; all find the same matches.
+
+    Each strategy comes with the seconds that its search may take. Strategies that find the same plan share
+    its runs, so that they do not differ by noise.
+    """
+    planned = {method: plan_with(arena, method, limit) for method, limit in methods.items()}
     plans = {method: plan for method, (plan, _) in planned.items()}
     seconds = {method: own for method, (_, own) in planned.items()}
-    return Point(len(arena.queries), plans, seconds, race(arena, plans, repeat, say, name))
+    firsts: dict[Plan, str] = {}
+    for method, one in plans.items():
+        firsts.setdefault(one.plan, method)
+    raced = race(arena, {method: plans[method] for method in firsts.values()}, repeat, say, name)
+    runs = {method: raced[firsts[one.plan]] for method, one in plans.items()}
+    return Point(len(arena.queries), plans, seconds, runs)
 
 
 def point_rows(place: Mapping[str, str | float], point: Point) -> list[Row]:
@@ -123,7 +137,8 @@ def measure_rewriting(n_trades: int, search_seconds: float, repeat: int, say: Sa
         for ratio in RATIOS:
             arena = arena_of(scenario, mixed_workload(scenario, ratio), n_trades)
             name = f"rewriting, {scenario.name}, {ratio:.0%},"
-            points[ratio] = measure_point(arena, METHODS, search_seconds, repeat, say, name)
+            methods = dict.fromkeys(METHODS, search_seconds)
+            points[ratio] = measure_point(arena, methods, repeat, say, name)
             rows += point_rows({"stream": scenario.name, "basic": f"{ratio:.0%}"}, points[ratio])
             found += _measures(scenario, ratio, arena, points[ratio])
         panels.append(
@@ -151,5 +166,5 @@ def _measures(scenario: Scenario, ratio: float, arena: Arena, point: Point) -> l
     ]
     if ratio in LOW_RATIOS:
         what = f"{ratio:.0%} basic: union / best of the others"
-        found.append(Measure(section, what, 1 / point.best_other, at_least=1))
+        found.append(Measure(section, what, 1 / point.best_other, at_least=LEAST_AHEAD))
     return found

@@ -12,6 +12,7 @@ from measures import Measure
 from plots import Panel, plot_panels
 from result_tables import Row, report_table
 from rewriting import Point, arena_of, measure_point, point_rows
+from rewriting_planning import exact_planning
 from rewriting_streams import STOCKS
 from rewriting_workloads import (
     N_QUERIES,
@@ -24,7 +25,8 @@ from rewriting_workloads import (
 
 from weft.optimizer.pipeline import Strategy
 
-METHODS: tuple[Strategy, ...] = ("trivial", "share", "auto")
+METHODS: tuple[Strategy, ...] = ("trivial", "lcse", "motto", "mcep", "auto")
+EXACT = "motto"  # the strategy that ends when it has found the optimum
 COUNTS = (10, 20, 30, 50, 75, 100)
 EXACT_COUNT = 50  # queries that are to be planned exactly, or with a known gap, in the time given
 LONGEST_WINDOW = 12  # seconds
@@ -35,30 +37,32 @@ NESTING = (2, 4, 6, 8)
 def measure_sensitivity(
     n_trades: int, search_seconds: float, exact_seconds: float, repeat: int, say: Say
 ) -> list[Measure]:
-    """Measure all points; print three tables and draw figure 14."""
+    """Measure all points; print four tables and draw figure 14."""
+    seconds = dict.fromkeys(METHODS, search_seconds)
+    exact = {method: exact_seconds if method == EXACT else search_seconds for method in METHODS}
 
-    def measured(what: str, seconds: float, workloads: Mapping[str, tuple[SharingQuery, ...]]) -> Points:
+    def measured(
+        what: str, methods: Mapping[Strategy, float], workloads: Mapping[str, tuple[SharingQuery, ...]]
+    ) -> Points:
         points: dict[str, Point] = {}
         rows: list[Row] = []
         for place, queries in workloads.items():
             arena = arena_of(STOCKS, queries, n_trades)
-            points[place] = measure_point(arena, METHODS, seconds, repeat, say, f"{what} {place},")
+            points[place] = measure_point(arena, methods, repeat, say, f"{what} {place},")
             rows += point_rows({what: place}, points[place])
         report_table(f"rewriting-{what}", rows)
         return points
 
-    counted = measured(
-        "queries", exact_seconds, {str(count): mixed_workload(STOCKS, 1.0, count) for count in COUNTS}
-    )
+    counted = measured("queries", exact, {str(count): mixed_workload(STOCKS, 1.0, count) for count in COUNTS})
     basic = sharing_queries(STOCKS, counts_by_type(N_QUERIES, 1.0), window=LONGEST_WINDOW)
     sized = measured(
         "windows",
-        search_seconds,
+        seconds,
         {ratio: with_windows(basic, *own) for ratio, own in WINDOWS.items()},
     )
     nested = measured(
         "nesting",
-        search_seconds,
+        seconds,
         {str(level): sharing_queries(STOCKS, {7: N_QUERIES}, nesting=level) for level in NESTING},
     )
     panels = [
@@ -69,6 +73,7 @@ def measure_sensitivity(
     ]
     say(plot_panels("rewriting-sensitivity", panels))
     return [
+        *_planner(n_trades, exact_seconds, say),
         *_gains("queries", counted),
         *_gains("windows", sized),
         *_gains("levels", nested),
@@ -76,6 +81,31 @@ def measure_sensitivity(
 
 
 Points = Mapping[str, Point]
+
+
+def _planner(n_trades: int, seconds: float, say: Say) -> list[Measure]:
+    """Return how long MOTTO's planner takes by itself, and how far from the optimum its plans are at most."""
+    rows: list[Row] = []
+    found: list[Measure] = []
+    for count in sorted({*COUNTS, EXACT_COUNT}):
+        own = exact_planning(arena_of(STOCKS, mixed_workload(STOCKS, 1.0, count), n_trades), seconds)
+        say(f"planning {count} queries: {own}")
+        rows.append(
+            {
+                "queries": count,
+                "candidates": own.n_candidates,
+                "of these computed": own.n_chosen,
+                "seconds": round(own.seconds, 2),
+                "optimal": "yes" if own.is_optimal else "not known",
+                "gap at most, percent": round(100 * own.gap, 2),
+            }
+        )
+        most = seconds if count == EXACT_COUNT else None
+        kind = "exact" if own.is_optimal else f"gap of at most {own.gap:.2%}"
+        what = f"{count} queries: planning, {kind}"
+        found.append(Measure("rewriting-sensitivity", what, own.seconds, "s", at_most=most))
+    report_table("rewriting-planning", rows)
+    return found
 
 
 def _gains(what: str, points: Points) -> list[Measure]:

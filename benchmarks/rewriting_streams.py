@@ -69,6 +69,7 @@ class Scenario:
     fewest_operands: int
     most_operands: int
     most_matches: float
+    most_some_matches: float  # of queries in a family with SOME
 
     @property
     def rates(self) -> dict[str, float]:
@@ -83,14 +84,15 @@ class Scenario:
         return sum(self.rates.values())
 
 
-STOCKS = Scenario("stocks", (Source(SYMBOLS, 0.25, 0.03),), 2_000_000, 4, 6, 0.02)
+STOCKS = Scenario("stocks", (Source(SYMBOLS, 0.25, 0.03),), 2_000_000, 4, 6, 0.02, 0.1)
 DATA_CENTER = Scenario(
     "data center",
     (Source(NETWORK_TYPES, 0.12, 0.02, has_bursts=True), Source(MACHINE_TYPES, 0.06, 0.012, has_bursts=True)),
     4_000_000,
     3,
     4,
-    0.01,
+    0.004,
+    0.05,
 )
 SCENARIOS = (STOCKS, DATA_CENTER)
 

@@ -43,7 +43,6 @@ OTHER_WINDOWS = (5, 15, 20)  # of type 5, beside the usual one
 BASIC, COMPLEX = (1, 2, 3, 4), (5, 6, 7)
 FAMILY = 4  # queries; of type 6 there are two, or three with SOME
 AND_EVERY = 4  # of so many families whose operator is free, one has AND
-MOST_SOME_MATCHES = 0.1  # of a query in a family with SOME, per event of the stream
 MOST_SOURCES, MOST_CANDIDATES = 10_000, 200  # that are tried for a family, and for the others of a source
 OPERATORS: tuple[Operator, ...] = ("SEQ", "AND", "SOME")
 
@@ -212,7 +211,7 @@ def _windows(sharing: int, draw: Draw, window: int) -> list[int]:
 def is_quiet(query: SharingQuery, draw: Draw) -> bool:
     """Return whether a query is expected to match so rarely that its matches are not most of the work."""
     has_some = query.sharing == 6 and draw.count == len(OPERATORS)
-    most = MOST_SOME_MATCHES if has_some else draw.scenario.most_matches
+    most = draw.scenario.most_some_matches if has_some else draw.scenario.most_matches
     matches = expected_matches(query.pattern, draw.scenario.rates, query.window)
     return matches <= most * draw.scenario.rate
 

@@ -1,0 +1,43 @@
+"""MOTTO's planner by itself: how long it takes, and how far from the optimum its plan is at most."""
+
+import time
+from dataclasses import dataclass
+
+from contest import Arena
+from rewriting import measured_cost
+
+from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.rewriting.jumbo_plan import jumbo_plan
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.trees import order_tree
+
+SHARE_OF_SEARCH = 0.95  # of the time; the rest is for building the trees
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What the planner looked at, the seconds that it took, and how much its plan may be too dear."""
+
+    n_candidates: int
+    n_chosen: int
+    seconds: float
+    gap: float
+    is_optimal: bool
+
+
+def exact_planning(arena: Arena, seconds: float) -> Planning:
+    """Plan the queries of an arena exactly, or as well as the time allows."""
+    model = measured_cost(arena)
+    weave = weave_for(arena.schema, Settings(statistics=arena.statistics, model=model))
+    for query in arena.queries:
+        weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+    start = time.perf_counter()
+    found = jumbo_plan(weave.multitree.patterns, model, Limit(seconds=seconds * SHARE_OF_SEARCH))
+    return Planning(
+        found.n_candidates,
+        found.n_chosen,
+        seconds=time.perf_counter() - start,
+        gap=0.0 if found.is_optimal else 1 - found.bound / found.cost,
+        is_optimal=found.is_optimal,
+    )
