@@ -41,7 +41,7 @@ class Draft:
             self.problems += _check_equivalences(keyword, value, notes.equivalences)
         self.without_variable += notes.without_variable
         if keyword == "WHERE":
-            self.maybe_texts = notes.maybe_texts
+            self.maybe_texts += notes.maybe_texts
 
 
 def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:

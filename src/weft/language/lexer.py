@@ -21,23 +21,30 @@ RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | {"PARTITION", "GROUP"}
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
+# What both languages write alike, for regular expressions in verbose mode.
+NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?"
+STRING = r"'(?:[^']|'')*+'"
+QUOTED = r'"(?:[^"]|"")++"'
+COMMENT = r"--[^\n]*|\#[^\n]*|/\*.*?\*/"
+
 _TOKEN = re.compile(
-    r"""
-      (?P<skip>\s+|--[^\n]*|\#[^\n]*)
+    rf"""
+      (?P<skip>\s+|{COMMENT})
+    | (?P<comment>//[^\n]*)
     | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
     | (?P<label>[^\W\d]\w*(?=\s*:))
     | (?P<call>[^\W\d]\w*(?=\s*\())
     | (?P<word>[^\W\d]\w*)
-    | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?)
-    | (?P<string>'(?:[^']|'')*+')
-    | (?P<quoted>"(?:[^"]|"")++")
-    | (?P<symbol><=|>=|!=|<>|==|[=<>+\-*/%?!()\[\]{},.])
+    | (?P<number>{NUMBER})
+    | (?P<string>{STRING})
+    | (?P<quoted>{QUOTED})
+    | (?P<symbol><=|>=|!=|<>|==|[=<>+\-*/%?!()\[\]{{}},.])
     | (?P<bad>["'][^\n]*|.)
     """,
     re.VERBOSE | re.DOTALL,
 )
 
-_SYMBOLS = {
+SYMBOLS = {
     "+": "PLUS",
     "-": "MINUS",
     "*": "STAR",
@@ -60,11 +67,11 @@ _KIND_OF_NAME = {"word": "NAME", "call": "CALL", "label": "NAME"}
 _CLAUSE_WORD = r"(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE|(?:GROUP|PARTITION)[\s-])"
 _LABEL = rf"[^\W\d]\w*\s*:\s*{_CLAUSE_WORD}"
 _BEFORE_CLAUSE = re.compile(_LABEL, re.IGNORECASE)
-_QUERY_LINE = re.compile(rf"\n[^\S\n]*(?:QUERY\s|{_LABEL})", re.IGNORECASE)
+_QUERY_LINE = re.compile(rf"\n[^\S\n]*(?:QUERY\s|CREATE\s|SELECT\s|{_LABEL})", re.IGNORECASE)
 
 
-def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
-    """Yield the terminals of a query text; what is none of them becomes a token of type BAD.
+def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> Iterator[Token]:
+    """Yield the terminals of a query text from `start` on; what is none of them becomes a token of type BAD.
 
     A label that starts a query, `name:`, gives the same terminals as QUERY name. With
     `doubt_long_texts`, a quoted text in which a line starts a query counts as one whose closing
@@ -74,18 +81,20 @@ def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
     [('WITHIN', 'WITHIN'), ('NUMBER', '10'), ('UNIT', 'min')]
     """
     previous = ""
-    position = 1 if text.startswith("\ufeff") else 0
+    position = start or int(text.startswith("\ufeff"))
     end = len(text)
     while position < end:
         for found in _TOKEN.finditer(text, position):
             group = found.lastgroup
-            if group == "skip":
+            if group == "skip" or (group == "comment" and _starts_line(text, found.start())):
                 continue
             gap = position
             start, position = found.span()
             value = found.group()
             if group == "symbol":
-                kind = _SYMBOLS[value]
+                kind = SYMBOLS[value]
+            elif group == "comment":  # of CCL, unless something stands before it: `a.x // 2` is a mistake
+                kind, value, position = "DIVIDE", "/", start + 1
             elif group == "label" and _starts_query(value, previous, text, gap, start):
                 kind, position = "NAME", text.index(":", position) + 1
                 yield Token("QUERY", value, start, None, None, None, None, position)
@@ -97,7 +106,7 @@ def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
                 kind = value.split("-")[0].split()[0].upper()
             elif group == "bad":
                 kind = "BAD"
-            elif doubt_long_texts and _QUERY_LINE.search(value):
+            elif doubt_long_texts and holds_query(value):
                 kind, value = "BAD", value[: value.index("\n")]
                 position = start + len(value)
             elif group == "string":
@@ -107,9 +116,23 @@ def tokenize(text: str, *, doubt_long_texts: bool = False) -> Iterator[Token]:
             yield Token(kind, value, start, None, None, None, None, position)
             previous = kind
             if position != found.end():
-                break  # go on after the first line of a doubted text, or after the colon of a label
+                break  # go on after the first line of a doubted text, the colon of a label, or a slash
         else:
             return
+
+
+def holds_query(quoted: str) -> bool:
+    """Return whether a line of a quoted text looks like the start of a query."""
+    return _QUERY_LINE.search(quoted) is not None
+
+
+def starts_labeled_query(text: str, position: int) -> bool:
+    """Return whether `name:` and a clause stand at a place of a text."""
+    return _BEFORE_CLAUSE.match(text, position) is not None
+
+
+def _starts_line(text: str, position: int) -> bool:
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip()
 
 
 def _starts_query(word: str, previous: str, text: str, gap: int, start: int) -> bool:
@@ -118,7 +141,7 @@ def _starts_query(word: str, previous: str, text: str, gap: int, start: int) -> 
         return False
     if not previous or "\n" in text[gap:start]:
         return True
-    return _BEFORE_CLAUSE.match(text, start) is not None
+    return starts_labeled_query(text, start)
 
 
 def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:

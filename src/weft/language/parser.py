@@ -1,23 +1,20 @@
 """Parse query text into unbound queries, reporting every mistake of the text at once."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, cast
 
-from lark import Lark, Token, UnexpectedToken
-from lark.lexer import Lexer, LexerState
+from lark import Token
 
 from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
+from weft.language.ccl import parse_statement
+from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together
-from weft.language.lexer import tokenize
-from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.notes import span_of
-from weft.language.syntax_errors import unexpected_end, unexpected_token
+from weft.language.statements import statements
+from weft.language.syntax_errors import unexpected_token
 from weft.pattern.nodes import Query
 
 DEFAULT_NAME = "query"
@@ -33,20 +30,6 @@ _START_OF_CLAUSE = {
     "RETURN": "return_clause",
 }
 _TREND_CLAUSES = ("SLIDE", "GROUP")
-_CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY"}
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A clause keyword, the tokens after it, and the token that ends the clause."""
-
-    keyword: Token
-    tokens: list[Token]
-    following: Token | None
-
-    @property
-    def name(self) -> str:
-        return _CLAUSE_NAMES.get(self.keyword.type, self.keyword.type)
 
 
 def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
@@ -64,29 +47,51 @@ def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
 
 def parse_sound(text: str) -> tuple[list[Query], list[Problem]]:
     """Return the queries of a text that are free of mistakes in syntax, and the mistakes of the others."""
-    queries, problems = _parse_tokens(tokenize(text))
+    queries, problems, _ = _parse_text(text, doubt_long_texts=False)
     if problems and "\n" in text:
         # A missing quote turns a text inside out: see whether a quoted text swallowed a query.
-        doubted = list(tokenize(text, doubt_long_texts=True))
-        if any(token.type == "BAD" for token in doubted):
-            queries, problems = _parse_tokens(doubted)
+        doubted = _parse_text(text, doubt_long_texts=True)
+        if doubted[2]:
+            queries, problems, _ = doubted
     return queries, problems
 
 
-def _parse_tokens(tokens: Iterable[Token]) -> tuple[list[Query], list[Problem]]:
+def _parse_text(text: str, *, doubt_long_texts: bool) -> tuple[list[Query], list[Problem], bool]:
+    """Return the queries, the problems, and whether there are characters of no language."""
     queries: list[Query] = []
     problems: list[Problem] = []
+    parts = list(statements(text, doubt_long_texts=doubt_long_texts))
+    n_of_ccl = 0
+    for part in parts:
+        if part.is_ccl:
+            n_of_ccl += 1
+            query = parse_statement(part, f"ccl_{n_of_ccl}", problems)
+            queries += [] if query is None else [query]
+        else:
+            queries += _parse_tokens(part.tokens, part.following, problems, alone=len(parts) == 1)
+        if len(problems) > MAX_PROBLEMS:
+            break
+    if not parts:
+        hint = "write QUERY name PATTERN SEQ(A a, B b)"
+        problems.append(Problem("the text holds no query", None, hint))
+    has_bad = any(token.type == "BAD" for part in parts for token in part.tokens)
+    return queries, problems, has_bad
+
+
+def _parse_tokens(
+    tokens: Iterable[Token], following: Token | None, problems: list[Problem], *, alone: bool
+) -> list[Query]:
+    queries: list[Query] = []
     is_first = True
-    for section, following in _sections(tokens):
-        query = _parse_section(section, following, problems, alone=is_first and following is None)
+    for section, next_section in _sections(tokens):
+        after = next_section or following
+        query = _parse_section(section, after, problems, alone=alone and is_first and after is None)
         is_first = False
         if query is not None:
             queries.append(query)
         if len(problems) > MAX_PROBLEMS:
             break
-    if is_first:
-        problems.append(Problem("the text holds no query", None, "write QUERY name PATTERN SEQ(A a, B b)"))
-    return queries, problems
+    return queries
 
 
 def _sections(tokens: Iterable[Token]) -> Iterator[tuple[list[Token], Token | None]]:
@@ -145,59 +150,16 @@ def _parse_clause(clause: Clause, draft: Draft) -> None:
         draft.problems.append(Problem(message, span_of(keyword, keyword), hint))
         return
     draft.clauses[keyword.type] = None
-    lark, rules = _parser()
+    lark, rules = parser_of(Rules, tuple(_START_OF_CLAUSE.values()), "grammar.lark")
     rules.start_clause()
     try:
-        value: Any = lark.parse(clause.tokens, start=_START_OF_CLAUSE[keyword.type])
-    except UnexpectedToken as error:
-        draft.problems.append(_syntax_problem(clause, error))
-        draft.problems += rules.problems
+        value = parse_clause(clause, lark, _START_OF_CLAUSE[keyword.type])
+    except ClauseError as mistake:
+        draft.problems += [mistake.problem, *rules.problems]
         del draft.clauses[keyword.type]
         return
-    if len(clause.tokens) > MAX_NESTING and _is_too_deep(value):
-        message = f"{clause.name} nests more than {MAX_NESTING} levels deep"
-        draft.problems.append(Problem(message, span_of(clause.tokens[0], clause.tokens[-1])))
+    too_deep = problem_of_depth(clause, value)
+    if too_deep is not None:
+        draft.problems.append(too_deep)
         return
     draft.add_clause(keyword.type, value, rules)
-
-
-def _is_too_deep(value: Any) -> bool:
-    if isinstance(value, list):  # of RETURN columns
-        return any(is_nested_too_deeply(column.expression) for column in value)
-    return hasattr(value, "span") and is_nested_too_deeply(value)
-
-
-def _syntax_problem(clause: Clause, error: UnexpectedToken) -> Problem:
-    expected: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
-    for place, token in enumerate(clause.tokens):
-        if token is error.token:
-            return unexpected_token(clause.name, clause.tokens, place, expected)
-    after = clause.tokens[-1] if clause.tokens else clause.keyword
-    return unexpected_end(clause.name, after, expected, clause.following)
-
-
-class _ReadyTokens(Lexer):
-    """Hands over tokens that were made beforehand."""
-
-    __future_interface__ = 2
-
-    def __init__(self, lexer_conf: object) -> None:
-        pass
-
-    def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:  # noqa: ARG002
-        return iter(cast(list[Token], lexer_state.text))
-
-
-@cache
-def _parser() -> tuple[Lark, Rules]:
-    rules = Rules()
-    grammar = files("weft.language").joinpath("grammar.lark").read_text(encoding="utf-8")
-    lark = Lark(
-        grammar,
-        parser="lalr",
-        lexer=_ReadyTokens,
-        start=list(_START_OF_CLAUSE.values()),
-        transformer=rules,
-        maybe_placeholders=False,
-    )
-    return lark, rules

@@ -138,22 +138,22 @@ class PatternRules(Notes):
 
     def within_clause(self, parts: list[Token]) -> Window | None:
         span = span_of(parts[0], parts[-1])
-        sign, quantities = self._quantities("WITHIN", parts, ("seconds", "minutes", "EVENTS"))
-        if len(quantities) == 2 and _counts_events(quantities):
+        sign, quantities = self.quantities("WITHIN", parts, ("seconds", "minutes", "EVENTS"))
+        if len(quantities) == 2 and counts_events(quantities):
             return CountWindow(sign * self._whole_number(quantities[0]), span)
         length = self.microseconds(quantities, with_events=True)
         return None if length is None else TimeWindow(sign * length, span)
 
     def slide_clause(self, parts: list[Token]) -> int | None:
-        sign, quantities = self._quantities("SLIDE", parts, ("seconds", "minutes"))
-        if quantities and _counts_events(quantities):
+        sign, quantities = self.quantities("SLIDE", parts, ("seconds", "minutes"))
+        if quantities and counts_events(quantities):
             span = span_of(parts[0], parts[-1])
             self.complain("SLIDE takes a time, found a number of events", span, "write SLIDE 1 minute")
             return None
         step = self.microseconds(quantities)
         return None if step is None else sign * step
 
-    def _quantities(self, clause: str, parts: list[Token], units: tuple[str, ...]) -> tuple[int, list[Token]]:
+    def quantities(self, clause: str, parts: list[Token], units: tuple[str, ...]) -> tuple[int, list[Token]]:
         """Return the sign and the numbers with their units; complain of a number that has none."""
         sign = -1 if parts[0].type == "MINUS" else 1
         quantities = parts[1:] if sign < 0 else parts
@@ -204,7 +204,8 @@ class PatternRules(Notes):
         return GroupKey(variable, parts[-1].value, span_of(parts[0], parts[-1]))
 
 
-def _counts_events(quantities: list[Token]) -> bool:
+def counts_events(quantities: list[Token]) -> bool:
+    """Return whether the unit of a quantity is an event, not a time."""
     return quantities[1].value.upper() in ("EVENT", "EVENTS")
 
 

@@ -20,6 +20,7 @@ _GROUPS: tuple[tuple[frozenset[str], str], ...] = (
     ),
     (frozenset({"NAME", "NUMBER", "STRING", "CALL", "LPAR", "MINUS", "TRUE"}), "a value"),
     (frozenset({"NAME", "SEQ", "AND", "OR", "SOME", "NOT"}), "an event type, SEQ, AND, OR, SOME or NOT"),
+    (frozenset({"NAME", "BANG", "LPAR"}), "an event, '!' or '('"),
     (frozenset({"COMPARE", "IS", "IN", "LIKE", "BETWEEN"}), "a comparison"),
     (_QUANTIFIERS, "a quantifier"),
     (frozenset({"PLUS", "MINUS", "STAR", "DIVIDE"}), "an arithmetic operator"),
@@ -51,6 +52,9 @@ _SHOWN = {
     "RBRACE": "'}'",
     "COMMA": "','",
     "DOT": "'.'",
+    "AMPERSAND": "'&'",
+    "PIPE": "'|'",
+    "COLON": "':'",
     "$END": "the end of the clause",
 }
 
@@ -88,8 +92,13 @@ def describe_found(token: Token) -> str:
     return f"'{text}'" if not text[:1].isalnum() and text[:1] not in "'\"" else text
 
 
-def unexpected_token(clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]) -> Problem:
-    """Return the problem of a token, `tokens[place]`, that cannot come where it stands."""
+def unexpected_token(
+    clause: str, tokens: Sequence[Token], place: int, expected: Collection[str], keywords: Sequence[str] = ()
+) -> Problem:
+    """Return the problem of a token, `tokens[place]`, that cannot come where it stands.
+
+    `keywords` are those that a misspelling may mean, of our own language unless given.
+    """
     token = tokens[place]
     span = Span(token.start_pos or 0, token.end_pos or 0)
     if token.type == "BAD":
@@ -99,7 +108,7 @@ def unexpected_token(clause: str, tokens: Sequence[Token], place: int, expected:
     if clause == "PATTERN" and "NAME" not in expected:
         expected = set(expected) - _QUANTIFIERS  # after a group or a variable: legal, but hardly meant
     message = f"found {describe_found(token)} in {clause}, expected {describe_expected(expected)}"
-    return Problem(message, span, _hint(clause, tokens, place, expected))
+    return Problem(message, span, _hint(clause, tokens, place, expected, keywords))
 
 
 def unexpected_end(clause: str, after: Token, expected: Collection[str], following: Token | None) -> Problem:
@@ -129,10 +138,12 @@ def bad_token(token: Token) -> Problem:
     return Problem(f"unexpected character {text!r}", Span(start, start + 1), _HINTS_OF_CHARACTERS.get(text))
 
 
-def _hint(clause: str, tokens: Sequence[Token], place: int, expected: Collection[str]) -> str | None:
+def _hint(
+    clause: str, tokens: Sequence[Token], place: int, expected: Collection[str], keywords: Sequence[str]
+) -> str | None:
     token = tokens[place]
     for word in () if token.type == "DOT" else (token, *tokens[max(0, place - 1) : place]):
-        close = _near_keyword(word)
+        close = _near_keyword(word, keywords)
         if close:
             return f"did you mean {close} instead of {word.value}?"
     if token.type in RESERVED and expected == {"NAME"}:
@@ -140,10 +151,10 @@ def _hint(clause: str, tokens: Sequence[Token], place: int, expected: Collection
     return _hint_of_clause(clause, tokens, place, expected)
 
 
-def _near_keyword(token: Token) -> str | None:
+def _near_keyword(token: Token, keywords: Sequence[str]) -> str | None:
     if token.type not in ("NAME", "CALL", "UNIT") or len(token.value) < 3:
         return None
-    known = [*_CLAUSE_WORDS, *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})]
+    known = [*(keywords or (*_CLAUSE_WORDS, *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})))]
     if token.type == "CALL":
         known += FUNCTIONS
     return near_name(token.value, known)
@@ -166,6 +177,16 @@ def _hint_of_clause(
             return "attributes have no fields of their own; put the field in a column first"
         case "WHERE", "COMPARE":
             return "join two comparisons with AND"
-        case "WHERE", "COMMA":
+        case (("WHERE" | "ON"), "COMMA"):
             return "join predicates with AND"
+        case "MATCHING", "AND":
+            return "write A & B"
+        case "MATCHING", "OR":
+            return "write A | B"
+        case "MATCHING", "NOT":
+            return "write !A"
+        case "MATCHING", "NAME" if expected == {"NUMBER"}:
+            return "the interval comes first: MATCHING [10 seconds: A, B]"
+        case "SELECT", "DOT":
+            return "attributes have no fields of their own; put the field in a column first"
     return None

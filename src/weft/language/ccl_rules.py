@@ -1,0 +1,139 @@
+"""Build the clauses of a CCL statement from the rules of the grammar."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from lark import Token
+
+from weft.errors import Span
+from weft.expressions import And, Comparison, CountTrends, Expression
+from weft.language.expression_rules import Column, Rules
+from weft.language.notes import span_of
+from weft.language.pattern_rules import counts_events
+from weft.pattern.nodes import TimeWindow
+from weft.tree import find
+
+
+class Source(NamedTuple):
+    """An event type of FROM under the name that the statement has for it."""
+
+    type: str
+    alias: str
+    span: Span
+
+
+class Named(NamedTuple):
+    """An event of the pattern."""
+
+    alias: str
+    span: Span
+
+
+class Combined(NamedTuple):
+    """Steps joined by one operator: `,`, `&` or `|`."""
+
+    operator: str
+    parts: list[Any]  # of Step
+    span: Span
+
+
+class Absent(NamedTuple):
+    """A step that must not happen."""
+
+    part: Any  # a Step
+    span: Span
+
+
+Step: TypeAlias = Named | Combined | Absent
+
+
+class Matching(NamedTuple):
+    """The interval and the pattern of MATCHING; the window is None after a mistake in it."""
+
+    window: TimeWindow | None
+    steps: Step
+
+
+class CclRules(Rules):
+    """One method per rule of the grammar of CCL; the rules of expressions are inherited."""
+
+    def start_clause(self) -> None:
+        """Forget the notes of the clause before."""
+        super().start_clause()
+        self.chains: dict[int, list[Expression]] = {}
+
+    def create_clause(self, parts: list[Any]) -> Token:
+        return parts[1]  # type: ignore[no-any-return]
+
+    def create_kind(self, parts: list[Token]) -> Token:
+        return parts[-1]
+
+    def select_clause(self, parts: list[Any]) -> list[Column]:
+        return [] if type(parts[0]) is Token else parts[::2]
+
+    def select_column(self, parts: list[Any]) -> Column:
+        for counted in find(parts[0], CountTrends):
+            hint = "count the matches afterwards, or count trends: QUERY q PATTERN ... RETURN COUNT(*)"
+            self.complain("SELECT shows each match; COUNT(*) would count them", counted.span, hint)
+        name = parts[-1].value if len(parts) > 1 else None
+        return Column(parts[0], name, span_of(parts[0], parts[-1]))
+
+    def from_clause(self, parts: list[Any]) -> list[Source]:
+        return parts[::2]
+
+    def source(self, parts: list[Token]) -> Source:
+        return Source(parts[0].value, parts[-1].value, span_of(parts[0], parts[-1]))
+
+    def matching_clause(self, parts: list[Any]) -> Matching:
+        return Matching(parts[-4], parts[-2])
+
+    def interval(self, parts: list[Token]) -> TimeWindow | None:
+        span = span_of(parts[0], parts[-1])
+        _, quantities = self.quantities("the interval", parts, ("seconds", "minutes"))
+        if quantities and counts_events(quantities):
+            hint = "write for example 10 seconds; QUERY ... WITHIN 500 EVENTS counts events"
+            self.complain("an interval is a time, found a number of events", span, hint)
+            return None
+        length = self.microseconds(quantities)
+        if length == 0:
+            self.complain("the interval has no length", span, "write for example 10 seconds")
+        return None if length is None else TimeWindow(length, span)
+
+    def in_sequence(self, parts: list[Any]) -> Combined:
+        return Combined(",", parts[::2], span_of(parts[0], parts[-1]))
+
+    def together(self, parts: list[Any]) -> Combined:
+        return Combined("&", parts[::2], span_of(parts[0], parts[-1]))
+
+    def any_of(self, parts: list[Any]) -> Combined:
+        return Combined("|", parts[::2], span_of(parts[0], parts[-1]))
+
+    def named(self, parts: list[Token]) -> Named:
+        return Named(parts[0].value, span_of(parts[0], parts[0]))
+
+    def absent(self, parts: list[Any]) -> Absent:
+        return Absent(parts[1], span_of(parts[0], parts[1]))
+
+    def nested_interval(self, parts: list[Any]) -> Step:
+        span = span_of(parts[0], parts[-1])
+        hint = "one interval holds for the whole pattern; compare the times of its events in ON instead"
+        self.complain("an interval inside the pattern is not supported", span, hint)
+        return parts[3]  # type: ignore[no-any-return]
+
+    def condition_clause(self, parts: list[Any]) -> Any:
+        return parts[0]
+
+    def chain(self, parts: list[Any]) -> Expression:
+        """Let `a = b = c` say that every two of them are equal, also where one of them is not bound."""
+        sides = parts[::2]
+        for token in parts[1::2]:
+            if token.value not in ("=", "=="):
+                message = f"a chain of comparisons is one of equalities, found {token.value}"
+                self.complain(message, span_of(token, token), "join two comparisons with AND")
+        pairs = [
+            Comparison("=", left, right, span_of(left, right))
+            for place, left in enumerate(sides)
+            for right in sides[place + 1 :]
+        ]
+        found = And(tuple(pairs), span_of(sides[0], sides[-1]))
+        self.chains[id(found)] = sides
+        return found

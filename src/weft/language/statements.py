@@ -1,0 +1,88 @@
+"""Cut a text into its statements: queries of our own language, and SELECT statements of CCL."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lark import Token
+
+from weft.language.ccl_lexer import read_statement
+from weft.language.lexer import COMMENT, tokenize
+
+_STATEMENT_WORD = re.compile(r"\b(?:create|select)\b", re.IGNORECASE)
+_CCL_STATEMENT = re.compile(r"(?:CREATE|SELECT)\b(?!\s*[,).:\]=])", re.IGNORECASE)
+_GAP = re.compile(rf"(?:\s+|;|//[^\n]*|{COMMENT})*+", re.DOTALL)
+
+# What cannot end a query of our own language; a word after it is a name, whatever the word.
+_UNFINISHED = frozenset(
+    {
+        *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
+        *("SEQ", "AND", "OR", "SOME", "NOT", "AS", "IS", "IN", "BETWEEN", "LIKE", "COMPARE"),
+        *("BANG", "MINUS", "DIVIDE", "COMMA", "DOT", "LPAR", "LBRACK", "LBRACE"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """One statement of CCL, or all queries of our own language up to the next, with what follows."""
+
+    tokens: list[Token]
+    is_ccl: bool
+    following: Token | None = None
+
+
+def statements(text: str, *, doubt_long_texts: bool = False) -> Iterator[Statements]:
+    """Yield the statements of a text in order; a text of our own language alone is yielded as one.
+
+    >>> text = '''QUERY q PATTERN SEQ(A a, B b)
+    ... SELECT * FROM A, B MATCHING [1 second: A & B];'''
+    >>> [(part.tokens[0].value, part.is_ccl) for part in statements(text)]
+    [('QUERY', False), ('SELECT', True)]
+    """
+    if not _STATEMENT_WORD.search(text):
+        tokens = list(tokenize(text, doubt_long_texts=doubt_long_texts))
+        if tokens:
+            yield Statements(tokens, is_ccl=False)
+        return
+    position = int(text.startswith("\ufeff"))
+    is_after_ccl = False
+    while position < len(text):
+        gap = _GAP if is_after_ccl else _LEADING
+        start = _end_of(gap, text, position)
+        if start == len(text):
+            return
+        if _CCL_STATEMENT.match(text, start):
+            tokens, position = read_statement(text, start, doubt_long_texts=doubt_long_texts)
+            yield Statements(tokens, is_ccl=True)
+        else:
+            part = _own_queries(text, start, doubt_long_texts=doubt_long_texts)
+            position = len(text) if part.following is None else part.following.start_pos or 0
+            if part.tokens:
+                yield part
+        is_after_ccl = True
+
+
+_LEADING = re.compile(rf"(?:\s+|//[^\n]*|{COMMENT})*+", re.DOTALL)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return position if found is None else found.end()
+
+
+def _own_queries(text: str, start: int, *, doubt_long_texts: bool) -> Statements:
+    """Return the tokens of our own language up to a statement of CCL that starts a line."""
+    tokens: list[Token] = []
+    for token in tokenize(text, start, doubt_long_texts=doubt_long_texts):
+        if tokens and _starts_ccl(text, token, tokens[-1]):
+            return Statements(tokens, is_ccl=False, following=token)
+        tokens.append(token)
+    return Statements(tokens, is_ccl=False)
+
+
+def _starts_ccl(text: str, token: Token, previous: Token) -> bool:
+    if previous.type in _UNFINISHED or token.value.upper() not in ("CREATE", "SELECT"):
+        return False
+    gap = text[previous.end_pos : token.start_pos]
+    return "\n" in gap and _CCL_STATEMENT.match(text, token.start_pos or 0) is not None
