@@ -3,7 +3,7 @@
 Idea        Vertices are the patterns, and the sub-patterns that the rules find interesting, each for every
             window that a pattern with it has. An edge leads from a source to what is computed from
             it: the source's rows, filtered where its order is weaker or its window longer, joined
-            with the items that remain. It weighs what these joins and the filter cost.
+            with the items that remain, in pattern order. It weighs what these joins and the filter cost.
 Reference   Sections IV-D and V of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event
             Processing in SAP ESP. ICDE 2017.
 Differs     Conditions are part of a sub-pattern. Where they make two of a common sub-query, those with one
@@ -12,11 +12,13 @@ Complexity  O(v^2) edges in the worst case for v vertices, each priced by the no
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import reduce
 from typing import Generic, Literal, TypeVar
 
 from weft.cost.model import CostModel
+from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.decomposition import MOST_SUB_QUERIES, closure
 from weft.optimizer.rewriting.flat_query import FlatQuery
@@ -25,7 +27,7 @@ from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.ledger import SCALE
 from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Demands, Tree, made_bare, order_tree
+from weft.optimizer.trees import Demands, Tree, leaf, made_bare, order_tree, pair
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
 
@@ -174,15 +176,17 @@ class JumboGraph(Generic[Key]):
 
     def _connect(self, number: int, vertex: Vertex[Key]) -> None:
         """Find all that a vertex can be computed from."""
-        self.into[number] = {ROOT: self._weight(vertex, None)}
-        mask, extent = self.mask_of(vertex), vertex.demands.extent
-        pattern = self.patterns[vertex.key]
+        self.into[number] = {ROOT: self.weight(vertex, [])}
+        for label in self._usable(vertex):
+            self._offer(number, vertex, label, vertex.demands.extent)
+
+    def _usable(self, vertex: Vertex[Key]) -> Iterator[Labelled]:
+        """Yield the sub-patterns of a vertex that demand no more than it does."""
+        pattern, mask = self.patterns[vertex.key], self.mask_of(vertex)
         order = _within(vertex.demands.order, mask)
         for label in self._places[vertex.key]:
-            demands = pattern.demands(label, extent)
-            if label.mask & ~mask or not demands.order <= order:
-                continue
-            self._offer(number, vertex, label, extent)
+            if not label.mask & ~mask and pattern.demands(label, None).order <= order:
+                yield label
 
     def _connect_windows(self, number: int, vertex: Vertex[Key]) -> None:
         """Let a vertex be what a filter leaves of the same for a longer window."""
@@ -198,18 +202,40 @@ class JumboGraph(Generic[Key]):
         if known is None or known == number:
             return
         source = Source(known, label, self._demands(vertex.key, label, extent))
-        weight, into = self._weight(vertex, source), self.into[number]
+        weight, into = self.weight(vertex, [source]), self.into[number]
         if weight < into.get(known, weight + 1):
             into[known] = weight
             self.sources[known, number] = source
 
-    def _weight(self, vertex: Vertex[Key], source: Source | None) -> int:
-        """Return what a vertex costs when its source is there, in the ledger's units; leaves cost nothing."""
+    def other_sources(self, number: int, present: Set[int]) -> list[Source]:
+        """Return what a vertex can be computed from among those that are present, large ones first."""
+        vertex = self.vertices[number]
+        extent = vertex.demands.extent
+        found = []
+        for label in self._usable(vertex):
+            known = self._numbers.get((label.number, extent))
+            if known in present and known is not None and known != number:
+                found.append(Source(known, label, self._demands(vertex.key, label, extent)))
+        return sorted(found, key=lambda source: -source.label.mask.bit_count())
+
+    def weight(self, vertex: Vertex[Key], sources: Sequence[Source]) -> int:
+        """Return what a vertex costs when its sources are there, in the ledger's units.
+
+        Events read from the stream cost nothing.
+        """
+        return min(self._weights(vertex, sources))
+
+    def _weights(self, vertex: Vertex[Key], sources: Sequence[Source]) -> list[int]:
+        """Return the same for each of the trees that the sources could be joined by."""
         pattern = self.patterns[vertex.key]
-        start = None if source is None else self._in_order(pattern, source.label.mask)
-        nodes = self._nodes(vertex, self.tree(vertex, source, start))
-        if source is not None and start is not None:
-            nodes -= self._part_nodes(pattern, start, source.demands)
+        starts = [self._in_order(pattern, source.label.mask) for source in sources]
+        present = set[tuple[int, float]]()
+        for source, start in zip(sources, starts, strict=True):
+            present |= self._part_nodes(pattern, start, source.demands)
+        trees = self._trees(vertex, sources, starts)
+        return [self._price(pattern, self._nodes(vertex, tree) - present) for tree in trees]
+
+    def _price(self, pattern: Pattern, nodes: Set[tuple[int, float]]) -> int:
         total = 0
         for node, window in nodes:
             shape, step = pattern.numbers.priced[node]
@@ -233,21 +259,36 @@ class JumboGraph(Generic[Key]):
         """Return the items of a vertex at its home."""
         return self.patterns[vertex.key].shape.everything if vertex.label is None else vertex.label.mask
 
-    def tree(self, vertex: Vertex[Key], source: Source | None, start: Tree | None) -> Tree:
-        """Return the tree of a vertex over the items of its home, given one for its source.
+    def tree(self, vertex: Vertex[Key], sources: Sequence[Source], starts: Sequence[Tree]) -> Tree:
+        """Return the tree of a vertex over the items of its home, given trees for its sources."""
+        weights = self._weights(vertex, sources)
+        return self._trees(vertex, sources, starts)[weights.index(min(weights))]
 
-        Items that are not in the source follow in pattern order; sub-patterns leave all checks to
-        whoever reads them.
+    def _trees(
+        self, vertex: Vertex[Key], sources: Sequence[Source], starts: Sequence[Tree]
+    ) -> tuple[Tree, ...]:
+        """Return the first source joined with everything else in pattern order, and all in pattern order.
+
+        Sub-patterns leave all checks to whoever reads them.
         """
-        pattern, mask = self.patterns[vertex.key], self.mask_of(vertex)
-        if start is not None and source is not None:
-            mask &= ~start.mask
+        pattern = self.patterns[vertex.key]
+        units = []
+        for source, start in zip(sources, starts, strict=True):
             given = _narrowed(source.demands, start.mask)
-            if start.general is None and given != _narrowed(vertex.demands, start.mask):
-                start = start._replace(general=given)
-        rest = [item for item in pattern_order(pattern.shape) if mask >> item & 1]
-        tree = order_tree(rest, start)
-        return tree if vertex.label is None else made_bare(tree)
+            is_other = start.general is None and given != _narrowed(vertex.demands, start.mask)
+            units.append(start._replace(general=given) if is_other else start)
+        rest = self.mask_of(vertex) & ~sum(start.mask for start in starts)
+        order = pattern_order(pattern.shape)
+        units.extend(leaf(item) for item in order if rest >> item & 1)
+        further = sorted(units[1:], key=lambda unit: order.index(next(items_of(unit.mask))))
+        everything = sorted(units, key=lambda unit: order.index(next(items_of(unit.mask))))
+        options = dict.fromkeys(joined(one) for one in ([units[0], *further], everything))
+        return tuple(tree if vertex.label is None else made_bare(tree) for tree in options)
+
+
+def joined(units: Sequence[Tree]) -> Tree:
+    """Return the tree that joins units one after the other."""
+    return reduce(pair, units)
 
 
 def _with_one_less(query: FlatQuery) -> list[FlatQuery]:

@@ -5,8 +5,9 @@ Idea        The cheapest plan for a workload is a Steiner tree of its graph: the
 Reference   Section V of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event Processing
             in SAP ESP. ICDE 2017.
 Differs     What two trees have in common without having been planned is shared all the same, so a
-            plan may cost less than its Steiner tree. The trees of pattern order are kept where they
-            cost less.
+            plan may cost less than its Steiner tree. So it may because a vertex takes further sources
+            that the tree has anyway, as nested queries ask for; which vertices the tree has does not
+            depend on that. The trees of pattern order are kept where they cost less.
 Complexity  That of the graph and of the Steiner tree, which ends at a limit.
 """
 
@@ -16,7 +17,7 @@ from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.jumbo_graph import ROOT, JumboGraph, Techniques
+from weft.optimizer.rewriting.jumbo_graph import ROOT, JumboGraph, Source, Techniques
 from weft.optimizer.rewriting.steiner_tree import SteinerTree, steiner_tree
 from weft.optimizer.sharing.ledger import SCALE
 from weft.optimizer.sharing.limits import Limit
@@ -86,11 +87,9 @@ def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]
         if number in known:
             return known[number]
         vertex = graph.vertices[number]
-        source = graph.sources.get((found.sources[number], number))
-        start = None
-        if source is not None:
-            start = relabelled(built(source.number), source.label.items.__getitem__)
-        tree = graph.tree(vertex, source, start)
+        used = sources_of(graph, found, number)
+        starts = [relabelled(built(source.number), source.label.items.__getitem__) for source in used]
+        tree = graph.tree(vertex, used, starts)
         if vertex.label is not None:
             places = {item: place for place, item in enumerate(vertex.label.items)}
             tree = relabelled(tree, places.__getitem__)
@@ -104,6 +103,22 @@ def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]
             tree = relabelled(tree, pattern.labelled(pattern.shape.everything).items.__getitem__)
         trees[key] = pattern.settled(tree)
     return trees
+
+
+def sources_of(graph: JumboGraph[Key], found: SteinerTree, number: int) -> list[Source]:
+    """Return the source that the Steiner tree gives to a vertex, and others in it that make it cheaper."""
+    first = graph.sources.get((found.sources[number], number))
+    if first is None:
+        return []
+    used, taken = [first], first.label.mask
+    weight = graph.into[number][first.number]
+    for source in graph.other_sources(number, found.sources.keys()):
+        if not source.label.mask & taken:
+            changed = graph.weight(graph.vertices[number], [*used, source])
+            if changed < weight:
+                used.append(source)
+                weight, taken = changed, taken | source.label.mask
+    return used
 
 
 def shared_cost(patterns: Mapping[Key, Pattern], model: CostModel, trees: Mapping[Key, Tree]) -> float:

@@ -16,9 +16,10 @@ from typing import Generic, TypeVar
 
 from weft.cost.shape import items_of
 from weft.optimizer.rewriting.flat_query import Operator, Symbol
+from weft.optimizer.rewriting.jumbo_graph import joined
 from weft.optimizer.rewriting.levels import levels_of
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, made_bare, pair, relabelled
+from weft.optimizer.trees import Tree, leaf, made_bare, relabelled
 from weft.plan.nodes import Extent
 
 Key = TypeVar("Key", bound=Hashable)
@@ -107,7 +108,7 @@ class _Sharing(Generic[Key]):
             units = self._units(levels[plain], levels) if plain in levels else [*map(leaf, items_of(plain))]
             units.sort(key=lambda unit: unit.mask & -unit.mask)
             units.extend(map(leaf, items_of(pattern.shape.list_mask)))
-            found[key] = pattern.settled(_joined(units))
+            found[key] = pattern.settled(joined(units))
         return found
 
     def _units(self, expression: Expression, levels: Mapping[int, Expression]) -> list[Tree]:
@@ -129,15 +130,8 @@ class _Sharing(Generic[Key]):
         units = sorted(self._units(shared, self.levels[home]), key=lambda unit: unit.mask & -unit.mask)
         origin = {item: place for place, item in enumerate(shared.pattern.labelled(shared.mask).items)}
         items = pattern.labelled(mask).items
-        return relabelled(made_bare(_joined(units)), lambda item: items[origin[item]])
+        return relabelled(made_bare(joined(units)), lambda item: items[origin[item]])
 
 
 def _length(places: Mapping[int, tuple[int, int]]) -> int:
     return max(length for _, length in places.values())
-
-
-def _joined(units: list[Tree]) -> Tree:
-    tree = units[0]
-    for unit in units[1:]:
-        tree = pair(tree, unit)
-    return tree
