@@ -49,7 +49,8 @@ class Pattern:
         self.numbers = numbers
         self._orders: dict[int, Order] = {}
         self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
-        self._relations: dict[tuple[int, int, int], int] = {}
+        self._relations: dict[Order, tuple[tuple[int, ...], ...]] = {}
+        self._signed: dict[tuple[int, int, int], int] = {}
         self._settled: dict[Tree, Tree] = {}
         self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
         self._labels: dict[tuple[int, Order | None], Labelled] = {}
@@ -113,13 +114,22 @@ class Pattern:
             return extent.length / 1e6
         return self.window * (extent.length + 1) / (self.extent.length + 1)
 
-    def relation(self, a: int, b: int, order: Order | None = None) -> int:
-        """Return the number of all that relates two items, in this order of the two."""
+    def relations(self, order: Order | None = None) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of all that relates two items, in this order of the two, under an order."""
         order = self.own.order if order is None else order
-        sign = ((a, b) in order) - ((b, a) in order)
-        known = self._relations.get((a, b, sign))
+        known = self._relations.get(order)
         if known is None:
-            known = self._relations[a, b, sign] = self._new_relation(a, b, sign)
+            places = range(self.n_items)
+            signs = {(a, b): ((a, b) in order) - ((b, a) in order) for a in places for b in places if a != b}
+            known = self._relations[order] = tuple(
+                tuple(self._relation(a, b, signs[a, b]) if a != b else -1 for b in places) for a in places
+            )
+        return known
+
+    def _relation(self, a: int, b: int, sign: int) -> int:
+        known = self._signed.get((a, b, sign))
+        if known is None:
+            known = self._signed[a, b, sign] = self._new_relation(a, b, sign)
         return known
 
     def _new_relation(self, a: int, b: int, sign: int) -> int:
@@ -189,7 +199,8 @@ class Pattern:
         """Return what identifies a join, and its columns."""
         columns = (*left.columns, *right.columns)
         frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
-        relations = (self.relation(a, b, wanted.order) for a in left.columns for b in right.columns)
+        related = self.relations(wanted.order)
+        relations = (related[a][b] for a in left.columns for b in right.columns)
         wide = self.wide_between(columns, self._mask(left.columns), self._mask(right.columns))
         return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
 
@@ -252,13 +263,16 @@ class Pattern:
         return self._labels[key]
 
     def _new_label(self, mask: int, order: Order) -> Labelled:
-        options = (
-            tuple(item for tie in choice for item in tie)
-            for choice in product(*map(permutations, self.alike(mask)))
-        )
-        described, items = min(
-            (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
-        )
+        ties = self.alike(mask)
+        items = tuple(item for tie in ties for item in tie)
+        described = self._described(items, mask, order)
+        if len(ties) < len(items):
+            options = (
+                tuple(item for tie in choice for item in tie) for choice in product(*map(permutations, ties))
+            )
+            described, items = min(
+                (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
+            )
         place = items.index
         among = frozenset((place(a), place(b)) for a, b in order)
         return Labelled(self.numbers.of(described), items, among)
@@ -275,7 +289,8 @@ class Pattern:
 
     def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
-        relations = (self.relation(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
+        related = self.relations(order)
+        relations = (related[a][b] for place, a in enumerate(items) for b in items[place + 1 :])
         names = [self.variables[item] for item in items]
         wide = [p for needed, p in self._wide if not needed & ~mask]
         numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []

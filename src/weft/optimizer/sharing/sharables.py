@@ -27,34 +27,51 @@ class Sharables(Generic[Key]):
 
     def __init__(self, *, weakens: bool = True) -> None:
         self._weakens = weakens
-        self.graph: MultiPatternGraph[Key] = MultiPatternGraph()
         self._patterns: dict[Key, Pattern] = {}
+        self._new: dict[Key, Pattern] = {}
+        self._ordered: MultiPatternGraph[Key] = MultiPatternGraph()
         self._unordered: MultiPatternGraph[Key] | None = None
         self._orders: dict[int, dict[int, Order]] = {}
 
     def add(self, key: Key, pattern: Pattern) -> None:
-        """Add a pattern; what it has in common with others is found on the way."""
-        self.graph.add(key, pattern)
-        self._patterns[key] = pattern
-        self._orders.clear()
-        if self._unordered is not None:
-            self._unordered.add(key, pattern)
-        elif self._weakens and not _is_chain(pattern):
-            self._unordered = MultiPatternGraph(ordered=False)
-            for known, one in self._patterns.items():
-                self._unordered.add(known, one)
+        """Add a pattern; what it has in common with others is found when somebody asks."""
+        if key in self._patterns:
+            raise ValueError(f"there is a pattern {key!r} already")
+        self._patterns[key] = self._new[key] = pattern
 
     def remove(self, key: Key) -> None:
         """Remove a pattern."""
-        self.graph.remove(key)
         del self._patterns[key]
+        if self._new.pop(key, None) is None:
+            self._orders.clear()
+            self._ordered.remove(key)
+            if self._unordered is not None:
+                self._unordered.remove(key)
+
+    @property
+    def graph(self) -> MultiPatternGraph[Key]:
+        """The multi-pattern graph of all patterns."""
+        self._look_at_new()
+        return self._ordered
+
+    def _look_at_new(self) -> None:
+        if not self._new:
+            return
         self._orders.clear()
+        new = self._new
+        if self._weakens and self._unordered is None and not all(map(_is_chain, new.values())):
+            self._unordered, new = MultiPatternGraph(ordered=False), self._patterns
         if self._unordered is not None:
-            self._unordered.remove(key)
+            for key, pattern in new.items():
+                self._unordered.add(key, pattern)
+        for key, pattern in self._new.items():
+            self._ordered.add(key, pattern)
+        self._new = {}
 
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
-        return (self._unordered or self.graph).components()
+        self._look_at_new()
+        return (self._unordered or self._ordered).components()
 
     def of(self, key: Key) -> list[Labelled]:
         """Return what a pattern could share: sub-patterns, with the items of this pattern in their places."""
