@@ -72,7 +72,7 @@ class MultiPatternTree(Generic[Key]):
     def states(self, pattern: Pattern, order: Sequence[int]) -> list[int]:
         """Return the states of an order, one for each prefix."""
         found: list[int] = []
-        mask, state, related = 0, -1, pattern.relations()
+        mask, state, related = 0, -1, pattern.relations
         for place, item in enumerate(order):
             relations = tuple(related[earlier][item] for earlier in order[:place])
             wide = pattern.wide_between(tuple(order[: place + 1]), mask, 1 << item)

@@ -49,7 +49,7 @@ class Pattern:
         self.numbers = numbers
         self._orders: dict[int, Order] = {}
         self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
-        self._relations: dict[Order, tuple[tuple[int, ...], ...]] = {}
+        self._alike: dict[int, list[list[int]]] = {}
         self._signed: dict[tuple[int, int, int], int] = {}
         self._settled: dict[Tree, Tree] = {}
         self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
@@ -114,19 +114,19 @@ class Pattern:
             return extent.length / 1e6
         return self.window * (extent.length + 1) / (self.extent.length + 1)
 
-    def relations(self, order: Order | None = None) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers of all that relates two items, in this order of the two, under an order."""
-        order = self.own.order if order is None else order
-        known = self._relations.get(order)
-        if known is None:
-            places = range(self.n_items)
-            signs = {(a, b): ((a, b) in order) - ((b, a) in order) for a in places for b in places if a != b}
-            known = self._relations[order] = tuple(
-                tuple(self._relation(a, b, signs[a, b]) if a != b else -1 for b in places) for a in places
-            )
-        return known
+    @cached_property
+    def relations(self) -> tuple[tuple[int, ...], ...]:
+        """The number of all that relates two items, in this order of the two."""
+        places = range(self.n_items)
+        return tuple(
+            tuple(self._relation(a, b, self.own.order) if a != b else -1 for b in places) for a in places
+        )
 
-    def _relation(self, a: int, b: int, sign: int) -> int:
+    def _related(self, a: int, b: int, order: Order) -> int:
+        return self.relations[a][b] if order is self.own.order else self._relation(a, b, order)
+
+    def _relation(self, a: int, b: int, order: Order) -> int:
+        sign = ((a, b) in order) - ((b, a) in order)
         known = self._signed.get((a, b, sign))
         if known is None:
             known = self._signed[a, b, sign] = self._new_relation(a, b, sign)
@@ -199,8 +199,7 @@ class Pattern:
         """Return what identifies a join, and its columns."""
         columns = (*left.columns, *right.columns)
         frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
-        related = self.relations(wanted.order)
-        relations = (related[a][b] for a in left.columns for b in right.columns)
+        relations = (self._related(a, b, wanted.order) for a in left.columns for b in right.columns)
         wide = self.wide_between(columns, self._mask(left.columns), self._mask(right.columns))
         return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
 
@@ -259,7 +258,7 @@ class Pattern:
         """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
         key = (mask, order)
         if key not in self._labels:
-            self._labels[key] = self._new_label(mask, self.order_within(mask) if order is None else order)
+            self._labels[key] = self._new_label(mask, self.own.order if order is None else order)
         return self._labels[key]
 
     def _new_label(self, mask: int, order: Order) -> Labelled:
@@ -274,12 +273,14 @@ class Pattern:
                 (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
             )
         place = items.index
-        among = frozenset((place(a), place(b)) for a, b in order)
+        among = frozenset((place(a), place(b)) for a, b in self._within(order, mask))
         return Labelled(self.numbers.of(described), items, among)
 
     def alike(self, mask: int) -> list[list[int]]:
         """Return some items by the number of their leaves, those that look the same together."""
-        ties: list[list[int]] = []
+        if mask in self._alike:
+            return self._alike[mask]
+        ties = self._alike[mask] = []
         for item in sorted(items_of(mask), key=lambda item: self.leaves[item]):
             if ties and self.leaves[ties[-1][0]] == self.leaves[item]:
                 ties[-1].append(item)
@@ -289,8 +290,7 @@ class Pattern:
 
     def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
-        related = self.relations(order)
-        relations = (related[a][b] for place, a in enumerate(items) for b in items[place + 1 :])
+        relations = (self._related(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
         names = [self.variables[item] for item in items]
         wide = [p for needed, p in self._wide if not needed & ~mask]
         numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []

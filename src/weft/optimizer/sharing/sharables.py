@@ -7,7 +7,8 @@ Reference   Operator transformation, table I of Zhang, Vo, Dahlmeier, He. Multi-
             Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams. SIGMOD 2019.
 Differs     Any partial order may serve any stricter one, not CONJ for SEQ alone. Only orders that some
             pattern has are offered: no more general one pays, because its rows are at least those of all
-            the patterns that would read it. Lists are left out.
+            the patterns that would read it. Lists are left out. Of the sub-patterns of a large pattern, those
+            that are a whole pattern elsewhere and the largest are looked at.
 Complexity  O(g v^2) for a pattern with g sub-patterns in common with others, which have v orders each.
 """
 
@@ -20,6 +21,7 @@ from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import MOST_LABELLINGS, Order, Pattern
 
 Key = TypeVar("Key", bound=Hashable)
+MOST_WITHOUT_ORDER = 128  # sub-patterns of a pattern that are compared with those in other orders
 
 
 class Sharables(Generic[Key]):
@@ -32,6 +34,7 @@ class Sharables(Generic[Key]):
         self._ordered: MultiPatternGraph[Key] = MultiPatternGraph()
         self._unordered: MultiPatternGraph[Key] | None = None
         self._orders: dict[int, dict[int, Order]] = {}
+        self._known: dict[Key, list[Labelled]] = {}
 
     def add(self, key: Key, pattern: Pattern) -> None:
         """Add a pattern; what it has in common with others is found when somebody asks."""
@@ -43,7 +46,7 @@ class Sharables(Generic[Key]):
         """Remove a pattern."""
         del self._patterns[key]
         if self._new.pop(key, None) is None:
-            self._orders.clear()
+            self._forget()
             self._ordered.remove(key)
             if self._unordered is not None:
                 self._unordered.remove(key)
@@ -57,7 +60,7 @@ class Sharables(Generic[Key]):
     def _look_at_new(self) -> None:
         if not self._new:
             return
-        self._orders.clear()
+        self._forget()
         new = self._new
         if self._weakens and self._unordered is None and not all(map(_is_chain, new.values())):
             self._unordered, new = MultiPatternGraph(ordered=False), self._patterns
@@ -68,6 +71,10 @@ class Sharables(Generic[Key]):
             self._ordered.add(key, pattern)
         self._new = {}
 
+    def _forget(self) -> None:
+        self._orders.clear()
+        self._known.clear()
+
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
         self._look_at_new()
@@ -75,23 +82,39 @@ class Sharables(Generic[Key]):
 
     def of(self, key: Key) -> list[Labelled]:
         """Return what a pattern could share: sub-patterns, with the items of this pattern in their places."""
-        pattern, common = self._patterns[key], self.graph.common(key)
-        found = [pattern.labelled(mask) for mask in common]
-        if self._unordered is not None:
-            for mask, number in self._unordered.common(key).items():
-                if not mask & pattern.shape.list_mask:
-                    orders = self._orders_of(number, self._unordered)
-                    found += _weaker(pattern, mask, orders)
-                    if mask not in common and _serves_others(pattern, mask, orders):
-                        found.append(pattern.labelled(mask))
-        return found
+        self._look_at_new()
+        if key not in self._known:
+            pattern, common = self._patterns[key], self._ordered.common(key)
+            found = [pattern.labelled(mask) for mask in common]
+            for mask, number in self._without_order(key):
+                orders = self._orders_of(number)
+                found += _weaker(pattern, mask, orders)
+                if mask not in common and _serves_others(pattern, mask, orders):
+                    found.append(pattern.labelled(mask))
+            self._known[key] = found
+        return self._known[key]
 
-    def _orders_of(self, number: int, unordered: MultiPatternGraph[Key]) -> dict[int, Order]:
+    def _without_order(self, key: Key) -> list[tuple[int, int]]:
+        """Return what a pattern has in common with others if no order counts: the most promising parts."""
+        if self._unordered is None:
+            return []
+        lists = self._patterns[key].shape.list_mask
+        found = [(mask, number) for mask, number in self._unordered.common(key).items() if not mask & lists]
+        if len(found) > MOST_WITHOUT_ORDER:
+            found.sort(key=lambda one: (not self._is_whole(one[1]), -one[0].bit_count(), one[0]))
+        return found[:MOST_WITHOUT_ORDER]
+
+    def _is_whole(self, number: int) -> bool:
+        """Say whether a sub-pattern is all there is of some pattern."""
+        owners = {} if self._unordered is None else self._unordered.owners(number)
+        return any(self._patterns[key].shape.everything in masks for key, masks in owners.items())
+
+    def _orders_of(self, number: int) -> dict[int, Order]:
         """Return the orders under which patterns have a sub-pattern, by the number they have with it."""
-        if number not in self._orders:
+        if number not in self._orders and self._unordered is not None:
             labels = [
                 self._patterns[key].labelled(mask)
-                for key, masks in unordered.owners(number).items()
+                for key, masks in self._unordered.owners(number).items()
                 for mask in masks
             ]
             self._orders[number] = {label.number: label.order for label in labels}
