@@ -21,7 +21,8 @@ EVENTS = 10  # of each type in a window
 
 def results(n_operands: int, query: FlatQuery) -> int:
     """How many composite events there are, in order or in any order."""
-    return EVENTS**n_operands // (factorial(n_operands) if query.operator == "SEQ" else 1)
+    orders = factorial(n_operands) if query.operator == "SEQ" else 1
+    return int(EVENTS**n_operands) // orders
 
 
 def scratch(query: FlatQuery) -> int:

@@ -4,12 +4,17 @@ import random
 
 import pytest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
+from tests.strategies import SCHEMA
 
+from weft.cost.measured import Measured
+from weft.language.binder import bind
+from weft.language.parser import parse
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.jumbo_graph import Techniques
+from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.rewriting.jumbo_graph import JumboGraph, Techniques
 from weft.optimizer.rewriting.jumbo_plan import JumboPlan, jumbo_plan, motto_trees, shared_cost
 from weft.optimizer.sharing.limits import Limit
-from weft.optimizer.trees import Tree, nodes_of, order_tree
+from weft.optimizer.trees import Demands, Tree, nodes_of, order_tree
 
 TECHNIQUES: tuple[Techniques, ...] = ("motto", "mst")
 
@@ -48,7 +53,7 @@ def test_the_workload_of_figure_12() -> None:
     assert [plan.trees[key].general is not None for key in ("P2", "P5")] == [True, False]
     merged = plan.trees["P1"].left
     assert merged is not None
-    assert merged.general == plan.trees["P2"].general._replace(order=frozenset())
+    assert merged.general == plan.trees["P2"].general == Demands(frozenset(), FIGURE_12.patterns["P5"].extent)
     assert plan.is_optimal
     assert FIGURE_12.multitree(plan.trees).n_shared() == 2
 
@@ -85,6 +90,33 @@ def test_a_nested_query_shares_its_inner_level() -> None:
     texts = ("SEQ(X x, AND(A a, B b), Y y) WITHIN 10 seconds", "AND(A a, B b, Z z) WITHIN 10 seconds")
     workload = Workload(texts, rates(A=1, B=1, X=5, Y=5, Z=5))
     assert shown(workload) == ["((x (a b)) y)", "((a b) z)"]
+
+
+def test_a_nested_query_takes_all_its_inner_levels_from_others() -> None:
+    outer = "SEQ(AND(A a, B b), AND(C c, D d)) WITHIN 10 seconds"
+    inner = ("AND(A a, B b) WITHIN 10 seconds", "AND(C c, D d) WITHIN 10 seconds")
+    workload = Workload((outer, *inner), rates(A=1, B=1, C=1, D=1))
+    plan = planned(workload)
+    assert workload.shown(plan.trees)["P1"] == "((a b) (c d))"
+    assert workload.multitree(plan.trees).n_shared() == 2
+
+
+def test_a_sequence_is_had_from_the_combination_of_all_operands() -> None:
+    text = "QUERY p PATTERN SOME(A a, B b) WITHIN 9 seconds QUERY q PATTERN SEQ(A a, B b) WITHIN 9 seconds"
+    weave = weave_for(SCHEMA, Settings())
+    for query in bind(parse(text), SCHEMA, source=text):
+        weave.add(query, weave.plans.best)
+    trees = motto_trees(weave.multitree.patterns, MODEL, Limit(steps=100))
+    assert len(trees) == 4
+    assert trees["q", 0].general is not None
+    weave.multitree.replace(trees)
+    assert weave.multitree.n_shared() == 1
+
+
+def test_when_it_is_late_no_more_sub_queries_are_looked_for() -> None:
+    graph = JumboGraph(FIGURE_12.patterns, MODEL, limit=Limit(is_cancelled=lambda: True))
+    assert graph.n_candidates == 0
+    assert len(graph.terminals) == 5
 
 
 def test_example_6() -> None:
@@ -141,6 +173,16 @@ def test_trees_are_right_and_no_dearer_than_pattern_order(seed: int) -> None:
             assert pattern.admits(tree)
         assert cost(workload, plan.trees) <= cost(workload, in_pattern_order(workload))
     assert plans["motto"].cost <= plans["mst"].cost
+
+
+def test_filters_have_a_price_where_the_model_gives_them_one() -> None:
+    workload = Workload((sequence("AB"), "AND(A a, B b) WITHIN 10 seconds"), rates(A=1, B=1))
+    free, priced = (jumbo_plan(workload.patterns, one, Limit(steps=10)) for one in (MODEL, Measured()))
+    alone = {
+        key: jumbo_plan({key: one}, Measured(), Limit(steps=10)) for key, one in workload.patterns.items()
+    }
+    assert free.cost == jumbo_plan({"P2": workload.patterns["P2"]}, MODEL, Limit(steps=10)).cost
+    assert alone["P2"].cost < priced.cost <= alone["P1"].cost + alone["P2"].cost
 
 
 @pytest.mark.parametrize("seed", range(15))

@@ -9,6 +9,7 @@ from tests.optimizer.mutations import WINDOWS, is_valid, renamed, with_window
 from tests.strategies import Case, random_case
 
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.rewriting.jumbo_graph import Techniques
 from weft.optimizer.rewriting.jumbo_plan import motto_trees
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.sharing.limits import Limit
@@ -61,7 +62,7 @@ def woven(case: Case, dice: random.Random, name: str) -> Weave:
     if name == "lcse":
         weave.multitree.replace(lcse_trees(patterns))
     else:
-        techniques = "motto" if name == "motto" else "mst"
+        techniques: Techniques = "motto" if name == "motto" else "mst"
         weave.multitree.replace(motto_trees(patterns, weave.model, Limit(steps=100), techniques=techniques))
     return weave
 

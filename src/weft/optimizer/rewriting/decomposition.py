@@ -89,9 +89,14 @@ def _is_before(one: Place, other: Place) -> bool:
 
 
 def closure(
-    queries: Sequence[FlatQuery], rule: Rule = interesting_sub_queries, most: int = MOST_SUB_QUERIES
+    queries: Sequence[FlatQuery],
+    rule: Rule = interesting_sub_queries,
+    most: int = MOST_SUB_QUERIES,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> tuple[FlatQuery, ...]:
     """Return the sub-queries of all pairs of queries, of pairs of sub-queries, and so on.
+
+    It ends before that when there are `most` of them or time is up.
 
     >>> from weft.optimizer.rewriting.flat_query import names, sequence
     >>> names(closure([sequence(*"abcd"), sequence(*"abce"), sequence(*"xab")]))
@@ -99,13 +104,29 @@ def closure(
     """
     known = list(dict.fromkeys(queries))
     n_queries, seen = len(known), set(known)
+    places: dict[Symbol, int] = {}
+    operands: list[int] = []
     done = 0
-    while done < len(known):
+    while done < len(known) and not is_late():
         one = known[done]
-        for other in known[:done]:
+        mine = _operand_bits(one, places)
+        for other, theirs in zip(known, operands, strict=False):
+            common = mine & theirs
+            if not common & (common - 1):
+                continue
             for query in rule(one, other):
                 if query not in seen and len(known) < n_queries + most:
                     seen.add(query)
                     known.append(query)
+        operands.append(mine)
         done += 1
     return tuple(known[n_queries:])
+
+
+def _operand_bits(query: FlatQuery, places: dict[Symbol, int]) -> int:
+    """Return a bit for every operand; two for one that is repeated, so that it counts as two in common."""
+    bits = 0
+    for symbol, count in query.counts.items():
+        place = places.setdefault(symbol, len(places))
+        bits |= (3 if count > 1 else 1) << 2 * place
+    return bits

@@ -25,6 +25,7 @@ from weft.optimizer.rewriting.flat_query import FlatQuery
 from weft.optimizer.rewriting.levels import Level, levels_of
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.ledger import SCALE
+from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Demands, Tree, leaf, made_bare, order_tree, pair
@@ -34,6 +35,7 @@ from weft.plan.nodes import Extent
 Key = TypeVar("Key", bound=Hashable)
 Techniques = Literal["motto", "mst"]
 ROOT = 0
+SHARE_OF_RULES = 0.3  # of the limit, after which no more sub-queries are looked for
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,14 @@ class Source:
 class JumboGraph(Generic[Key]):
     """Vertices by number, from 1; `into` are the weights of edges, `sources` what they stand for."""
 
-    def __init__(self, patterns: Mapping[Key, Pattern], model: CostModel, techniques: Techniques) -> None:
+    def __init__(
+        self,
+        patterns: Mapping[Key, Pattern],
+        model: CostModel,
+        techniques: Techniques = "motto",
+        limit: Limit | None = None,
+    ) -> None:
+        self._limit = limit or Limit()
         self.patterns = patterns
         self.model = model
         self.vertices: dict[int, Vertex[Key]] = {}
@@ -129,14 +138,19 @@ class JumboGraph(Generic[Key]):
             frames[self.patterns[key].frame].extend(own)
         for together in frames.values():
             queries = list(dict.fromkeys(level.query for level in together))
-            waiting = [*queries, *closure(queries, interesting_sub_queries)]
+            waiting = [*queries, *closure(queries, interesting_sub_queries, is_late=self._is_late)]
             seen = set(waiting)
             for query in waiting:
+                if self._is_late():
+                    break
                 found = self._place(query, together)
                 if len(found) > 1 and len(query.operands) > 2 and len(seen) < MOST_SUB_QUERIES:
                     shorter = [one for one in _with_one_less(query) if one not in seen]
                     seen.update(shorter)
                     waiting.extend(shorter)
+
+    def _is_late(self) -> bool:
+        return self._limit.used() > SHARE_OF_RULES or self._limit.is_cancelled()
 
     def _place(self, query: FlatQuery, levels: Iterable[Level[Key]]) -> set[int]:
         """Note where a query stands in all levels; return the numbers of the sub-patterns it is there."""

@@ -68,7 +68,7 @@ def jumbo_plan(
     techniques: Techniques = "motto",
 ) -> JumboPlan[Key]:
     """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`)."""
-    graph = JumboGraph(patterns, model, techniques)
+    graph = JumboGraph(patterns, model, techniques, limit)
     found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
     trees = planned_trees(graph, found)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}

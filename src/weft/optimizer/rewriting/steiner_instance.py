@@ -5,7 +5,7 @@ instance has edges from open vertices only, and for every vertex the least weigh
 a taken vertex. An edge that is not lighter than that is never needed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 Weight = float
 
@@ -129,7 +129,7 @@ class SteinerInstance:
 
 
 def instance_of(
-    vertices: Iterable[int], terminals: Iterable[int], into: dict[int, dict[int, Weight]], root: int
+    vertices: Iterable[int], terminals: Iterable[int], into: Mapping[int, Mapping[int, Weight]], root: int
 ) -> SteinerInstance:
     """Return the instance in which the terminals are taken.
 

@@ -28,6 +28,8 @@ from weft.optimizer.sharing.limits import Limit
 
 SHARE_OF_SEARCH = 0.8  # of the limit that is left, before annealing
 
+Decisions = tuple[frozenset[int], frozenset[int]]  # vertices taken, and vertices still open
+
 
 @dataclass(frozen=True)
 class SteinerTree:
@@ -93,7 +95,7 @@ class Search:
         self.counter = count()
         self.best: set[int] = set()
         self.cost: Weight = Selection(instance).cost
-        self.heap: list[tuple[Weight, int, SteinerInstance, int]] = []
+        self.heap: list[tuple[Weight, int, Decisions, int]] = []
         self._look_at(instance.copy())
 
     @property
@@ -108,12 +110,22 @@ class Search:
     def run(self, limit: Limit) -> None:
         """Search until the optimum is known or the limit is reached."""
         while not self.is_done and limit.allows_step():
-            _, _, instance, vertex = heapq.heappop(self.heap)
+            bound, _, decisions, vertex = heapq.heappop(self.heap)
+            instance = self._decided(decisions)
             without = instance.copy()
             without.drop(vertex)
             instance.take(vertex)
-            self._look_at(instance)
-            self._look_at(without)
+            self._look_at(instance, bound)
+            self._look_at(without, bound)
+
+    def _decided(self, decisions: Decisions) -> SteinerInstance:
+        instance, (chosen, still_open) = self.instance.copy(), decisions
+        for vertex in sorted(self.instance.open):
+            if vertex in chosen:
+                instance.take(vertex)
+            elif vertex not in still_open:
+                instance.drop(vertex)
+        return instance
 
     def improve(self, limit: Limit, dice: random.Random) -> None:
         """Look for a cheaper choice without a bound."""
@@ -127,7 +139,7 @@ class Search:
         if cost < self.cost:
             self.cost, self.best = cost, set(chosen)
 
-    def _look_at(self, instance: SteinerInstance) -> None:
+    def _look_at(self, instance: SteinerInstance, least: Weight = 0) -> None:
         """Reduce an instance, offer a good choice in it, and keep it where a better one is possible."""
         while True:
             instance.reduce()
@@ -139,18 +151,20 @@ class Search:
             selection = Selection(instance, dual.support(instance))
             selection.descend()
             self._offer(selection.cost, instance.chosen | selection.chosen)
-            bound = instance.settled + dual.bound
+            bound = max(least, instance.settled + dual.bound)
             if bound >= self.cost:
                 return
-            if not self._drop_too_dear(instance, dual, bound):
+            if not self._drop_too_dear(instance, dual):
                 break
         vertex = max(
             sorted(instance.open), key=lambda one: (one in selection.chosen, instance.most_saved(one))
         )
-        heapq.heappush(self.heap, (bound, next(self.counter), instance, vertex))
+        decisions = frozenset(instance.chosen), frozenset(instance.open)
+        heapq.heappush(self.heap, (bound, next(self.counter), decisions, vertex))
 
-    def _drop_too_dear(self, instance: SteinerInstance, dual: Dual, bound: Weight) -> bool:
+    def _drop_too_dear(self, instance: SteinerInstance, dual: Dual) -> bool:
         """Drop the vertices with which no tree is cheaper than the best one known."""
+        bound = instance.settled + dual.bound
         additions = dual.least_additions(instance)
         dear = [one for one in sorted(instance.open) if bound + additions.get(one, self.cost) >= self.cost]
         for vertex in dear:
