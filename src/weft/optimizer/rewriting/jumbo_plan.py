@@ -55,7 +55,19 @@ def motto_trees(
     seed: int = 0,
     techniques: Techniques = "motto",
 ) -> dict[Key, Tree]:
-    """Return a tree for every pattern."""
+    """Return a tree for every pattern.
+
+    >>> from weft.optimizer.pipeline import Settings, weave_for
+    >>> from weft.optimizer.trees import shown
+    >>> from weft.pattern.nodes import Event, Query, Sequence
+    >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
+    >>> weave = weave_for(None, Settings())
+    >>> for query in (Query("p", Sequence((a, b, c))), Query("q", Sequence((a, c)))):
+    ...     weave.add(query, weave.plans.best)
+    >>> trees = motto_trees(weave.multitree.patterns, weave.model, Limit(steps=10))
+    >>> shown(trees["p", 0], "abc")
+    '((a c) b)'
+    """
     return jumbo_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
 
 
@@ -72,8 +84,10 @@ def jumbo_plan(
     found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
     trees = planned_trees(graph, found)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}
-    if shared_cost(patterns, model, in_order) < shared_cost(patterns, model, trees):
+    costs = [shared_cost(patterns, model, one) for one in (trees, in_order)]
+    if costs[1] < costs[0]:
         trees = in_order
+    limit.tell(min(costs))
     n_chosen = len(found.sources) - len(set(graph.terminals.values()))
     return JumboPlan(trees, graph.n_candidates, n_chosen, found.cost / SCALE, found.bound / SCALE)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from weft.cost.shape import items_of
-from weft.optimizer.rewriting.flat_query import Operator, Symbol
+from weft.optimizer.rewriting.flat_query import Operator
 from weft.optimizer.rewriting.jumbo_graph import joined
 from weft.optimizer.rewriting.levels import levels_of
 from weft.optimizer.sharing.pattern import Pattern
@@ -28,16 +28,16 @@ Group = tuple[Operator, int, Extent | None]  # what may share: operator, frame a
 
 @dataclass
 class Expression:
-    """Operands, each with its items; the items of those that are shared are noted, too."""
+    """The items of each operand, and which of them are shared."""
 
     pattern: Pattern
     operator: Operator
-    operands: list[tuple[Symbol, int]]
+    operands: list[int]
     shared: set[int]
 
     @property
     def mask(self) -> int:
-        return sum(mask for _, mask in self.operands)
+        return sum(self.operands)
 
     @property
     def group(self) -> Group:
@@ -46,9 +46,9 @@ class Expression:
     def substrings(self) -> Iterator[tuple[int, int, int]]:
         """Yield the number of every list of neighbors, where it starts, and its length."""
         for start in range(len(self.operands)):
-            mask = self.operands[start][1]
+            mask = self.operands[start]
             for end in range(start + 1, len(self.operands)):
-                mask |= self.operands[end][1]
+                mask |= self.operands[end]
                 yield self.pattern.labelled(mask).number, start, end - start + 1
 
 
@@ -67,8 +67,7 @@ class _Sharing(Generic[Key]):
         for key, pattern in patterns.items():
             self.levels[key] = {}
             for level in levels_of(key, pattern):
-                operands = list(zip(level.query.operands, level.masks, strict=True))
-                own = Expression(pattern, level.query.operator, operands, set())
+                own = Expression(pattern, level.query.operator, list(level.masks), set())
                 self.levels[key][own.mask] = own
         self._pool = [one for levels in self.levels.values() for one in levels.values()]
         while self._share_longest():
@@ -92,12 +91,11 @@ class _Sharing(Generic[Key]):
         """Make one operand of neighbors; the first ones to be replaced say how they are computed."""
         operands = expression.operands[start : start + length]
         if name not in self.shared:
-            inner = {mask for _, mask in operands if mask in expression.shared}
+            inner = expression.shared & set(operands)
             self.shared[name] = Expression(expression.pattern, expression.operator, operands, inner)
             self._pool.append(self.shared[name])
-        mask = sum(mask for _, mask in operands)
-        expression.operands[start : start + length] = [(name[1], mask)]
-        expression.shared.add(mask)
+        expression.operands[start : start + length] = [sum(operands)]
+        expression.shared.add(sum(operands))
 
     def trees(self) -> dict[Key, Tree]:
         """Return a tree for every pattern, lists last."""
@@ -114,23 +112,23 @@ class _Sharing(Generic[Key]):
     def _units(self, expression: Expression, levels: Mapping[int, Expression]) -> list[Tree]:
         """Return the shared parts of an expression, and the items that are in none."""
         units: list[Tree] = []
-        for symbol, mask in expression.operands:
+        for mask in expression.operands:
             if mask in expression.shared:
-                units.append(self._placed((expression.group, int(str(symbol))), expression.pattern, mask))
+                units.append(self._placed(expression.group, expression.pattern, mask))
             elif mask & (mask - 1):
                 units.extend(self._units(levels[mask], levels))
             else:
                 units.append(leaf(mask.bit_length() - 1))
         return units
 
-    def _placed(self, name: tuple[Group, int], pattern: Pattern, mask: int) -> Tree:
+    def _placed(self, group: Group, pattern: Pattern, mask: int) -> Tree:
         """Return a shared expression as a tree over items of a pattern."""
-        shared = self.shared[name]
+        label = pattern.labelled(mask)
+        shared = self.shared[group, label.number]
         home = next(key for key, one in self.patterns.items() if one is shared.pattern)
         units = sorted(self._units(shared, self.levels[home]), key=lambda unit: unit.mask & -unit.mask)
         origin = {item: place for place, item in enumerate(shared.pattern.labelled(shared.mask).items)}
-        items = pattern.labelled(mask).items
-        return relabelled(made_bare(joined(units)), lambda item: items[origin[item]])
+        return relabelled(made_bare(joined(units)), lambda item: label.items[origin[item]])
 
 
 def _length(places: Mapping[int, tuple[int, int]]) -> int:

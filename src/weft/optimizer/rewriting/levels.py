@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from weft.optimizer.rewriting.division import operator_tree
-from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol
+from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, canonical_key
 from weft.optimizer.rewriting.transformation import transformed
 from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
@@ -77,9 +77,8 @@ def levels_of(key: Key, pattern: Pattern) -> list[Level[Key]]:
     return found
 
 
-def _by_number(operand: tuple[Symbol, int]) -> tuple[int, int]:
-    symbol, mask = operand
-    return int(str(symbol)), mask
+def _by_number(operand: tuple[Symbol, int]) -> tuple[int, int, str]:
+    return canonical_key(operand[0])
 
 
 def _embeddings(query: FlatQuery, whole: FlatQuery, masks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -19,7 +19,6 @@ from weft.optimizer.sharing.limits import Limit
 
 N_PROBES = 200  # steps whose effects set the first temperature
 COOLING = 0.999
-TOLD_EVERY = 1_024
 
 
 class Selection:
@@ -114,6 +113,4 @@ def anneal(selection: Selection, limit: Limit, dice: random.Random) -> set[int]:
             if selection.cost < best_cost:
                 best, best_cost = set(selection.chosen), selection.cost
         temperature *= cooling
-        if limit.taken % TOLD_EVERY == 0:
-            limit.tell(best_cost)
     return best
