@@ -140,7 +140,7 @@ def test_files_that_are_missing_or_no_text_are_named(files: Path) -> None:
     for name, message in {
         "absent.weft": "there is no such file or directory",
         "binary.weft": "not a text file in UTF-8",
-        "empty": "holds no *.weft files",
+        "empty": "holds no *.weft and no *.ccl files",
     }.items():
         result = invoke("check", files / name)
         assert (result.exit_code, result.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""Read query text from a file, or from all `*.weft` files of a directory, as one text."""
+"""Read query text from a file, or from all `*.weft` and `*.ccl` files of a directory, as one text."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft.errors import DataError, Problem, QueryError, Span, WeftError
+
+
+_ENDINGS = (".weft", ".ccl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,15 @@ class QueryText:
 
 
 def read_queries(path: str) -> QueryText:
-    """Return the text of a file of queries, or of the `*.weft` files of a directory in order of name."""
+    """Return the text of a file of queries, or of the files of a directory in order of name."""
     target = Path(path)
     if not target.exists():
         raise DataError(f"{path}: there is no such file or directory")
-    files = sorted(target.glob("*.weft")) if target.is_dir() else [target]
+    files = [target]
+    if target.is_dir():
+        files = sorted(file for ending in _ENDINGS for file in target.glob(f"*{ending}"))
     if not files:
-        raise DataError(f"{path}: the directory holds no *.weft files")
+        raise DataError(f"{path}: the directory holds no *.weft and no *.ccl files")
     return join_texts({str(file): _text_of(file) for file in files})
 
 

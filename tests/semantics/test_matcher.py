@@ -81,6 +81,10 @@ class TestOperators:
         assert found("OR(A a, B b)", "A 0; B 1; C 2") == {"a=0", "b=1"}
         assert found("SEQ(OR(A a, B b), C c)", "A 0; B 1; C 2") == {"a=0 c=2", "b=1 c=2"}
 
+    def test_branches_of_or_may_share_a_variable(self) -> None:
+        text = "OR(SEQ(A a, B b), AND(A a, NOT B n), AND(A a, B b)) WHERE a.x < b.x AND n.x > a.x WITHIN 9 us"
+        assert found(text, "A 0 x=1; B 1 x=0; B 2 x=5; A 3 x=7") == {"a=0 b=2", "a=3"}
+
     def test_some_is_every_combination(self) -> None:
         assert found("SOME(A a, B b)", "B 0; A 1; C 2") == {"a=1", "b=0", "a=1 b=0"}
         assert found("SOME(A a, A b)", "A 0") == {"a=0", "b=0"}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from weft.expressions import And, Attribute, Comparison, Equivalence, Expression, Predicate, variables_of
-from weft.language.scope import Scope, in_different_negations, variables_in
+from weft.language.scope import Scope, common, declared, in_different_negations, never_together
 from weft.pattern.nodes import Pattern
 
 
@@ -14,9 +14,9 @@ def conditions_of(
     """Return the conjuncts of ON and WHERE.
 
     A chain `a.k = b.k = c.k` of every event of the pattern is the equivalence `[k]`. Any other says that
-    every two of its values are equal; of events under two different `!`, each is equal to the rest.
+    every two of its values are equal, of events that some combination has together.
     """
-    scope: Scope = {one.event.variable: one for one in variables_in(pattern)}
+    scope: Scope = {name: common(same) for name, same in declared(pattern).items()}
     found: list[Predicate] = []
     for part in (part for expression in expressions for part in _top_level(expression, chains)):
         sides = chains.get(id(part)) or _sides(part)
@@ -51,11 +51,14 @@ def _key(sides: Sequence[Expression], scope: Scope) -> str | None:
 
 
 def _applicable(chain: And, scope: Scope) -> list[Expression]:
-    """Return the equalities of a chain without those between events under two different `!`."""
-    kept = [part for part in chain.operands if not _is_across_negations(part, scope)]
+    """Return the equalities of a chain without those between events that no combination has together."""
+    kept = [part for part in chain.operands if not _is_apart(part, scope)]
     return kept or list(chain.operands)
 
 
-def _is_across_negations(part: Expression, scope: Scope) -> bool:
+def _is_apart(part: Expression, scope: Scope) -> bool:
     mentioned = [scope[name] for name in variables_of(part) if name in scope]
-    return any(in_different_negations(one, other) for one, other in combinations(mentioned, 2))
+    return any(
+        in_different_negations(one, other) or never_together(one, other)
+        for one, other in combinations(mentioned, 2)
+    )

@@ -1,19 +1,23 @@
 """Turn the pattern of a CCL statement into one of ours: `!` looks at the whole interval everywhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
 from weft.errors import Problem, Span
 from weft.language.ccl_rules import Absent, Combined, Named, Source, Step
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.pattern import nodes
-from weft.pattern.nodes import Conjunction, Event, Negation, Pattern, Some
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Some
+
+MAX_ALTERNATIVES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What a step requires, None for nothing, and what it forbids, wherever it stands in the whole."""
+class _Alternative:
+    """What a way to match requires, None for nothing, and what it forbids, wherever that is written."""
 
     required: Pattern | None
     forbidden: tuple[Negation, ...] = ()
@@ -28,7 +32,7 @@ class Translation:
     events: dict[str, Event] = field(default_factory=dict)
 
     def pattern(self, steps: Step) -> Pattern | None:
-        """Return the pattern of all steps, None when they require no event.
+        """Return the pattern of all steps, None after a mistake.
 
         >>> here, sources = Span(0, 1), {name: Source(name, name, Span(0, 1)) for name in "AB"}
         >>> steps = Combined(",", [Absent(Named("B", here), here), Named("A", here)], here)
@@ -38,33 +42,36 @@ class Translation:
         return self._closed(steps, "the pattern requires no event", "add one without '!'")
 
     def _closed(self, step: Step, message: str, hint: str) -> Pattern | None:
-        """Return a step with what it forbids inside of it; a step that requires nothing is a problem."""
-        part = self._part(step)
-        if part.required is None:
-            if part.forbidden:
+        """Return a step as a pattern; a way to match it that requires no event is a problem."""
+        alternatives = self._alternatives(step)
+        empty = [each for each in alternatives if each.required is None]
+        if empty and len(empty) == len(alternatives):
+            if any(each.forbidden for each in empty):
                 self.problems.append(Problem(message, step.span, hint))
             return None
-        if not part.forbidden:
-            return part.required
-        required = part.required
-        operands = required.operands if isinstance(required, Conjunction) else (required,)
-        return Conjunction((*operands, *part.forbidden), step.span)
+        for each in (one for one in empty if one.forbidden):
+            message = "a combination of '|' requires no event: '!' must be used with ',' or '&'"
+            hint = "write for example (A & !B) | C"
+            self.problems.append(Problem(message, each.forbidden[0].span, hint))
+        patterns = [_with_negations(each, step.span) for each in alternatives if each.required is not None]
+        return patterns[0] if len(patterns) == 1 else Disjunction(tuple(patterns), step.span)
 
-    def _part(self, step: Step) -> _Part:
+    def _alternatives(self, step: Step) -> list[_Alternative]:
         match step:
             case Named():
-                return _Part(self._event(step))
+                return [_Alternative(self._event(step))]
             case Absent(part=part, span=span):
-                return self._absent(part, span)
-            case Combined(operator="|", parts=parts):
-                return _Part(self._some(parts, step))
+                return [self._absent(part, span)]
             case Combined(operator=operator, parts=steps):
-                parts = [self._part(each) for each in steps]
-                required = [part.required for part in parts if part.required is not None]
+                choices = [self._alternatives(each) for each in steps]
+                if operator == "|":
+                    return _some(choices, step.span)
                 kind = nodes.Sequence if operator == "," else Conjunction
-                return _Part(
-                    _combined(kind, required, step), tuple(each for part in parts for each in part.forbidden)
-                )
+                if prod(map(len, choices)) > MAX_ALTERNATIVES:
+                    message = f"'|' and '!' give more than {MAX_ALTERNATIVES} alternatives"
+                    self.problems.append(Problem(message, step.span, "write several statements"))
+                    return [_Alternative(None)]
+                return [_joined(kind, chosen, step.span) for chosen in product(*choices)]
 
     def _event(self, named: Named) -> Event | None:
         alias = named.alias
@@ -90,21 +97,51 @@ class Translation:
             hint = Findings().suggest(named.alias, self.sources) or "add it to FROM"
         self.problems.append(Problem(f"{shown} is not in FROM", named.span, hint))
 
-    def _absent(self, step: Step, span: Span) -> _Part:
+    def _absent(self, step: Step, span: Span) -> _Alternative:
         if isinstance(step, Absent):
-            message, hint = "'!' directly after '!'", "two of them cancel out; drop both to require the event"
-            self.problems.append(Problem(message, step.span, hint))
+            hint = "two of them cancel out; drop both to require the event"
+            self.problems.append(Problem("'!' directly after '!'", step.span, hint))
+            self._alternatives(step)
+            return _Alternative(None)
         pattern = self._closed(step, "what '!' forbids requires no event", "add one without '!' inside")
-        return _Part(None, () if pattern is None else (Negation(pattern, span),))
+        return _Alternative(None, () if pattern is None else (Negation(pattern, span),))
 
-    def _some(self, steps: Sequence[Step], whole: Combined) -> Pattern | None:
-        message = "'!' must be used with ',' or '&': an operand of '|' requires at least one event"
-        closed = [self._closed(step, message, "write for example (A & !B) | C") for step in steps]
-        return _combined(Some, [each for each in closed if each is not None], whole)
+
+def _some(choices: list[list[_Alternative]], span: Span) -> list[_Alternative]:
+    """Return the alternatives of `|`: every combination of what is required, or nothing of it.
+
+    A combination of events and a negation is found without the negation too, so that a negation by
+    itself counts only where no event is taken.
+    """
+    operands = []
+    for choice in choices:
+        patterns = [_with_negations(each, span) for each in choice if each.required is not None]
+        if patterns:
+            operands.append(patterns[0] if len(patterns) == 1 else Disjunction(tuple(patterns), span))
+    empty = [each for choice in choices for each in choice if each.required is None]
+    required = _combined(Some, operands, span)
+    return [*([] if required is None else [_Alternative(required)]), *empty]
+
+
+def _joined(
+    kind: type[nodes.Sequence] | type[Conjunction], chosen: tuple[_Alternative, ...], span: Span
+) -> _Alternative:
+    required = [each.required for each in chosen if each.required is not None]
+    forbidden = tuple(negation for each in chosen for negation in each.forbidden)
+    return _Alternative(_combined(kind, required, span), forbidden)
+
+
+def _with_negations(alternative: _Alternative, span: Span) -> Pattern:
+    required, forbidden = alternative.required, alternative.forbidden
+    assert required is not None
+    if not forbidden:
+        return required
+    operands = required.operands if isinstance(required, Conjunction) else (required,)
+    return Conjunction((*operands, *forbidden), span)
 
 
 def _combined(
-    kind: type[nodes.Sequence] | type[Conjunction] | type[Some], operands: list[Pattern], step: Step
+    kind: type[nodes.Sequence] | type[Conjunction] | type[Some], operands: list[Pattern], span: Span
 ) -> Pattern | None:
     """Return an operator over its operands, flat: one of the same kind gives its own operands to it."""
     flat: list[Pattern] = []
@@ -112,4 +149,4 @@ def _combined(
         flat += operand.operands if isinstance(operand, kind) else (operand,)
     if len(flat) < 2:
         return flat[0] if flat else None
-    return kind(tuple(flat), step.span)
+    return kind(tuple(flat), span)

@@ -2,7 +2,7 @@
 
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
-from weft.language.scope import Scope, variables_in
+from weft.language.scope import Scope, Variable, common, is_same_elsewhere, variables_in
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 from weft.tree import find
 
@@ -14,7 +14,8 @@ def check_pattern(
 ) -> Scope:
     """Report what is wrong with a pattern and return its variables by name.
 
-    Only a trend query may repeat groups.
+    Only a trend query may repeat groups. Two branches of an OR may have a variable in common, except in
+    a trend query: it is the same event in another combination.
 
     >>> findings = Findings()
     >>> scope = check_pattern(Event("Gat", "g"), frozenset({"Gate"}), findings)
@@ -22,12 +23,15 @@ def check_pattern(
     ('unknown event type Gat', 'did you mean Gate?')
     """
     scope: Scope = {}
+    declared: dict[str, list[Variable]] = {}
     for variable in variables_in(pattern):
         event = variable.event
-        if event.variable in scope:
+        same = declared.setdefault(event.variable, [])
+        if any(is_trend or not is_same_elsewhere(earlier, variable) for earlier in same):
             message = f"the variable {quote_name(event.variable)} is declared twice"
             findings.complain(message, event.span, "give each event a variable of its own")
-        scope.setdefault(event.variable, variable)
+        same.append(variable)
+        scope[event.variable] = common(same)
         if types is not None and event.type not in types:
             findings.complain(
                 f"unknown event type {quote_name(event.type)}",

@@ -100,6 +100,29 @@ def never_together(one: Variable, other: Variable) -> bool:
     return any(taken.get(number, branch) != branch for number, branch in other.branches)
 
 
+def is_same_elsewhere(one: Variable, other: Variable) -> bool:
+    """Return whether two declarations are of one variable: alike, in different operands of one OR."""
+    is_alike = one.event.type == other.event.type and one.is_list == other.is_list
+    return is_alike and bool(one.negations) == bool(other.negations) and never_together(one, other)
+
+
+def declared(pattern: Pattern) -> dict[str, list[Variable]]:
+    """Return the declarations of each variable, in the order written."""
+    found: dict[str, list[Variable]] = {}
+    for variable in variables_in(pattern):
+        found.setdefault(variable.event.variable, []).append(variable)
+    return found
+
+
+def common(declarations: list[Variable]) -> Variable:
+    """Return what all declarations of a variable say: the branches around every one of them."""
+    first = declarations[0]
+    if len(declarations) == 1:
+        return first
+    branches = tuple(each for each in first.branches if all(each in one.branches for one in declarations))
+    return replace(first, branches=branches)
+
+
 def in_different_negations(one: Variable, other: Variable) -> bool:
     """Return whether two variables lie in two NOTs, neither inside the other."""
     return any(mine != theirs for mine, theirs in zip(one.negations, other.negations, strict=False))

@@ -1,0 +1,143 @@
+"""The matches of CCL statements: those of every combination by itself, on the reference and on the engine."""
+
+import random
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+
+import pytest
+from tests.engine import expected_outcome, is_supported, run_case
+from tests.strategies import Case, random_case
+
+from weft.errors import QueryError
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence
+from weft.semantics.matcher import Match, find_matches
+from weft.tree import find
+
+
+@dataclass(frozen=True)
+class Way:
+    """One combination: the events required, as a pattern, and what is forbidden."""
+
+    required: Pattern | None
+    forbidden: tuple[Negation, ...] = ()
+
+    @property
+    def pattern(self) -> Pattern:
+        assert self.required is not None
+        return Conjunction((self.required, *self.forbidden)) if self.forbidden else self.required
+
+
+@dataclass
+class Writer:
+    """Writes a pattern at random, along with every combination that it stands for."""
+
+    dice: random.Random
+    aliases: list[tuple[str, str]] = field(default_factory=list)  # type and alias
+
+    def steps(self, depth: int) -> tuple[str, list[Way]]:
+        form = self.dice.choice(["event", ",", "&", "|", "!", "!"]) if depth else "event"
+        if form == "event":
+            return self.event()
+        if form == "!":
+            text, ways = self.steps(depth - 1)
+            while any(way.required is None for way in ways):
+                text, ways = self.event()
+            return f"!({text})", [Way(None, tuple(Negation(way.pattern) for way in ways))]
+        parts = [self.steps(depth - 1) for _ in range(self.dice.choice([2, 2, 3]))]
+        if form != "|" and self.dice.random() < 0.3:
+            (text, ways), (other, forbidden) = self.event(), self.event()
+            alone = [Way(None, tuple(Negation(way.pattern) for way in forbidden))]
+            parts.append((f"({text} | !{other})", self.combined("|", [ways, alone])))
+        return f"({form.join(text for text, _ in parts)})", self.combined(form, [ways for _, ways in parts])
+
+    def event(self) -> tuple[str, list[Way]]:
+        kind = self.dice.choice("ABCD")
+        alias = f"{kind.lower()}{len(self.aliases)}"
+        self.aliases.append((kind, alias))
+        return alias, [Way(Event(kind, alias))]
+
+    def combined(self, form: str, choices: list[list[Way]]) -> list[Way]:
+        taken = [tuple(range(len(choices)))]
+        if form == "|":
+            places = range(len(choices))
+            taken = [chosen for size in range(1, len(choices) + 1) for chosen in combinations(places, size)]
+        found = []
+        for places in taken:
+            for ways in product(*(choices[place] for place in places)):
+                required = tuple(way.required for way in ways if way.required is not None)
+                kind = Sequence if form == "," else Conjunction
+                forbidden = tuple(negation for way in ways for negation in way.forbidden)
+                found.append(Way(kind(required) if required else None, forbidden))
+        return found
+
+
+def positive(pattern: Pattern) -> set[str]:
+    match pattern:
+        case Event(variable=variable):
+            return {variable}
+        case Negation():
+            return set()
+        case _:
+            return {name for operand in pattern.operands for name in positive(operand)}  # type: ignore[union-attr]
+
+
+def written(seed: int) -> tuple[Case, list[Way]]:
+    """Return a statement at random with events, and the combinations of its pattern."""
+    dice = random.Random(seed)
+    while True:
+        writer = Writer(dice)
+        text, ways = writer.steps(depth=dice.choice([1, 2, 2, 3]))
+        if len(writer.aliases) <= 6 and all(way.required is not None for way in ways):
+            break
+    names = [alias for _, alias in writer.aliases]
+    bound = sorted(set.union(*(positive(way.pattern) for way in ways)))
+    conditions = [f"{dice.choice(bound)}.x < {dice.choice(bound)}.x + 1"] if dice.random() < 0.4 else []
+    if dice.random() < 0.5 and len(names) > 1:
+        chained = names if dice.random() < 0.6 else sorted({*dice.sample(names, 2), bound[0]})
+        conditions.append(" = ".join(f"{alias}.k" for alias in chained))
+    on = f"ON {' AND '.join(conditions)}" if conditions else ""
+    sources = ", ".join(f"{kind} AS {alias}" for kind, alias in writer.aliases)
+    window = dice.choice(["2 sec", "4 sec", "1 min"])
+    case = random_case(seed, most_queries=1, most_events=9)
+    case = replace(case, text=f"SELECT * FROM {sources} MATCHING [{window}: {text}] {on}")
+    return (case, ways) if is_sound(case) else written(seed + 1_000)
+
+
+def is_sound(case: Case) -> bool:
+    """Say whether the statement is free of mistakes: a condition may relate what is never there together."""
+    try:
+        return bool(case.queries)
+    except QueryError:
+        return False
+
+
+def of_every_way(case: Case, query: Query, ways: list[Way]) -> set[Match]:
+    return {
+        match
+        for way in ways
+        for match in find_matches(replace(query, pattern=way.pattern), case.events, tie_break=case.tie_break)
+    }
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_statement_has_the_matches_of_every_combination(seed: int) -> None:
+    case, ways = written(seed)
+    (query,) = case.queries
+    assert case.expected()[query.name] == of_every_way(case, query, ways)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_engine_finds_what_the_reference_finds(seed: int) -> None:
+    texts = [written(10 * seed + number)[0].text for number in range(2)]
+    case = replace(written(seed)[0], text=";\n".join(texts) + "\nQUERY own PATTERN SOME(A a, B b)")
+    if not is_supported(case):
+        pytest.skip("the engine refuses it")
+    assert run_case(case, n_batches=1 + seed % 3, seed=seed).matches == expected_outcome(case)
+
+
+def test_the_statements_have_matches_and_negations() -> None:
+    found = [written(seed) for seed in range(150)]
+    assert sum(bool(case.expected()["ccl_1"]) for case, _ in found) > 60
+    assert sum("!" in case.text for case, _ in found) > 30
+    assert sum(any(find(case.queries[0].pattern, Disjunction)) for case, _ in found) > 10
+    assert sum(len(ways) > 1 for _, ways in found) > 30
