@@ -11,7 +11,7 @@ from weft.optimizer.choice import Choice, Named
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
-from weft.optimizer.trees import nodes_of, order_tree
+from weft.optimizer.trees import order_tree
 from weft.optimizer.weave import Heuristic, Weave
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Join, KleeneExpand

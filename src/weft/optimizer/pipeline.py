@@ -165,7 +165,11 @@ def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> l
     multitree = weave.multitree
     found = jumbo_plan(multitree.patterns, multitree.model, limit, seed=seed, techniques=techniques)
     multitree.replace(found.trees)
-    gap = "the best of these" if found.is_optimal else f"at most {1 - found.bound / found.cost:.1%} from the best"
+    gap = (
+        "the best of these"
+        if found.is_optimal
+        else f"at most {1 - found.bound / found.cost:.1%} from the best"
+    )
     return [f"Rewriting: {found.n_candidates} sub-queries looked at, {found.n_chosen} chosen, {gap}"]
 
 

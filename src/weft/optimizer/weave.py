@@ -60,7 +60,7 @@ class Weave:
         self.queries: dict[str, Query] = {}
         self.numbers = Numbers()
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
-        self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model)
+        self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
         self.plans = LocalPlans(self.model, orders_only=orders_only)
 
     @property

@@ -17,10 +17,8 @@ from weft.cost.model import CostModel
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Numbers
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.trees import Demands, Tree, leaf, made_bare, pair
 from weft.plan.extents import is_within
-from weft.plan.nodes import Extent
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -65,24 +63,28 @@ def _all_general(tree: Tree, around: Demands, generals: Mapping[int, Sequence[De
                     yield found if general is None else made_bare(found)
 
 
-def generals_of(patterns: Mapping[Key, Pattern], *, weakens: bool = True) -> dict[Key, dict[int, list[Demands]]]:
+def generals_of(
+    patterns: Mapping[Key, Pattern], *, weakens: bool = True
+) -> dict[Key, dict[int, list[Demands]]]:
     """Return the demands of others on what they have in common with a pattern, by its items."""
-    sharables: Sharables[Key] = Sharables(weakens=weakens)
-    for key, pattern in patterns.items():
-        sharables.add(key, pattern)
-    extents: dict[int, dict[Extent | None, None]] = {}
-    known = {key: sharables.of(key) for key in patterns}
-    for key, found in known.items():
-        for one in found:
-            extents.setdefault(one.number, {}).setdefault(patterns[key].extent)
     generals: dict[Key, dict[int, list[Demands]]] = {key: {} for key in patterns}
-    for key, found in known.items():
-        pattern = patterns[key]
-        for one in found:
-            for extent in extents[one.number]:
-                if is_within(pattern.extent, extent) and not pattern.is_own(one, extent):
-                    generals[key].setdefault(one.mask, []).append(pattern.demands(one, extent))
+    for key, pattern in patterns.items():
+        own = {pattern.labelled(mask).number: pattern.labelled(mask) for mask in _several(pattern)}
+        for other in patterns.values():
+            for label in {other.labelled(mask) for mask in _several(other)}:
+                mine = own.get(label.number) or (pattern.weaker(label) if weakens else None)
+                if mine is None or not is_within(pattern.extent, other.extent):
+                    continue
+                demands = pattern.demands(mine, other.extent)
+                known = generals[key].setdefault(mine.mask, [])
+                if not pattern.is_own(mine, other.extent) and demands not in known:
+                    known.append(demands)
     return generals
+
+
+def _several(pattern: Pattern) -> Iterator[int]:
+    """Yield the sub-patterns of more than one item."""
+    return (mask for mask in range(pattern.shape.everything + 1) if mask & (mask - 1))
 
 
 def all_options(pattern: Pattern, generals: Mapping[int, Sequence[Demands]]) -> list[Tree]:

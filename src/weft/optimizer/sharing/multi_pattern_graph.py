@@ -15,19 +15,15 @@ from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 from weft.cost.shape import items_of
-from weft.optimizer.sharing.pattern import Order, Pattern
+from weft.optimizer.sharing.pattern import Pattern
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class MultiPatternGraph(Generic[Key]):
-    """Patterns by a key of the caller's, and their common sub-patterns by number.
+    """Patterns by a key of the caller's, and their common sub-patterns by number."""
 
-    Without `ordered`, sub-patterns that differ in their order alone count as the same.
-    """
-
-    def __init__(self, *, ordered: bool = True) -> None:
-        self._order: Order | None = None if ordered else frozenset()
+    def __init__(self) -> None:
         self._patterns: dict[Key, Pattern] = {}
         self._owners: dict[int, dict[Key, list[int]]] = {}
         self._numbers: dict[Key, dict[int, int]] = {}
@@ -54,7 +50,7 @@ class MultiPatternGraph(Generic[Key]):
 
     def _register(self, key: Key, mask: int) -> list[tuple[Key, int]]:
         """Note a sub-pattern; return those that may be common now."""
-        number = self._patterns[key].labelled(mask, self._order).number
+        number = self._patterns[key].labelled(mask).number
         self._numbers[key][mask] = number
         owners = self._owners.setdefault(number, {})
         owners.setdefault(key, []).append(mask)

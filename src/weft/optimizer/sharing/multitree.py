@@ -24,15 +24,20 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class MultiTree(Generic[Key]):
-    """One tree for each pattern, by a key of the caller's, and the cost of all together."""
+    """One tree for each pattern, by a key of the caller's, and the cost of all together.
 
-    def __init__(self, numbers: Numbers, model: CostModel) -> None:
+    Unless it `weakens`, no pattern is offered what another computes under a weaker order.
+    """
+
+    def __init__(self, numbers: Numbers, model: CostModel, *, weakens: bool = True) -> None:
         self.model = model
+        self.weakens = weakens
         self.numbers = numbers
         self.patterns: dict[Key, Pattern] = {}
         self.trees: dict[Key, Tree] = {}
         self.ledger = Ledger(self.price)
         self._parts: dict[int, dict[Part, int]] = {}
+        self._unordered: dict[int, Labelled] = {}
 
     def price(self, node: int, window: float) -> float:
         """Return what a node costs that is needed for a window in seconds."""
@@ -75,6 +80,9 @@ class MultiTree(Generic[Key]):
         for part in pattern.parts(tree):
             trees = self._parts.setdefault(part.number, {})
             trees[part] = trees.get(part, 0) + 1
+            label = self.numbers.labels[part.number]
+            if label.is_unordered:
+                self._unordered[part.number] = label
 
     def _leave(self, pattern: Pattern, tree: Tree) -> None:
         self.ledger.remove(pattern.numbered(tree).nodes)
@@ -89,7 +97,7 @@ class MultiTree(Generic[Key]):
         pattern = self.patterns[key]
         own = Counter(pattern.parts(self.trees[key]))
         found: dict[int, Offer] = {}
-        for sharable in sharables:
+        for sharable in (*sharables, *self._weaker(pattern)):
             mask = sharable.mask
             for part, count in self._parts.get(sharable.number, {}).items():
                 if mask in found and not found[mask].cost:
@@ -99,6 +107,14 @@ class MultiTree(Generic[Key]):
                     offer = Offer(tree, self._reading(pattern, tree))
                     found[mask] = min(found.get(mask, offer), offer, key=lambda one: one.cost)
         return found
+
+    def _weaker(self, pattern: Pattern) -> Iterator[Labelled]:
+        """Yield what there is under a weaker order than that of a pattern."""
+        if self.weakens and pattern.own.order:
+            for number, label in self._unordered.items():
+                found = pattern.weaker(label) if self._parts[number] else None
+                if found is not None:
+                    yield found
 
     def _reading(self, pattern: Pattern, tree: Tree) -> float:
         """Return what it costs to take from an existing tree what a pattern wants of it."""

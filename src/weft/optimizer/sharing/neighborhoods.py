@@ -41,34 +41,40 @@ class Neighborhood(Generic[Key]):
     ) -> None:
         if k < 2:
             raise ValueError(f"a neighborhood changes at least 2 patterns, not {k}")
-        self.multitree, self.plans, self.k = multitree, plans, k
+        self.multitree, self.sharables, self.plans, self.k = multitree, sharables, plans, k
         self.common = {key: sharables.of(key) for key in keys}
         self.users: dict[int, dict[Key, list[Labelled]]] = {}
         for key, found in self.common.items():
             for sharable in found:
                 self.users.setdefault(sharable.number, {}).setdefault(key, []).append(sharable)
-        self.keys = [key for key in keys if self.common[key]]
-        self.size = sum(map(len, self.common.values()))
+        self.unordered = {key: sharables.unordered(key) for key in keys}
+        self.keys = [key for key in keys if self.common[key] or self.unordered[key]]
+        self.size = sum(len(self.common[key]) + len(self.unordered[key]) for key in keys)
 
     def propose(self, dice: random.Random) -> dict[Key, Tree] | None:
         """Return other trees for some patterns; None when there is nothing to share."""
         for _ in range(MOST_TRIES if self.keys else 0):
             key = dice.choice(self.keys)
-            chance = dice.randrange(len(self.common[key]) + 1)
-            if chance == len(self.common[key]):
+            n_common, n_unordered = len(self.common[key]), len(self.unordered[key])
+            chance = dice.randrange(n_common + n_unordered + 1)
+            if chance < n_common:
+                changes = self._shared(self._with_others({key: self.common[key][chance]}, dice), dice)
+            elif chance < n_common + n_unordered:
+                grown = self.sharables.grown(key, self.unordered[key][chance - n_common], dice)
+                changes = self._shared(self._with_others(grown, dice), dice) if grown else {}
+            else:
                 changes = {key: self._completed(key, [], dice)}
-                if changes[key] != self.multitree.trees[key]:
-                    return changes
-                continue
-            sharable = self.common[key][chance]
-            users = self.users[sharable.number]
-            others = [user for user in users if user != key]
-            chosen = dice.sample(others, min(self.k - 1, len(others)))
-            places = {key: sharable, **{other: dice.choice(users[other]) for other in chosen}}
-            changes = self._shared(places, dice)
             if any(tree != self.multitree.trees[changed] for changed, tree in changes.items()):
                 return changes
         return None
+
+    def _with_others(self, places: dict[Key, Labelled], dice: random.Random) -> dict[Key, Labelled]:
+        """Add further patterns that have the sub-pattern, up to k in all."""
+        number = next(iter(places.values())).number
+        users = self.users.get(number, {})
+        others = [user for user in users if user not in places]
+        chosen = dice.sample(others, min(self.k - len(places), len(others)))
+        return {**places, **{other: dice.choice(users[other]) for other in chosen}}
 
     def _shared(self, places: dict[Key, Labelled], dice: random.Random) -> dict[Key, Tree]:
         """Return trees that contain the same tree over the sub-pattern at these places."""

@@ -13,12 +13,35 @@ from weft.optimizer.trees import Tree
 from weft.plan.nodes import Extent
 
 
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A sub-pattern: its number, its items in the order that equal sub-patterns share, and its order.
+
+    The order relates places among the items; `leaves` are the numbers of the leaves in these places.
+    """
+
+    number: int
+    items: tuple[int, ...]
+    order: frozenset[tuple[int, int]]
+    leaves: tuple[int, ...]
+
+    @property
+    def mask(self) -> int:
+        return sum(1 << item for item in self.items)
+
+    @property
+    def is_unordered(self) -> bool:
+        """Whether two items at least may come in any order."""
+        return 2 * len(self.order) < len(self.items) * (len(self.items) - 1)
+
+
 class Numbers:
-    """Gives equal things equal numbers, and remembers how each numbered node is priced."""
+    """Gives equal things equal numbers; remembers how each node is priced, and a label of each sub-pattern."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self.priced: dict[int, tuple[Shape, Step]] = {}
+        self.labels: dict[int, Labelled] = {}
 
     def of(self, thing: Hashable) -> int:
         return self._numbers.setdefault(thing, len(self._numbers))
@@ -44,22 +67,6 @@ class Numbered:
     @property
     def number(self) -> int:
         return self.nodes[-1][0]
-
-
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A sub-pattern: its number, its items in the order that equal sub-patterns share, and its order.
-
-    The order relates places among the items.
-    """
-
-    number: int
-    items: tuple[int, ...]
-    order: frozenset[tuple[int, int]]
-
-    @property
-    def mask(self) -> int:
-        return sum(1 << item for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)

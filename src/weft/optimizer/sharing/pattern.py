@@ -5,99 +5,37 @@ relates their columns and by its extent, a check by its input and what it forbid
 and what it demands.
 """
 
-from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice, permutations, product
 
 from weft.cost.model import Step
 from weft.cost.shape import Shape, items_of
-from weft.expressions import Expression, variables_of
-from weft.optimizer.assemble import (
-    Context,
-    absence_of,
-    demands_of,
-    extent_of,
-    leaf_node,
-    needs_of,
-    rename,
-    speaks_of_list,
-)
+from weft.optimizer.assemble import Context, absence_of, needs_of
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.numbering import Labelled, Numbered, Numbers, Part
+from weft.optimizer.sharing.sub_patterns import Order, SubPatterns
 from weft.optimizer.trees import Demands, Tree, leaf, made_bare, made_checking, relabelled
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
 
-MOST_LABELLINGS = 24  # of items that look the same
 
-Order = frozenset[tuple[int, int]]
-
-
-class Pattern:
+class Pattern(SubPatterns):
     """A normal form made ready for sharing."""
 
     def __init__(self, form: NormalForm, statistics: Statistics, context: Context, numbers: Numbers) -> None:
-        self.form = form
-        self.context = context
-        self.variables = form.variables
-        self.shape = shape_of(form, statistics, context)
+        super().__init__(form, statistics, context, numbers)
         self.negated = tuple(shape_of(one.form, statistics, context) for one in form.negations)
-        self.own = demands_of(form)
-        self.numbers = numbers
-        self._orders: dict[int, Order] = {}
         self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
-        self._alike: dict[int, list[list[int]]] = {}
-        self._signed: dict[tuple[int, int, int], int] = {}
         self._settled: dict[Tree, Tree] = {}
         self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
-        self._labels: dict[tuple[int, Order | None], Labelled] = {}
         self._parts: dict[tuple[Tree, Demands | None], tuple[Part, ...]] = {}
         self._absences: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
     @property
     def window(self) -> float:
         return self.shape.window
-
-    @property
-    def n_items(self) -> int:
-        return len(self.form.items)
-
-    @cached_property
-    def extent(self) -> Extent | None:
-        return extent_of(self.form)
-
-    @cached_property
-    def frame(self) -> int:
-        """What all sub-patterns of the pattern have in common: keys, and the clock of the window."""
-        clock = None if self.extent is None else (self.extent.clock, self.extent.partition_by)
-        return self.numbers.of(("frame", self.form.keys, clock))
-
-    @cached_property
-    def leaves(self) -> tuple[int, ...]:
-        """The number of each item."""
-        found = []
-        for place, item in enumerate(self.form.items):
-            node: Hashable = leaf_node(item, self.form, self.context)
-            if item.is_list:
-                own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
-                about = rename([p for p in own if speaks_of_list(p)], (item.variable,))
-                starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
-                node = ("list", node, item.least, item.most, about, starts)
-            elif self.n_items == 1 and self.form.keys:
-                node = ("present", node, self.form.keys)
-            found.append(self.numbers.node(node, self.shape, Step(1 << place)))
-        return tuple(found)
-
-    def order_within(self, mask: int) -> Order:
-        """Return the order among some items."""
-        if mask not in self._orders:
-            self._orders[mask] = frozenset(
-                (a, b) for a, b in self.own.order if mask >> a & 1 and mask >> b & 1
-            )
-        return self._orders[mask]
 
     def shape_under(self, order: Order) -> Shape:
         """Return the shape of the pattern under a weaker order."""
@@ -113,41 +51,6 @@ class Pattern:
         if extent.clock == "time":
             return extent.length / 1e6
         return self.window * (extent.length + 1) / (self.extent.length + 1)
-
-    @cached_property
-    def relations(self) -> tuple[tuple[int, ...], ...]:
-        """The number of all that relates two items, in this order of the two."""
-        places = range(self.n_items)
-        return tuple(
-            tuple(self._relation(a, b, self.own.order) if a != b else -1 for b in places) for a in places
-        )
-
-    def _related(self, a: int, b: int, order: Order) -> int:
-        return self.relations[a][b] if order is self.own.order else self._relation(a, b, order)
-
-    def _relation(self, a: int, b: int, order: Order) -> int:
-        sign = ((a, b) in order) - ((b, a) in order)
-        known = self._signed.get((a, b, sign))
-        if known is None:
-            known = self._signed[a, b, sign] = self._new_relation(a, b, sign)
-        return known
-
-    def _new_relation(self, a: int, b: int, sign: int) -> int:
-        first, second = self.form.items[a], self.form.items[b]
-        names = (first.variable, second.variable)
-        distinct = not sign and (first.type == second.type or self.context.types_overlap)
-        about = [p for p in self.form.predicates if variables_of(p) == set(names)]
-        return self.numbers.of(("relation", sign, distinct, rename(about, names)))
-
-    @cached_property
-    def _wide(self) -> tuple[tuple[int, Expression], ...]:
-        """The predicates on three items or more, with their items."""
-        places = {variable: place for place, variable in enumerate(self.form.variables)}
-        return tuple(
-            (sum(1 << places[v] for v in variables_of(p)), p)
-            for p in self.form.predicates
-            if len(variables_of(p)) > 2
-        )
 
     @cached_property
     def needs(self) -> tuple[int, ...]:
@@ -199,35 +102,19 @@ class Pattern:
         """Return what identifies a join, and its columns."""
         columns = (*left.columns, *right.columns)
         frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
-        relations = (self._related(a, b, wanted.order) for a in left.columns for b in right.columns)
-        wide = self.wide_between(columns, self._mask(left.columns), self._mask(right.columns))
+        relations = (self.related(a, b, wanted.order) for a in left.columns for b in right.columns)
+        wide = self.wide_between(columns, self.mask_of(left.columns), self.mask_of(right.columns))
         return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
 
     def _filtered(self, inner: Numbered, tree: Tree, general: Demands, wanted: Demands) -> Numbered:
         """Add the filter that takes what is wanted of more general rows."""
         place = inner.columns.index
-        missing = [
-            (place(a), place(b)) for a, b in self._within(wanted.order, tree.mask) - general.order
-        ]
+        missing = [(place(a), place(b)) for a, b in self.within(wanted.order, tree.mask) - general.order]
         thing = ("filter", inner.number, tuple(sorted(missing)), wanted.extent)
         step = Step(tree.mask, tree.mask, is_filter=True)
         number = self.numbers.node(thing, self.shape_under(general.order), step)
         node = (number, self.window_of(general.extent))
         return Numbered((*inner.nodes, node), inner.columns, 0)
-
-    def _within(self, order: Order, mask: int) -> Order:
-        if order is self.own.order:
-            return self.order_within(mask)
-        return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)
-
-    def _mask(self, columns: Sequence[int]) -> int:
-        return sum(1 << item for item in columns)
-
-    def wide_between(self, columns: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
-        """The predicates on three items or more that can be decided by joining two parts."""
-        names = [self.variables[item] for item in columns]
-        ready = [p for mask, p in self._wide if not mask & ~(left | right) and mask & ~left and mask & ~right]
-        return tuple(sorted(self.numbers.of(("wide", p)) for p in rename(ready, names))) if ready else ()
 
     def _checked(self, found: Numbered, mask: int) -> Numbered:
         """Add the negations that can be checked now."""
@@ -254,52 +141,9 @@ class Pattern:
         number = self.numbers.node(absence.negated, inner, Step(inner.everything, checks=-1))
         return number, self.numbers.of(absence)
 
-    def labelled(self, mask: int, order: Order | None = None) -> Labelled:
-        """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
-        key = (mask, order)
-        if key not in self._labels:
-            self._labels[key] = self._new_label(mask, self.own.order if order is None else order)
-        return self._labels[key]
-
-    def _new_label(self, mask: int, order: Order) -> Labelled:
-        ties = self.alike(mask)
-        items = tuple(item for tie in ties for item in tie)
-        described = self._described(items, mask, order)
-        if len(ties) < len(items):
-            options = (
-                tuple(item for tie in choice for item in tie) for choice in product(*map(permutations, ties))
-            )
-            described, items = min(
-                (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
-            )
-        place = items.index
-        among = frozenset((place(a), place(b)) for a, b in self._within(order, mask))
-        return Labelled(self.numbers.of(described), items, among)
-
-    def alike(self, mask: int) -> list[list[int]]:
-        """Return some items by the number of their leaves, those that look the same together."""
-        if mask in self._alike:
-            return self._alike[mask]
-        ties = self._alike[mask] = []
-        for item in sorted(items_of(mask), key=lambda item: self.leaves[item]):
-            if ties and self.leaves[ties[-1][0]] == self.leaves[item]:
-                ties[-1].append(item)
-            else:
-                ties.append([item])
-        return ties
-
-    def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
-        """Return what identifies a sub-pattern whose items stand in this order."""
-        relations = (self._related(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
-        names = [self.variables[item] for item in items]
-        wide = [p for needed, p in self._wide if not needed & ~mask]
-        numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []
-        frame = self.frame if len(items) > 1 else -1
-        return (-2, frame, *(self.leaves[item] for item in items), -1, *relations, -1, *numbers)
-
     def negations_in(self, items: tuple[int, ...]) -> frozenset[int]:
         """Return what is negated within a sub-pattern, so that two patterns can be compared."""
-        mask = self._mask(items)
+        mask = self.mask_of(items)
         found = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
         return frozenset(self._forbidden(place, items)[1] for place in found)
 
@@ -321,7 +165,7 @@ class Pattern:
     def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[Part, ...]:
         """Return what a join offers to others: its rows, and those that have passed its checks."""
         wanted = demands or self.own
-        labelled = self.labelled(tree.mask, None if demands is None else self._within(wanted.order, tree.mask))
+        labelled = self.labelled(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
         places = {item: place for place, item in enumerate(labelled.items)}.__getitem__
         found = []
         checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
@@ -383,10 +227,10 @@ class Pattern:
             return True
         inner = tree.general or around
         if inner is not around and not (
-            inner.order <= self._within(around.order, tree.mask)
+            inner.order <= self.within(around.order, tree.mask)
             and is_within(around.extent, inner.extent)
             and (inner.extent is None) == (around.extent is None)
-            and not (tree.mask & self.shape.list_mask and inner.order != self._within(around.order, tree.mask))
+            and not (tree.mask & self.shape.list_mask and inner.order != self.within(around.order, tree.mask))
         ):
             return False
         return self._admits(tree.left, inner) and self._admits(tree.right, inner)
@@ -405,7 +249,7 @@ class Pattern:
         if tree.left is None or tree.right is None:
             return leaf(next(items_of(tree.mask)))
         general = tree.general
-        if general is not None and general == demands._replace(order=self._within(demands.order, tree.mask)):
+        if general is not None and general == demands._replace(order=self.within(demands.order, tree.mask)):
             general = None
         inner = general or demands
         left, right = self._plain(tree.left, inner), self._plain(tree.right, inner)

@@ -1,27 +1,39 @@
-"""What each pattern could share: the sub-patterns that others have, under its own or a weaker order.
+"""What patterns could share: sub-patterns that others have too, under the same or under a weaker order.
 
 Idea        SEQ(L) is what an order filter leaves of CONJ(L). So a pattern may use a sub-pattern of another
-            whose events and conditions are the same and whose order is a part of its own.
+            whose events and conditions are the same and whose order is a part of its own. Two events that
+            one pattern orders and another does not are where to begin; such a pair is grown by
+            further events of the other pattern, at random.
 Reference   Operator transformation, table I of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for
             Complex Event Processing in SAP ESP. ICDE 2017; on top of the multi-pattern graph of
             Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams. SIGMOD 2019.
 Differs     Any partial order may serve any stricter one, not CONJ for SEQ alone. Only orders that some
             pattern has are offered: no more general one pays, because its rows are at least those of all
-            the patterns that would read it. Lists are left out. Of the sub-patterns of a large pattern, those
-            that are a whole pattern elsewhere and the largest are looked at.
-Complexity  O(g v^2) for a pattern with g sub-patterns in common with others, which have v orders each.
+            the patterns that would read it.
+Complexity  O(u) to find where a pattern may begin, u being the different pairs that some pattern leaves
+            unordered; O(m) to grow a pair in a pattern of m items.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
-from itertools import islice, permutations, product
+import random
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Generic, TypeVar
 
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.numbering import Labelled
-from weft.optimizer.sharing.pattern import MOST_LABELLINGS, Order, Pattern
+from weft.optimizer.sharing.pattern import Pattern
 
 Key = TypeVar("Key", bound=Hashable)
-MOST_WITHOUT_ORDER = 128  # sub-patterns of a pattern that are compared with those in other orders
+GROWTH = 0.7  # how often a further event that fits is taken
+
+
+@dataclass
+class UnorderedPair(Generic[Key]):
+    """Two events that some patterns leave unordered; these patterns, with the items."""
+
+    label: Labelled
+    owners: dict[Key, int] = field(default_factory=dict)
 
 
 class Sharables(Generic[Key]):
@@ -31,123 +43,80 @@ class Sharables(Generic[Key]):
         self._weakens = weakens
         self._patterns: dict[Key, Pattern] = {}
         self._new: dict[Key, Pattern] = {}
-        self._ordered: MultiPatternGraph[Key] = MultiPatternGraph()
-        self._unordered: MultiPatternGraph[Key] | None = None
-        self._orders: dict[int, dict[int, Order]] = {}
-        self._known: dict[Key, list[Labelled]] = {}
+        self._graph: MultiPatternGraph[Key] = MultiPatternGraph()
+        self._pairs: dict[int, UnorderedPair[Key]] | None = None
 
     def add(self, key: Key, pattern: Pattern) -> None:
         """Add a pattern; what it has in common with others is found when somebody asks."""
         if key in self._patterns:
             raise ValueError(f"there is a pattern {key!r} already")
         self._patterns[key] = self._new[key] = pattern
+        self._pairs = None
 
     def remove(self, key: Key) -> None:
         """Remove a pattern."""
         del self._patterns[key]
         if self._new.pop(key, None) is None:
-            self._forget()
-            self._ordered.remove(key)
-            if self._unordered is not None:
-                self._unordered.remove(key)
+            self._graph.remove(key)
+        self._pairs = None
 
     @property
     def graph(self) -> MultiPatternGraph[Key]:
         """The multi-pattern graph of all patterns."""
-        self._look_at_new()
-        return self._ordered
-
-    def _look_at_new(self) -> None:
-        if not self._new:
-            return
-        self._forget()
-        new = self._new
-        if self._weakens and self._unordered is None and not all(map(_is_chain, new.values())):
-            self._unordered, new = MultiPatternGraph(ordered=False), self._patterns
-        if self._unordered is not None:
-            for key, pattern in new.items():
-                self._unordered.add(key, pattern)
         for key, pattern in self._new.items():
-            self._ordered.add(key, pattern)
+            self._graph.add(key, pattern)
         self._new = {}
+        return self._graph
 
-    def _forget(self) -> None:
-        self._orders.clear()
-        self._known.clear()
+    def of(self, key: Key) -> list[Labelled]:
+        """Return the sub-patterns that a pattern has in common with others, under the same order."""
+        return [self._patterns[key].labelled(mask) for mask in self.graph.common(key)]
+
+    def unordered(self, key: Key) -> list[UnorderedPair[Key]]:
+        """Return the pairs that others leave unordered and a pattern orders."""
+        if self._pairs is None:
+            self._pairs = self._unordered_pairs() if self._weakens else {}
+        pattern = self._patterns[key]
+        return [pair for pair in self._pairs.values() if pattern.weaker(pair.label) is not None]
+
+    def _unordered_pairs(self) -> dict[int, UnorderedPair[Key]]:
+        found: dict[int, UnorderedPair[Key]] = {}
+        for key, pattern in self._patterns.items():
+            plain = [item for item in range(pattern.n_items) if item not in pattern.shape.lists]
+            for a, b in () if pattern.is_chain else combinations(plain, 2):
+                mask = 1 << a | 1 << b
+                if not pattern.order_within(mask):
+                    label = pattern.labelled(mask)
+                    pair = found.setdefault(label.number, UnorderedPair(label))
+                    pair.owners.setdefault(key, mask)
+        return found
+
+    def grown(self, key: Key, pair: UnorderedPair[Key], dice: random.Random) -> dict[Key, Labelled]:
+        """Return a sub-pattern with the pair that a pattern may use of another: where it is in each of them."""
+        other = dice.choice(list(pair.owners))
+        pattern, source = self._patterns[key], self._patterns[other]
+        mask = pair.owners[other]
+        for item in dice.sample(range(source.n_items), source.n_items):
+            larger = mask | 1 << item
+            is_wanted = larger != mask and dice.random() < GROWTH
+            if is_wanted and pattern.weaker(source.labelled(larger)) is not None:
+                mask = larger
+        label = source.labelled(mask)
+        mine = pattern.weaker(label)
+        return {} if mine is None else {key: mine, other: label}
 
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
-        self._look_at_new()
-        return (self._unordered or self._ordered).components()
-
-    def of(self, key: Key) -> list[Labelled]:
-        """Return what a pattern could share: sub-patterns, with the items of this pattern in their places."""
-        self._look_at_new()
-        if key not in self._known:
-            pattern, common = self._patterns[key], self._ordered.common(key)
-            found = [pattern.labelled(mask) for mask in common]
-            for mask, number in self._without_order(key):
-                orders = self._orders_of(number)
-                found += _weaker(pattern, mask, orders)
-                if mask not in common and _serves_others(pattern, mask, orders):
-                    found.append(pattern.labelled(mask))
-            self._known[key] = found
-        return self._known[key]
-
-    def _without_order(self, key: Key) -> list[tuple[int, int]]:
-        """Return what a pattern has in common with others if no order counts: the most promising parts."""
-        if self._unordered is None:
-            return []
-        lists = self._patterns[key].shape.list_mask
-        found = [(mask, number) for mask, number in self._unordered.common(key).items() if not mask & lists]
-        if len(found) > MOST_WITHOUT_ORDER:
-            found.sort(key=lambda one: (not self._is_whole(one[1]), -one[0].bit_count(), one[0]))
-        return found[:MOST_WITHOUT_ORDER]
-
-    def _is_whole(self, number: int) -> bool:
-        """Say whether a sub-pattern is all there is of some pattern."""
-        owners = {} if self._unordered is None else self._unordered.owners(number)
-        return any(self._patterns[key].shape.everything in masks for key, masks in owners.items())
-
-    def _orders_of(self, number: int) -> dict[int, Order]:
-        """Return the orders under which patterns have a sub-pattern, by the number they have with it."""
-        if number not in self._orders and self._unordered is not None:
-            labels = [
-                self._patterns[key].labelled(mask)
-                for key, masks in self._unordered.owners(number).items()
-                for mask in masks
-            ]
-            self._orders[number] = {label.number: label.order for label in labels}
-        return self._orders[number]
-
-
-def _is_chain(pattern: Pattern) -> bool:
-    """Say whether all items are in order, so that no order is weaker than that of another chain."""
-    return 2 * len(pattern.own.order) == pattern.n_items * (pattern.n_items - 1)
-
-
-def _serves_others(pattern: Pattern, mask: int, orders: Mapping[int, Order]) -> bool:
-    """Say whether some order is stricter than that of a pattern, going by its size."""
-    return any(len(order) > len(pattern.order_within(mask)) for order in orders.values())
-
-
-def _weaker(pattern: Pattern, mask: int, orders: Mapping[int, Order]) -> Iterator[Labelled]:
-    """Yield the sub-patterns under weaker orders, with the items of a pattern in their places."""
-    for number, order in orders.items():
-        if len(order) < len(pattern.order_within(mask)):
-            found = _fitted(pattern, mask, number, order)
-            if found is not None:
-                yield found
-
-
-def _fitted(pattern: Pattern, mask: int, number: int, order: Order) -> Labelled | None:
-    """Return the items of a pattern in the places of a sub-pattern with a weaker order, if they fit."""
-    options = islice(product(*map(permutations, pattern.alike(mask))), MOST_LABELLINGS)
-    for choice in options:
-        items = tuple(item for tie in choice for item in tie)
-        moved = frozenset((items[a], items[b]) for a, b in order)
-        if moved < pattern.order_within(mask):
-            labelled = pattern.labelled(mask, moved)
-            if labelled.number == number:
-                return labelled
-    return None
+        leader: dict[Key, int] = {}
+        groups: dict[int, list[Key]] = {}
+        for number, keys in enumerate(self.graph.components()):
+            groups[number] = list(keys)
+            leader.update(dict.fromkeys(keys, number))
+        for key in self._patterns:
+            for pair in self.unordered(key):
+                for other in pair.owners:
+                    one, two = sorted((leader[key], leader[other]))
+                    if one != two:
+                        leader.update(dict.fromkeys(groups[two], one))
+                        groups[one] += groups.pop(two)
+        return list(groups.values())

@@ -1,0 +1,207 @@
+"""The sub-patterns of a pattern, told by numbers: equal numbers mean equal events, conditions and order.
+
+A sub-pattern has no window and no negations: these are the business of the joins that compute it.
+"""
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from itertools import islice, permutations, product
+
+from weft.cost.model import Step
+from weft.cost.shape import items_of
+from weft.expressions import Expression, variables_of
+from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node, rename, speaks_of_list
+from weft.optimizer.shape_of import shape_of
+from weft.optimizer.sharing.numbering import Labelled, Numbers
+from weft.pattern.normal_form import NormalForm
+from weft.plan.nodes import Extent
+from weft.statistics.model import Statistics
+
+MOST_LABELLINGS = 24  # of items that look the same
+
+Order = frozenset[tuple[int, int]]
+
+
+class SubPatterns:
+    """A normal form, and the numbers of its items, of what relates them, and of its sub-patterns."""
+
+    def __init__(self, form: NormalForm, statistics: Statistics, context: Context, numbers: Numbers) -> None:
+        self.form = form
+        self.context = context
+        self.variables = form.variables
+        self.shape = shape_of(form, statistics, context)
+        self.own = demands_of(form)
+        self.numbers = numbers
+        self._orders: dict[int, Order] = {}
+        self._alike: dict[int, list[list[int]]] = {}
+        self._signed: dict[tuple[int, int, int], int] = {}
+        self._labels: dict[tuple[int, Order | None], Labelled] = {}
+        self._weaker: dict[int, Labelled | None] = {}
+
+    @property
+    def n_items(self) -> int:
+        return len(self.form.items)
+
+    @cached_property
+    def extent(self) -> Extent | None:
+        return extent_of(self.form)
+
+    @cached_property
+    def frame(self) -> int:
+        """What all sub-patterns of the pattern have in common: keys, and the clock of the window."""
+        clock = None if self.extent is None else (self.extent.clock, self.extent.partition_by)
+        return self.numbers.of(("frame", self.form.keys, clock))
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The number of each item."""
+        found = []
+        for place, item in enumerate(self.form.items):
+            node: Hashable = leaf_node(item, self.form, self.context)
+            if item.is_list:
+                own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
+                about = rename([p for p in own if speaks_of_list(p)], (item.variable,))
+                starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
+                node = ("list", node, item.least, item.most, about, starts)
+            elif self.n_items == 1 and self.form.keys:
+                node = ("present", node, self.form.keys)
+            found.append(self.numbers.node(node, self.shape, Step(1 << place)))
+        return tuple(found)
+
+    def order_within(self, mask: int) -> Order:
+        """Return the order among some items."""
+        if mask not in self._orders:
+            self._orders[mask] = frozenset(
+                (a, b) for a, b in self.own.order if mask >> a & 1 and mask >> b & 1
+            )
+        return self._orders[mask]
+
+    def within(self, order: Order, mask: int) -> Order:
+        if order is self.own.order:
+            return self.order_within(mask)
+        return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)
+
+    @cached_property
+    def relations(self) -> tuple[tuple[int, ...], ...]:
+        """The number of all that relates two items, in this order of the two."""
+        places = range(self.n_items)
+        return tuple(
+            tuple(self._relation(a, b, self.own.order) if a != b else -1 for b in places) for a in places
+        )
+
+    def related(self, a: int, b: int, order: Order) -> int:
+        return self.relations[a][b] if order is self.own.order else self._relation(a, b, order)
+
+    def _relation(self, a: int, b: int, order: Order) -> int:
+        sign = ((a, b) in order) - ((b, a) in order)
+        known = self._signed.get((a, b, sign))
+        if known is None:
+            known = self._signed[a, b, sign] = self._new_relation(a, b, sign)
+        return known
+
+    def _new_relation(self, a: int, b: int, sign: int) -> int:
+        first, second = self.form.items[a], self.form.items[b]
+        names = (first.variable, second.variable)
+        distinct = not sign and (first.type == second.type or self.context.types_overlap)
+        about = [p for p in self.form.predicates if variables_of(p) == set(names)]
+        return self.numbers.of(("relation", sign, distinct, rename(about, names)))
+
+    @cached_property
+    def wide(self) -> tuple[tuple[int, Expression], ...]:
+        """The predicates on three items or more, with their items."""
+        places = {variable: place for place, variable in enumerate(self.form.variables)}
+        return tuple(
+            (sum(1 << places[v] for v in variables_of(p)), p)
+            for p in self.form.predicates
+            if len(variables_of(p)) > 2
+        )
+
+    def mask_of(self, columns: Sequence[int]) -> int:
+        return sum(1 << item for item in columns)
+
+    def wide_between(self, columns: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
+        """The predicates on three items or more that can be decided by joining two parts."""
+        names = [self.variables[item] for item in columns]
+        ready = [p for mask, p in self.wide if not mask & ~(left | right) and mask & ~left and mask & ~right]
+        return tuple(sorted(self.numbers.of(("wide", p)) for p in rename(ready, names))) if ready else ()
+
+    def labelled(self, mask: int, order: Order | None = None) -> Labelled:
+        """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
+        key = (mask, order)
+        if key not in self._labels:
+            self._labels[key] = self._new_label(mask, self.own.order if order is None else order)
+        return self._labels[key]
+
+    def _new_label(self, mask: int, order: Order) -> Labelled:
+        ties = self.alike(mask)
+        items = tuple(item for tie in ties for item in tie)
+        described = self._described(items, mask, order)
+        if len(ties) < len(items):
+            options = (
+                tuple(item for tie in choice for item in tie) for choice in product(*map(permutations, ties))
+            )
+            described, items = min(
+                (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
+            )
+        place = items.index
+        among = frozenset((place(a), place(b)) for a, b in self.within(order, mask))
+        leaves = tuple(self.leaves[item] for item in items)
+        found = Labelled(self.numbers.of(described), items, among, leaves)
+        self.numbers.labels.setdefault(found.number, found)
+        return found
+
+    def alike(self, mask: int) -> list[list[int]]:
+        """Return some items by the number of their leaves, those that look the same together."""
+        if mask in self._alike:
+            return self._alike[mask]
+        ties = self._alike[mask] = []
+        for item in sorted(items_of(mask), key=lambda item: self.leaves[item]):
+            if ties and self.leaves[ties[-1][0]] == self.leaves[item]:
+                ties[-1].append(item)
+            else:
+                ties.append([item])
+        return ties
+
+    def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
+        """Return what identifies a sub-pattern whose items stand in this order."""
+        relations = (self.related(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
+        names = [self.variables[item] for item in items]
+        wide = [p for needed, p in self.wide if not needed & ~mask]
+        numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []
+        frame = self.frame if len(items) > 1 else -1
+        return (-2, frame, *(self.leaves[item] for item in items), -1, *relations, -1, *numbers)
+
+    @cached_property
+    def leaf_set(self) -> frozenset[int]:
+        return frozenset(self.leaves)
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """Whether all items are in order, so that no order of them is stricter."""
+        return 2 * len(self.own.order) == self.n_items * (self.n_items - 1)
+
+    def weaker(self, label: Labelled) -> Labelled | None:
+        """Return the items of this pattern in the places of another's sub-pattern with a weaker order.
+
+        It is None unless events and conditions are the same, and the order is stricter here. Lists are left
+        out.
+        """
+        if label.number not in self._weaker:
+            self._weaker[label.number] = self._new_weaker(label)
+        return self._weaker[label.number]
+
+    def _new_weaker(self, label: Labelled) -> Labelled | None:
+        if not self.leaf_set.issuperset(label.leaves):
+            return None
+        choices = [
+            [item for item, leaf in enumerate(self.leaves) if leaf == wanted] for wanted in label.leaves
+        ]
+        for items in islice(product(*choices), MOST_LABELLINGS):
+            mask = self.mask_of(items)
+            if mask.bit_count() == len(items) and not mask & self.shape.list_mask:
+                moved = frozenset((items[a], items[b]) for a, b in label.order)
+                if moved < self.order_within(mask):
+                    found = self.labelled(mask, moved)
+                    if found.number == label.number:
+                        return found
+        return None
