@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import pytest
 from tests.engine import expected_outcome, is_supported, run_case
-from tests.strategies import Case, random_case
+from tests.strategies import Case, event, random_case
 
 from weft.errors import QueryError
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence
@@ -117,6 +117,17 @@ def of_every_way(case: Case, query: Query, ways: list[Way]) -> set[Match]:
         for way in ways
         for match in find_matches(replace(query, pattern=way.pattern), case.events, tie_break=case.tie_break)
     }
+
+
+@pytest.mark.parametrize(
+    ("events", "n_matches"),
+    [("A0 C4 B9", 0), ("A0 B0 C4", 0), ("A0 C4 B10", 0), ("A0 C4 B11", 1), ("A1 B0 C4", 1), ("A0 B2 C4", 0)],
+)
+def test_a_negation_speaks_of_the_whole_interval(events: str, n_matches: int) -> None:
+    arrivals = tuple(event(row, name[0], int(name[1:])) for row, name in enumerate(events.split()))
+    for steps in ("A, !B, C", "A, C, !B", "!B, A, C", "(A & !B), C"):
+        case = Case(f"SELECT * FROM A, B, C MATCHING [10 us: {steps}]", arrivals)
+        assert len(case.expected()["ccl_1"]) == n_matches
 
 
 @pytest.mark.parametrize("seed", range(150))

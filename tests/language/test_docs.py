@@ -27,5 +27,11 @@ def test_the_python_example_is_the_first_text_example() -> None:
     assert parse(EXAMPLES[0]) == (names["tailgate"],)
 
 
+def test_the_example_of_ccl_is_the_query_after_it() -> None:
+    one, other = (text for text in EXAMPLES if "ThreeTrades" in text)
+    assert "MATCHING" in one
+    assert parse(one) == parse(other)
+
+
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 5

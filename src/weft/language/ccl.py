@@ -3,6 +3,7 @@
 CREATE OUTPUT STREAM name AS SELECT columns FROM types MATCHING [interval: pattern] ON conditions
 """
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -19,7 +20,8 @@ from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, 
 from weft.language.lexer import quote_name
 from weft.language.notes import span_of
 from weft.language.statements import Statements
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Event, Query
+from weft.tree import find
 
 _START_OF_CLAUSE = {
     "CREATE": "create_clause",
@@ -69,6 +71,17 @@ def parse_statement(statement: Statements, default_name: str, problems: list[Pro
         query = assemble_query(draft, name, span_of(tokens[0], tokens[-1]))
     problems += (Problem(each.message, each.span, each.hint, name) for each in draft.problems)
     return None if draft.problems else query
+
+
+def check_sources(queries: Sequence[Query]) -> Iterator[Problem]:
+    """Yield a problem for each event that is of no type, but the match of another statement."""
+    names = {query.name for query in queries}
+    for query in queries:
+        for event in find(query.pattern, Event):
+            if event.type in names:
+                message = f"{quote_name(event.type)} is a query of this text, not a type of events"
+                hint = "write its pattern in the place of it, in parentheses"
+                yield Problem(message, event.span, hint, query.name)
 
 
 def _clauses(tokens: list[Token]) -> list[Clause]:

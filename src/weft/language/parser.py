@@ -8,7 +8,7 @@ from lark import Token
 
 from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
-from weft.language.ccl import parse_statement
+from weft.language.ccl import check_sources, parse_statement
 from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together
@@ -61,12 +61,11 @@ def _parse_text(text: str, *, doubt_long_texts: bool) -> tuple[list[Query], list
     queries: list[Query] = []
     problems: list[Problem] = []
     parts = list(statements(text, doubt_long_texts=doubt_long_texts))
-    n_of_ccl = 0
+    of_ccl: list[Query | None] = []
     for part in parts:
         if part.is_ccl:
-            n_of_ccl += 1
-            query = parse_statement(part, f"ccl_{n_of_ccl}", problems)
-            queries += [] if query is None else [query]
+            of_ccl.append(parse_statement(part, f"ccl_{len(of_ccl) + 1}", problems))
+            queries += [query for query in of_ccl[-1:] if query is not None]
         else:
             queries += _parse_tokens(part.tokens, part.following, problems, alone=len(parts) == 1)
         if len(problems) > MAX_PROBLEMS:
@@ -74,6 +73,7 @@ def _parse_text(text: str, *, doubt_long_texts: bool) -> tuple[list[Query], list
     if not parts:
         hint = "write QUERY name PATTERN SEQ(A a, B b)"
         problems.append(Problem("the text holds no query", None, hint))
+    problems += check_sources([query for query in of_ccl if query is not None])
     has_bad = any(token.type == "BAD" for part in parts for token in part.tokens)
     return queries, problems, has_bad
 
