@@ -52,8 +52,8 @@ WRONG = {
         '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
         "query q: found",
     ),
-    "an order of three": (
-        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": [["a", "b", "c"]], "extent": null}]}}',
+    "an order of one": (
+        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": [["a"]], "extent": null}]}}',
         "query q: found",
     ),
     "an extent of another kind": (

@@ -39,10 +39,12 @@ class Settings:
     `auto` searches for the best plan that shares, rewrites and reorders; `trivial` is pattern order without
     sharing, `reorder` the best tree of each query without sharing, `share` as much sharing as possible
     whatever it costs. `mcep` is the search without rewriting, `motto` rewriting without reordering; `mst`
-    shares whole queries with others, `lcse` the longest common sub-expressions. `k` is the number of patterns that one step of the search changes; with
-    `orders_only`, patterns share prefixes of orders and nothing else. The search ends at the limit; with
-    a limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to
-    search, given the cost of the plan from which the search starts.
+    shares whole queries with others, `lcse` the longest common sub-expressions.
+
+    `k` is the number of patterns that one step of the search changes; with `orders_only`, patterns share
+    prefixes of orders and nothing else. The search ends at the limit; with a limit of steps alone it is
+    deterministic. `worth` says for how many seconds it is worth while to search, given the cost of the plan
+    from which the search starts.
     """
 
     strategy: Strategy | Choice = "auto"

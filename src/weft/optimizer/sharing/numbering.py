@@ -36,7 +36,7 @@ class Labelled:
 
 
 class Numbers:
-    """Gives equal things equal numbers; remembers how each node is priced, and a label of each sub-pattern."""
+    """Gives equal things equal numbers; knows how each node is priced, and a label of each sub-pattern."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}

@@ -92,7 +92,7 @@ class Sharables(Generic[Key]):
         return found
 
     def grown(self, key: Key, pair: UnorderedPair[Key], dice: random.Random) -> dict[Key, Labelled]:
-        """Return a sub-pattern with the pair that a pattern may use of another: where it is in each of them."""
+        """Return where a sub-pattern with the pair is in a pattern and in another of which it may use it."""
         other = dice.choice(list(pair.owners))
         pattern, source = self._patterns[key], self._patterns[other]
         mask = pair.owners[other]
