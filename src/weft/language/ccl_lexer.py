@@ -7,6 +7,7 @@ from lark import Token
 from weft.language.lexer import (
     COMMENT,
     NUMBER,
+    OPEN_COMMENT,
     OPERATOR_WORDS,
     QUOTED,
     STRING,
@@ -22,6 +23,7 @@ KEYWORDS = frozenset(CLAUSES) | OPERATOR_WORDS
 _TOKEN = re.compile(
     rf"""
       (?P<skip>\s+|//[^\n]*|{COMMENT})
+    | (?P<open>{OPEN_COMMENT})
     | (?P<call>[^\W\d]\w*(?=\s*\())
     | (?P<word>[^\W\d]\w*)
     | (?P<number>{NUMBER})
@@ -70,7 +72,7 @@ def read_statement(text: str, start: int, *, doubt_long_texts: bool = False) -> 
             known = _kind_of_word(value, previous, text, position, is_header=is_header)
             kind = known or ("CALL" if group == "call" else "NAME")
             is_header = is_header and kind != "SELECT"
-        elif group == "bad":
+        elif group == "bad" or group == "open":
             kind = "BAD"
         elif doubt_long_texts and holds_query(value):
             kind, value = "BAD", value[: value.index("\n")]

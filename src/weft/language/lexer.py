@@ -26,11 +26,13 @@ NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?"
 STRING = r"'(?:[^']|'')*+'"
 QUOTED = r'"(?:[^"]|"")++"'
 COMMENT = r"--[^\n]*|\#[^\n]*|/\*.*?\*/"
+OPEN_COMMENT = r"/\*.*"
 
 _TOKEN = re.compile(
     rf"""
       (?P<skip>\s+|{COMMENT})
     | (?P<comment>//[^\n]*)
+    | (?P<open>{OPEN_COMMENT})
     | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
     | (?P<label>[^\W\d]\w*(?=\s*:))
     | (?P<call>[^\W\d]\w*(?=\s*\())
@@ -104,7 +106,7 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
                 kind = "NUMBER"
             elif group == "by":
                 kind = value.split("-")[0].split()[0].upper()
-            elif group == "bad":
+            elif group == "bad" or group == "open":
                 kind = "BAD"
             elif doubt_long_texts and holds_query(value):
                 kind, value = "BAD", value[: value.index("\n")]

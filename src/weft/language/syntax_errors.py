@@ -131,6 +131,8 @@ def bad_token(token: Token) -> Problem:
     text, start = token.value, token.start_pos or 0
     if text.startswith('""'):
         return Problem("a name in double quotes must not be empty", Span(start, start + 2))
+    if text.startswith("/*"):
+        return Problem("this comment is never closed", Span(start, start + 2), "close it with */")
     if text[0] in "'\"":
         what = "text" if text[0] == "'" else "name"
         remedy = f"close it with {text[0]}; double the quote to have one inside"
