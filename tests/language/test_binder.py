@@ -423,7 +423,7 @@ def test_queries_built_in_python() -> None:
         "NOT directly inside NOT",
         "the quantifier {2,1} allows no number of events",
         "unknown attribute zz",
-        "two RETURN columns are named N",
+        "two columns are named N",
         "unknown attribute nowhere",
         "WITHIN needs a length above 0, found 0 seconds",
     }

@@ -19,6 +19,7 @@ from weft.language.ccl_rules import CclRules, Matching, Source
 from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
 from weft.language.lexer import quote_name
 from weft.language.notes import span_of
+from weft.language.scope import mentions, variables_in
 from weft.language.statements import Statements
 from weft.pattern.nodes import Event, Query
 from weft.tree import find
@@ -67,6 +68,7 @@ def parse_statement(statement: Statements, default_name: str, problems: list[Pro
     if not draft.problems:
         _build_pattern(parsed["FROM"], parsed["MATCHING"], draft)
     if not draft.problems:
+        _check_columns(parsed, draft)
         _build_conditions(parsed, chains, draft)
         query = assemble_query(draft, name, span_of(tokens[0], tokens[-1]))
     problems += (Problem(each.message, each.span, each.hint, name) for each in draft.problems)
@@ -149,6 +151,19 @@ def _build_pattern(sources: list[Source], matching: Matching, draft: Draft) -> N
         if alias not in translation.events:
             message = f"{quote_name(alias)} is in FROM, but not in the pattern"
             draft.problems.append(Problem(message, source.span, "add it to MATCHING, or leave it out"))
+
+
+def _check_columns(parsed: Parsed, draft: Draft) -> None:
+    """Report columns that show an event under '!', which no match has."""
+    pattern = draft.clauses["PATTERN"]
+    negated = {one.event.variable for one in variables_in(pattern) if one.negations}
+    for column in parsed["SELECT"]:
+        for mention in mentions(column.expression):
+            if mention.variable in negated:
+                message = (
+                    f"SELECT cannot show {quote_name(mention.variable)}: '!' keeps it out of every match"
+                )
+                draft.problems.append(Problem(message, mention.span))
 
 
 def _build_conditions(parsed: Parsed, chains: dict[int, Any], draft: Draft) -> None:

@@ -57,6 +57,6 @@ def check_column_names(columns: Iterable[ReturnColumn], *, is_trend: bool = Fals
             message = f"the column name {column.name} is reserved: {owner} has a column {folded}"
             yield Problem(message, column.span, f"choose another name, such as AS {folded}_value")
         elif folded in seen:
-            message = f"two RETURN columns are named {column.name}"
+            message = f"two columns are named {column.name}"
             yield Problem(message, column.span, "name one of them otherwise with AS")
         seen.add(folded)
