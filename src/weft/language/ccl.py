@@ -155,14 +155,12 @@ def _build_pattern(sources: list[Source], matching: Matching, draft: Draft) -> N
 
 def _check_columns(parsed: Parsed, draft: Draft) -> None:
     """Report columns that show an event under '!', which no match has."""
-    pattern = draft.clauses["PATTERN"]
-    negated = {one.event.variable for one in variables_in(pattern) if one.negations}
+    negated = {one.event.variable for one in variables_in(draft.clauses["PATTERN"]) if one.negations}
     for column in parsed["SELECT"]:
         for mention in mentions(column.expression):
             if mention.variable in negated:
-                message = (
-                    f"SELECT cannot show {quote_name(mention.variable)}: '!' keeps it out of every match"
-                )
+                name = quote_name(mention.variable)
+                message = f"SELECT cannot show {name}: '!' keeps it out of every match"
                 draft.problems.append(Problem(message, mention.span))
 
 
