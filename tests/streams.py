@@ -128,7 +128,7 @@ def cut(rows: list[int], dice: random.Random, n_batches: int) -> Iterator[list[i
 
 def plans_of(case: Case) -> list[Plan]:
     """Return different plans of the same queries."""
-    strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share")
+    strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share", "motto")
     chosen = [choose_plan(case.queries, derived_schema(case), Settings(name)).plan for name in strategies]
     return [from_json(to_json(plan)) for plan in chosen]
 

@@ -77,6 +77,10 @@ SETTINGS: dict[str, Settings] = {
     "reordering": Settings("reorder"),
     "reordering of orders": Settings("reorder", orders_only=True),
     "sharing": Settings("share"),
+    "the search without rewriting": Settings("mcep"),
+    "rewriting": Settings("motto"),
+    "merging": Settings("mst"),
+    "sub-expressions": Settings("lcse"),
 }
 
 
