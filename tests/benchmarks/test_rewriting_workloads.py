@@ -160,11 +160,11 @@ def test_streams_have_the_stated_rates(scenario) -> None:
     assert (times[-1] - times[0]) / 1e6 == pytest.approx(known.duration, rel=0.01)
     for one in events["type"].value_counts().to_pylist():
         assert one["counts"] == pytest.approx(
-            known.rate(ItemKey(one["values"])) * known.duration, rel=0.1, abs=30
+            known.rate(ItemKey(one["values"])) * known.duration, rel=0.15, abs=30
         )
 
 
-@pytest.mark.parametrize(("scenario", "least", "most"), [(STOCKS, 0.9, 1.1), (DATA_CENTER, 2.0, 9.0)])
+@pytest.mark.parametrize(("scenario", "least", "most"), [(STOCKS, 0.9, 1.1), (DATA_CENTER, 9.0, 40.0)])
 def test_only_the_data_center_has_bursts(scenario, least, most) -> None:
     """The variance of the number of events in ten seconds, over their mean: one in a Poisson stream."""
     times = scenario_events(scenario, 100_000)["ts"].cast("int64").to_numpy()

@@ -28,7 +28,7 @@ from weft.statistics.model import Statistics
 Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
 STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse")
 SECONDS = 3.0  # of search, when nothing else is said
-REWRITING_SHARE = 0.2  # of the search, for a plan of rewritten queries from which it may start
+REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
 MOST_REWRITTEN = 300  # patterns; with more, the graph of rewritten queries takes too long
 
 

@@ -35,7 +35,7 @@ from weft.plan.nodes import Extent
 Key = TypeVar("Key", bound=Hashable)
 Techniques = Literal["motto", "mst"]
 ROOT = 0
-SHARE_OF_RULES = 0.3  # of the limit, after which no more sub-queries are looked for
+SHARE_OF_RULES = 0.6  # of the limit, after which no more sub-queries are looked for
 
 
 @dataclass(frozen=True)
