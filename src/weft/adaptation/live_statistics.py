@@ -1,0 +1,363 @@
+"""Statistics of a running shard: rates, selectivities and agreement on keys over a sliding window of time.
+
+Types are counted exactly. All else is estimated from a bounded number of rows and tuples of each batch,
+drawn by dice that depend on the number of the step and on nothing else, and added up in exponential
+histograms. So the same batches give the same statistics, and the state is small.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weft.adaptation import recent_events
+from weft.adaptation.asked import (
+    MICROSECONDS,
+    attributes_of,
+    digest_of,
+    holds_all,
+    is_answerable,
+    microseconds,
+    ready,
+)
+from weft.adaptation.draw_tuples import NOTHING, Wanted, Weighted, draw_tuples, resampled
+from weft.adaptation.exponential_histogram import ExponentialHistogram
+from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
+from weft.expressions import Attribute, Comparison
+from weft.runtime.columns import Array, Events
+from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.measure import UNSEEN, largest_window
+from weft.runtime.state import END_OF_TIME
+from weft.runtime.table import events_table
+from weft.statistics.model import ItemKey, Question, Statistics
+
+VERSION = 1
+TICKS = 64  # into which the sliding window is cut; what falls into one is not told apart
+WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
+BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
+TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How much is looked at, and when it is enough.
+
+    In one batch of every 64th of the sliding window, `tuples` tuples are drawn for each of
+    `questions_per_look` questions, which take turns, and for agreement on keys. Such a batch costs the
+    attributes of at most `rows_per_type` events of each type, any other an eighth of that. Some
+    `kept_events` earlier events are kept as partners for those to come: at most twice as many, or as
+    many as there are slots of all roles.
+
+    A selectivity or an agreement counts once `least_tuples` tuples of the sliding window were looked
+    at, a rate once the events span `least_covered` of that window. Until then, and whenever it is no
+    longer so, the initial value holds, where there is one.
+    """
+
+    rows_per_type: int = 512
+    tuples: int = 256
+    questions_per_look: int = 16
+    kept_events: int = 256
+    least_tuples: int = 32
+    least_covered: float = 0.25
+    epsilon: float = 0.1
+    seed: int = 0
+
+
+def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
+    """Return for how long to remember: a few of the longest window, and a number of batches.
+
+    >>> sliding_window(600.0), sliding_window(1.0, batch_seconds=30.0), sliding_window(None)
+    (2400.0, 480.0, 60.0)
+    """
+    wanted = WINDOWS * longest if longest is not None else LEAST_SECONDS
+    return max(wanted, BATCHES * batch_seconds, 1.0)
+
+
+class _Share:
+    """How many tuples were looked at, and how many of them held."""
+
+    def __init__(self, epsilon: float, state: Sequence[Any] = ((), ())) -> None:
+        self.looked, self.held = (ExponentialHistogram.from_json(one, TICKS, epsilon) for one in state)
+
+    def add(self, tick: int, n_looked: int, n_held: int) -> None:
+        self.looked.add(tick, n_looked)
+        self.held.add(tick, n_held)
+
+    def value(self, tick: int, least: int) -> float | None:
+        looked, held = self.looked.total(tick), self.held.total(tick)
+        return min((held + 0.5) / (looked + 1), 1.0) if looked >= least else None
+
+    def to_json(self) -> list[Any]:
+        return [self.looked.to_json(), self.held.to_json()]
+
+
+@dataclass
+class _Count:
+    """Events of an item, counted since a time in microseconds; None: since the first event."""
+
+    histogram: ExponentialHistogram
+    since: int | None = None
+
+
+class LiveStatistics:
+    """What the latest `window_seconds` of a stream say of items, predicate groups and keys.
+
+    `longest` is the largest window of the workload in seconds, where no question has a larger one;
+    agreement on keys is measured within it. `n_rows` and `n_tuples` count what was looked at.
+
+    >>> import pyarrow as pa
+    >>> from weft.runtime.columns import StringPool
+    >>> ids = pa.array(np.arange(100))
+    >>> moments = np.arange(100) * 500_000
+    >>> events = Events(moments, np.arange(100) % 2, ("A", "B"), {}, ids, StringPool(pa.array([], "string")))
+    >>> live = LiveStatistics([ItemKey("A"), ItemKey("C")], [], [], window_seconds=100)
+    >>> live.observe(events)
+    >>> found = live.statistics()
+    >>> round(found.rate(ItemKey("A")), 2), round(found.rate(ItemKey("C")), 2)
+    (1.01, 0.01)
+    """
+
+    def __init__(
+        self,
+        items: Iterable[ItemKey],
+        questions: Iterable[Question],
+        keys: Iterable[str],
+        window_seconds: float | None = None,
+        *,
+        longest: float | None = None,
+        batch_seconds: float = 0.0,
+        initial: Statistics | None = None,
+        sampling: Sampling | None = None,
+    ) -> None:
+        self.sampling = sampling or Sampling()
+        self.initial = initial or Statistics()
+        asked = tuple(dict.fromkeys(questions))
+        longest = largest_window(asked, longest)
+        self.window_seconds = (
+            sliding_window(longest, batch_seconds) if window_seconds is None else window_seconds
+        )
+        if not self.window_seconds > 0:
+            raise ValueError(f"found a window of {self.window_seconds} seconds; expected more than 0")
+        self.n_rows = self.n_tuples = 0
+        self._tick = max(round(self.window_seconds * MICROSECONDS / TICKS), 1)
+        self._reach = self._tick * TICKS if longest is None else max(microseconds(longest), 1)
+        self._asked = [ready(one) for one in asked if is_answerable(one)]
+        self._keys = tuple(dict.fromkeys(keys))
+        wanted = dict.fromkeys((*items, *(item for one in asked for item in one.group.items)))
+        self._items_of: dict[str, list[ItemKey]] = {}
+        for item in wanted:
+            self._items_of.setdefault(item.type, []).append(item)
+        self._columns = {*self._keys, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
+        self._roles: dict[ItemKey | None, int] = {}  # None: any of the types, for agreement on keys
+        for item in (item for one in self._asked for item in one.items):
+            self._roles.setdefault(item, len(self._roles))
+        if self._keys:
+            self._roles[None] = len(self._roles)
+        self._step = 0
+        self._turn = -1
+        self._first: int | None = None
+        self._now = 0
+        self._total = self._histogram()
+        self._counts = {item: _Count(self._histogram()) for item in wanted}
+        self._groups = {one.digest: _Share(self.sampling.epsilon) for one in self._asked}
+        self._agreements = {key: _Share(self.sampling.epsilon) for key in self._keys}
+        self._recent: Recent | None = None
+        self._looked: int | None = None  # the tick in which tuples were last looked at
+
+    def _histogram(self, state: Sequence[Sequence[float]] = ()) -> ExponentialHistogram:
+        return ExponentialHistogram.from_json(state, TICKS, self.sampling.epsilon)
+
+    def observe(self, events: Events, frontier: int = END_OF_TIME) -> None:
+        """Take the events of a step, sorted; no event to come is before the frontier."""
+        self._step += 1
+        if events.n_events:
+            earliest, latest = int(events.times[0]), int(events.times[-1])
+            self._now = latest if self._first is None else max(self._now, latest)
+            self._first = earliest if self._first is None else min(self._first, earliest)
+        if self._first is not None and frontier != END_OF_TIME:
+            self._now = max(self._now, frontier)
+        if not events.n_events:
+            return
+        dice = np.random.default_rng((self.sampling.seed, self._step))
+        tick = self._now // self._tick
+        is_due = tick != self._looked
+        most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
+        self._recent = merged(self._recent, self._sampled(events, max(most, 1), dice))
+        if is_due:
+            self._look(self._recent, tick, dice)
+            self._looked = tick
+            self._recent = replace(self._recent, is_new=np.zeros_like(self._recent.is_new))
+        if is_due or self._recent.events.n_events > 2 * self.sampling.kept_events:
+            n_kept = self.sampling.kept_events // (recent_events.SLOTS * max(len(self._roles), 1))
+            self._recent = thinned(self._recent, self._now, self._reach, max(n_kept, 1), dice)
+
+    def _sampled(self, events: Events, most: int, dice: np.random.Generator) -> Recent:
+        """Count the events of each item; return a sample of rows, with those of each role."""
+        last = self._now // self._tick
+        ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
+        edges = np.searchsorted(events.times, ticks * self._tick, side="left")
+        self._total.extend(_filled(ticks, np.diff(edges)))
+        tail = int(np.searchsorted(events.times, events.times[-1] - TAIL_WINDOWS * self._reach, side="left"))
+        tail = max(min(tail, events.n_events - TAIL), int(edges[0]))
+        chosen, counts, weights = {}, {}, {}
+        for name in self._items_of:
+            rows = events.rows_of_type(name)
+            places = np.searchsorted(rows, edges)
+            counts[name], rows = np.diff(places), rows[places[0] :]
+            rows = rows[min(int(np.searchsorted(rows, tail)), max(rows.size - most, 0)) :]
+            chosen[name] = rows[_spread(rows.size, most, dice)]
+            weights[name] = rows.size / max(chosen[name].size, 1)
+        used = np.unique(np.concatenate([np.empty(0, np.int64), *chosen.values()]))
+        self.n_rows += used.size
+        sample = excerpt(events, used, self._columns)
+        roles = [NOTHING] * len(self._roles)
+        for name, items in self._items_of.items():
+            own = np.searchsorted(used, chosen[name])
+            for item in items:
+                rows = own
+                for predicate in item.predicates:
+                    rows = rows[holds_everywhere(predicate, sample, events_table(rows))]
+                amounts = counts[name] * rows.size / max(own.size, 1)
+                self._counts[item].histogram.extend(_filled(ticks, amounts))
+                if item in self._roles:
+                    roles[self._roles[item]] = Weighted(rows, np.full(rows.size, weights[name]))
+        if None in self._roles:
+            shares = np.zeros(used.size)
+            for name in self._items_of:
+                shares[np.searchsorted(used, chosen[name])] = weights[name]
+            places, shares = resampled(shares, most, dice)
+            roles[self._roles[None]] = Weighted(places, shares)
+        return Recent(sample, roles, np.ones(used.size, np.bool_))
+
+    def _look(self, sample: Recent, tick: int, dice: np.random.Generator) -> None:
+        """Draw tuples with an event that is new, for questions whose turn it is and for keys."""
+        turns = min(self.sampling.questions_per_look, len(self._asked))
+        for _ in range(turns):
+            self._turn = (self._turn + 1) % len(self._asked)
+            one = self._asked[self._turn]
+            places = [sample.roles[self._roles[item]] for item in one.items]
+            tuples = self._drawn(Wanted(places, one.order, one.window), sample, dice)
+            if tuples.shape[1]:
+                held = holds_all(tuples, sample.events, one.question.group.predicates, one.previous)
+                self._groups[one.digest].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
+        if self._keys:
+            events = sample.roles[self._roles[None]]
+            pairs = self._drawn(Wanted([events] * 2, frozenset(), self._reach), sample, dice)
+            for key in self._keys if pairs.shape[1] else ():
+                equal = Comparison("=", Attribute("$0", key), Attribute("$1", key))
+                held = holds_all(pairs, sample.events, (equal,), {})
+                self._agreements[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
+
+    def _drawn(self, wanted: Wanted, sample: Recent, dice: np.random.Generator) -> Array:
+        tuples = draw_tuples(wanted, sample.events, sample.is_new, self.sampling.tuples, dice)
+        self.n_tuples += tuples.shape[1]
+        return tuples
+
+    def statistics(self, now: int | None = None) -> Statistics:
+        """Return what is known at a time in microseconds, or at the latest time or frontier seen.
+
+        What was not watched, or not seen often enough (see `Sampling`), is as in the initial
+        statistics; what these do not say of groups and keys is left to the defaults. A rate that they
+        do not say is that of the events so far. An item without events counts as half of one.
+        """
+        if self._first is None:
+            return self.initial
+        moment = self._now if now is None else max(now, self._now)
+        tick, least = moment // self._tick, self.sampling.least_tuples
+        rates = dict(self.initial.rates)
+        for item, count in self._counts.items():
+            seconds, is_enough = self._covered(moment, count.since)
+            if is_enough or item not in rates:
+                rates[item] = max(count.histogram.total(tick), UNSEEN) / seconds
+        selectivities: dict[Any, float] = {}
+        for one in self._asked:
+            share = self._groups[one.digest].value(tick, least)
+            if share is not None:
+                selectivities.setdefault(one.question.group, share)
+        shares = {key: share.value(tick, least) for key, share in self._agreements.items()}
+        total_rate = self.initial.total_rate
+        seconds, is_enough = self._covered(moment, None)
+        if is_enough or total_rate is None:
+            total_rate = max(self._total.total(tick), UNSEEN) / seconds
+        return replace(
+            self.initial,
+            rates=rates,
+            selectivities={**self.initial.selectivities, **selectivities},
+            agreements={
+                **self.initial.agreements,
+                **{key: share for key, share in shares.items() if share is not None},
+            },
+            total_rate=total_rate,
+        )
+
+    def rate_variance(self, item: ItemKey) -> float | None:
+        """Return how much the rate of an item varies within the sliding window; None: too little is known."""
+        found = self._counts[item].histogram.rate_variance(self._now // self._tick)
+        return None if found is None else found * (MICROSECONDS / self._tick) ** 2
+
+    def _covered(self, now: int, since: int | None) -> tuple[float, bool]:
+        """Return in how many seconds of the sliding window events were counted; whether these are enough."""
+        first = now if self._first is None else self._first
+        start = (now // self._tick - TICKS + 1) * self._tick
+        begins = max(start, first if since is None else since)
+        seconds = (now - begins) / MICROSECONDS
+        return seconds or 1.0, seconds >= self.sampling.least_covered * self.window_seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as values of JSON, of bounded size."""
+        return {
+            "version": VERSION,
+            "tick": self._tick,
+            "step": self._step,
+            "turn": self._turn,
+            "looked": self._looked,
+            "first": self._first,
+            "now": self._now,
+            "total": self._total.to_json(),
+            "items": {
+                digest_of(item): [count.since, count.histogram.to_json()]
+                for item, count in self._counts.items()
+            },
+            "groups": {digest: share.to_json() for digest, share in self._groups.items()},
+            "keys": {key: share.to_json() for key, share in self._agreements.items()},
+            "roles": [digest_of(role) for role in self._roles],
+            "recent": recent_events.to_json(self._recent),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state that `to_json` gave.
+
+        What is watched need not be the same: what is new starts empty, what is gone is forgotten. A
+        state of another version or another sliding window is not used at all.
+        """
+        if state.get("version") != VERSION or state["tick"] != self._tick:
+            return
+        self._step, self._turn, self._looked = state["step"], state["turn"], state["looked"]
+        self._first, self._now = state["first"], state["now"]
+        self._total = self._histogram(state["total"])
+        new = (self._now if self._first is not None else None, ())
+        for item in self._counts:
+            since, histogram = state["items"].get(digest_of(item), new)
+            self._counts[item] = _Count(self._histogram(histogram), since)
+        epsilon, empty = self.sampling.epsilon, ((), ())
+        self._groups = {one: _Share(epsilon, state["groups"].get(one, empty)) for one in self._groups}
+        self._agreements = {key: _Share(epsilon, state["keys"].get(key, empty)) for key in self._keys}
+        known = {digest: number for number, digest in enumerate(state["roles"])}
+        roles = [known.get(digest_of(role)) for role in self._roles]
+        self._recent = recent_events.from_json(state["recent"], roles)
+
+
+def _spread(n_rows: int, most: int, dice: np.random.Generator) -> Array:
+    """Return at most `most` of the places below `n_rows`: one at random of each of as many stretches."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    edges = np.linspace(0, n_rows, most + 1).astype(np.int64)
+    return np.asarray(edges[:-1] + (dice.random(most) * np.diff(edges)).astype(np.int64))
+
+
+def _filled(ticks: Array, amounts: Array) -> list[tuple[int, float]]:
+    """Return (tick, amount) where there is an amount; the last of the ticks is an end."""
+    return [
+        (tick, amount) for tick, amount in zip(ticks[:-1].tolist(), amounts.tolist(), strict=True) if amount
+    ]
