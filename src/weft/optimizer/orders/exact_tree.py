@@ -3,7 +3,8 @@
 Idea        The best tree over a subset joins the best trees over some two parts of it.
 Reference   Vance, Maier. Rapid Bushy Join-order Optimization with Cartesian Products. SIGMOD 1996; for
             events Kolchinsky, Schuster. Join Query Optimization Techniques for Complex Event Processing
-            Applications. PVLDB 11(11), 2018.
+            Applications. PVLDB 11(11), 2018; deciding conditions as section 4.3 of their Efficient
+            Adaptive Detection of Complex Event Patterns, in the same volume, has them.
 Differs     Contains given sub-trees, and may use trees that exist already: as they are, or with the
             negations checked that they have left to their readers.
 Complexity  O(3^n) for n items and given sub-trees; optimal among trees that check every negation as soon
@@ -11,7 +12,8 @@ Complexity  O(3^n) for n items and given sub-trees; optimal among trees that che
             ZStream's tree is returned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 
@@ -20,11 +22,13 @@ import numpy as np
 from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Shape
 from weft.kernels.subsets import cheapest_splits
-from weft.optimizer.orders.greedy_order import greedy_order
-from weft.optimizer.orders.local_cost import local_cost, passed
+from weft.optimizer.orders.decided import ROUNDING, Block, Decided, Side
+from weft.optimizer.orders.greedy_order import greedy_decided
+from weft.optimizer.orders.local_cost import passed, tree_steps
+from weft.optimizer.orders.options import Option, against_others, joined, unit_option
 from weft.optimizer.orders.units import built_tree, subset_masks, unit_prices, units_of
-from weft.optimizer.orders.zstream_tree import zstream_tree
-from weft.optimizer.trees import Tree, nodes_of, order_tree
+from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.trees import Tree, nodes_of
 
 
 def exact_tree(
@@ -48,20 +52,100 @@ def exact_tree(
     '((a c) b)'
     """
     if shape.n_items > MOST_EXACT:
+        return _approximate(shape, model, pinned).tree
+    return _Table(shape, model, pinned, existing or {}, reading or {}).tree()
+
+
+def exact_tree_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
+    """Return the cheapest tree that contains the given ones, with a block for every other join of it.
+
+    A condition compares the tree over some items with the best one, at the time, for another split of
+    them. When one is violated, there is a cheaper tree, and the algorithm returns another. The converse
+    does not hold beyond three units: another tree may have become the best with sub-trees that were not
+    the best of their items before, and no condition speaks of these. A tie, up to rounding, is no
+    violation.
+
+    Beyond MOST_EXACT items, the conditions are those of the algorithm whose tree was the better one, and
+    one more that it was. Then a violation does not promise a cheaper tree.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> decided = exact_tree_decided(Shape((47.0, 2.0, 9.0), (0, 0, 0), window=1.0), PartialMatches())
+    >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
+    [('0b110', 0), ('0b111', 2)]
+    """
+    if shape.n_items > MOST_EXACT:
         return _approximate(shape, model, pinned)
-    units = units_of(shape, pinned)
-    masks = subset_masks(units)
-    usable = {mask: tree for mask, tree in (existing or {}).items() if _contains(tree, pinned)}
-    covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
-    found = {1 << place: unit for place, unit in enumerate(units) if not unit.is_leaf or unit.mask & covered}
-    found |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
-    given, costs = np.full(masks.size, -1, np.int64), np.zeros(masks.size)
-    for subset, tree in found.items():  # these cost the same in every plan
-        given[subset] = passed(tree, shape)
-        costs[subset] = (reading or {}).get(tree.mask, 0.0) if subset & (subset - 1) else 0.0
-    is_list = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
-    _, parts_of = cheapest_splits(unit_prices(model.prices(shape), masks), given, costs, is_list)
-    return built_tree(masks.size - 1, parts_of, units, found)
+    table = _Table(shape, model, pinned, {}, {})
+    return Decided(table.tree(), tuple(table.blocks(table.whole)))
+
+
+class _Table:
+    """The best trees over all subsets of the units."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        model: CostModel,
+        pinned: Sequence[Tree],
+        existing: Mapping[int, Tree],
+        reading: Mapping[int, float],
+    ) -> None:
+        self._shape = shape
+        self._units = units = units_of(shape, pinned)
+        masks = subset_masks(units)
+        usable = {mask: tree for mask, tree in existing.items() if _contains(tree, pinned)}
+        covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
+        found = {
+            1 << place: unit for place, unit in enumerate(units) if not unit.is_leaf or unit.mask & covered
+        }
+        found |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
+        given, costs = np.full(masks.size, -1, np.int64), np.zeros(masks.size)
+        for subset, tree in found.items():  # these cost the same in every plan
+            given[subset] = passed(tree, shape)
+            costs[subset] = reading.get(tree.mask, 0.0) if subset & (subset - 1) else 0.0
+        self._found = found
+        self._lists = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
+        prices = unit_prices(model.prices(shape), masks)
+        _, self._parts_of = cheapest_splits(prices, given, costs, self._lists)
+        self._options: dict[int, Option] = {}
+        self.whole = masks.size - 1
+
+    def tree(self) -> Tree:
+        return built_tree(self.whole, self._parts_of, self._units, self._found)
+
+    def blocks(self, subset: int) -> list[Block]:
+        """Return why the tree over a subset of the units is as it is, where no trees exist already."""
+        if subset & (subset - 1) == 0:
+            return []
+        left, right = (int(part) for part in self._parts_of[subset])
+        splits = list(self._splits(subset))
+        sides = [Side(self._joined(*split).steps) for split in splits]
+        conditions = against_others(sides, splits.index((left, right)), rounding=ROUNDING)
+        block = Block(self._option(subset).tree.mask, conditions)
+        return [*self.blocks(left), *self.blocks(right), block]
+
+    def _splits(self, subset: int) -> Iterator[tuple[int, int]]:
+        """Yield the splits of a subset in the order of their trial."""
+        lowest = subset & -subset
+        part = rest = subset ^ lowest
+        while part:
+            part = (part - 1) & rest
+            left, right = part | lowest, rest ^ part
+            only_lists = [not side & ~self._lists and side & (side - 1) != 0 for side in (left, right)]
+            if not any(only_lists) or (self._lists == self.whole and not all(only_lists)):
+                yield left, right
+
+    def _option(self, subset: int) -> Option:
+        if subset not in self._options:
+            if subset & (subset - 1) == 0:
+                found = unit_option(self._units[subset.bit_length() - 1], self._shape)
+            else:
+                found = self._joined(*(int(part) for part in self._parts_of[subset]))
+            self._options[subset] = found
+        return self._options[subset]
+
+    def _joined(self, left: int, right: int) -> Option:
+        return joined(self._option(left), self._option(right), self._shape)
 
 
 def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:
@@ -70,9 +154,13 @@ def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:
     return all(one in parts for one in pinned if one.mask & tree.mask)
 
 
-def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Tree:
+def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Decided:
     """Return the better of two trees that take little time to find."""
-    options = [zstream_tree(shape, model, pinned)]
-    if not pinned:
-        options.append(order_tree(greedy_order(shape)))
-    return min(options, key=lambda tree: local_cost(tree, shape, model))
+    if pinned:
+        return zstream_decided(shape, model, pinned)
+    options = [zstream_decided(shape, model), greedy_decided(shape)]
+    sides = [Side(tree_steps(option.tree._replace(bare=False), shape)) for option in options]
+    costs = [side.value(shape, model) for side in sides]
+    best = costs.index(min(costs))
+    last = Block(shape.everything, against_others(sides, best))
+    return replace(options[best], blocks=(*options[best].blocks, last))

@@ -1,0 +1,296 @@
+"""When to plan anew: functions that look at the statistics of the moment and say why, if at all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from weft.adaptation.invariants import (
+    Invariant,
+    Remembered,
+    Tightness,
+    average_relative_difference,
+    by_difference,
+    by_relative_difference,
+    invariant_of,
+    plain_invariant,
+    select_invariants,
+)
+from weft.cost.model import CostModel
+from weft.cost.shape import Shape, items_of
+from weft.optimizer.orders.decided import Decided
+
+SELECTIONS: Mapping[str, Tightness] = {
+    "difference": by_difference,
+    "relative difference": by_relative_difference,
+}
+FARTHEST = 1.0  # a distance that is tuned never exceeds it: twice the cost is always noticed
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Why to plan anew: what is no longer as it was, and the two values that say so.
+
+    Of an invariant, these are the cost of what was chosen and that of the other option, both as they are
+    now. Of a statistic, they are its values now and when the plan was made.
+    """
+
+    kind: Literal["invariant", "statistic", "always"]
+    subject: str
+    mask: int
+    value: float
+    compared_to: float
+    tolerance: float = 0.0
+    invariant: Invariant | None = None
+
+    def sentence(self, names: Sequence[str] = ()) -> str:
+        """Return the violation in words, with the names of the items or their numbers.
+
+        >>> Violation("statistic", "rate", 0b10, 30.0, 20.0, tolerance=0.2).sentence(["a", "b"])
+        'the rate of b is 30, more than 20% away from 20'
+        """
+        if self.kind == "always":
+            return "planned anew without asking"
+        items = [names[item] if names else f"item {item}" for item in items_of(self.mask)]
+        about = f"{self.subject} of {', '.join(items)}" if items else self.subject
+        if self.kind == "statistic":
+            return (
+                f"the {about} is {self.value:.6g}, more than {self.tolerance:.0%} away from "
+                f"{self.compared_to:.6g}"
+            )
+        allowed = f", which {self.tolerance:.1%} of difference do not allow" if self.tolerance else ""
+        return f"the {about} costs {self.value:.6g}, another one {self.compared_to:.6g}{allowed}"
+
+
+class DecisionFunction(Protocol):
+    """Says when to plan anew. It depends on nothing but what it is told, and its state is plain data."""
+
+    def adopt(self, decided: Decided, shape: Shape) -> None:
+        """Take note of a plan that was made, and of the statistics that it was made with."""
+        ...
+
+    def violation(self, shape: Shape) -> Violation | None:
+        """Return why to plan anew under the statistics of a moment, or None."""
+        ...
+
+    def learn(self, gain: float) -> None:
+        """Take note of the share of the cost that planning anew has saved."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return all that later answers depend on, as JSON can hold it."""
+        ...
+
+
+class Invariants:
+    """Plan anew when one of the `k` tightest conditions of a block is violated beyond a distance.
+
+    The distance is a number; or "average", which is the average relative difference of all conditions
+    whenever a plan is adopted; or "tuned". A tuned distance starts with `switch_cost`, the gain from
+    which planning anew is worth what it costs. A gain below it makes the distance d become 2d +
+    `switch_cost`, but not more than FARTHEST. A gain of at least twice that makes it become 0.9d. So few
+    poor plans in a row keep the function from answering to small differences, and it takes many good
+    ones until it does again.
+
+    With a distance of 0, a violation means that the algorithm returns another plan, as long as its
+    conditions price all nodes of a plan anew.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
+    >>> invariants = Invariants(PartialMatches())
+    >>> invariants.adopt(greedy_decided(before), before)
+    >>> invariants.violation(after).sentence("ABC")
+    'the choice of C costs 16, another one 15'
+    """
+
+    def __init__(
+        self,
+        model: CostModel,
+        k: int | None = 1,
+        distance: float | Literal["average", "tuned"] = 0.0,
+        selection: str | Tightness = "difference",
+        *,
+        switch_cost: float = 0.05,
+    ) -> None:
+        if isinstance(distance, str) and distance not in ("average", "tuned"):
+            raise ValueError(f"found the distance {distance!r}, expected a number, 'average' or 'tuned'")
+        if isinstance(selection, str) and selection not in SELECTIONS:
+            known = ", ".join(map(repr, SELECTIONS))
+            raise ValueError(f"found the selection {selection!r}, expected one of {known}, or a function")
+        self._model, self._k, self._rule, self._selection = model, k, distance, selection
+        self._switch_cost = switch_cost
+        self.distance = switch_cost if distance == "tuned" else 0.0 if distance == "average" else distance
+        self.watched: tuple[Invariant, ...] = ()
+
+    def adopt(self, decided: Decided, shape: Shape) -> None:
+        """Choose the invariants of a plan."""
+        selection = self._selection
+        tightness = SELECTIONS[selection] if isinstance(selection, str) else selection
+        self.watched = select_invariants(decided, shape, self._model, self._k, tightness)
+        if self._rule == "average":
+            self.distance = average_relative_difference(decided, shape, self._model)
+
+    def violation(self, shape: Shape) -> Violation | None:
+        """Return the first invariant that is violated, parts of the plan before the whole."""
+        prices = Remembered(self._model)
+        for invariant in self.watched:
+            taken, other = invariant.condition.values(shape, prices)
+            if not invariant.condition.allows(taken, other, self.distance):
+                return Violation(
+                    "invariant", "choice", invariant.block, taken, other, self.distance, invariant
+                )
+        return None
+
+    def learn(self, gain: float) -> None:
+        """Tune the distance, if it is to be tuned."""
+        if self._rule != "tuned":
+            return
+        if gain < self._switch_cost:
+            self.distance = min(FARTHEST, 2.0 * self.distance + self._switch_cost)
+        elif gain >= 2.0 * self._switch_cost:
+            self.distance *= 0.9
+
+    def state(self) -> dict[str, Any]:
+        """Return what was asked for, the distance of the moment, and the invariants."""
+        return {
+            "kind": "invariants",
+            "k": self._k,
+            "rule": self._rule,
+            "selection": self._selection if isinstance(self._selection, str) else None,
+            "switch_cost": self._switch_cost,
+            "distance": self.distance,
+            "watched": [plain_invariant(invariant) for invariant in self.watched],
+        }
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], model: CostModel, selection: Tightness | None = None
+    ) -> "Invariants":
+        """Return the function with a state; a selection that is no name has to be given again."""
+        chosen = selection or state["selection"]
+        if chosen is None:
+            raise ValueError("found invariants that a function had selected, expected that function again")
+        restored = cls(model, state["k"], state["rule"], chosen, switch_cost=state["switch_cost"])
+        restored.distance = state["distance"]
+        restored.watched = tuple(map(invariant_of, state["watched"]))
+        return restored
+
+
+class Threshold:
+    """Plan anew when any statistic is farther from its value at adoption than a share `t` of that.
+
+    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
+    >>> threshold = Threshold(0.5)
+    >>> threshold.adopt(greedy_decided(before), before)
+    >>> threshold.violation(after).sentence("ABC")
+    'the rate of C is 16, more than 50% away from 10'
+    """
+
+    def __init__(self, t: float) -> None:
+        if t < 0:
+            raise ValueError(f"found the threshold {t}, expected a share of at least 0")
+        self._t = t
+        self._adopted: list[float] = []
+
+    def adopt(self, decided: Decided, shape: Shape) -> None:  # noqa: ARG002
+        """Remember the statistics."""
+        self._adopted = [value for _, _, value in statistics_of(shape)]
+
+    def violation(self, shape: Shape) -> Violation | None:
+        """Return the first statistic that deviates too much."""
+        for (subject, mask, value), adopted in zip(statistics_of(shape), self._adopted, strict=False):
+            if abs(value - adopted) > self._t * adopted:
+                return Violation("statistic", subject, mask, value, adopted, self._t)
+        return None
+
+    def learn(self, gain: float) -> None:
+        """Do nothing: the threshold stays."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the threshold and the statistics at adoption."""
+        return {"kind": "threshold", "t": self._t, "adopted": list(self._adopted)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Threshold":
+        """Return the function with a state."""
+        restored = cls(state["t"])
+        restored._adopted = list(state["adopted"])
+        return restored
+
+
+class Unconditional:
+    """Plan anew whenever asked."""
+
+    def adopt(self, decided: Decided, shape: Shape) -> None:
+        """Do nothing: any plan is as good."""
+
+    def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
+        """Return that it is time."""
+        return Violation("always", "everything", 0, 0.0, 0.0)
+
+    def learn(self, gain: float) -> None:
+        """Do nothing."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the name of the function."""
+        return {"kind": "unconditional"}
+
+
+class Static:
+    """Never plan anew."""
+
+    def adopt(self, decided: Decided, shape: Shape) -> None:
+        """Do nothing: the plan stays."""
+
+    def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+    def learn(self, gain: float) -> None:
+        """Do nothing."""
+
+    def state(self) -> dict[str, Any]:
+        """Return the name of the function."""
+        return {"kind": "static"}
+
+
+def decision_from_state(
+    state: Mapping[str, Any], model: CostModel, selection: Tightness | None = None
+) -> DecisionFunction:
+    """Return the decision function that has a state.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> decision_from_state(Threshold(0.25).state(), PartialMatches()).state()["t"]
+    0.25
+    """
+    match state["kind"]:
+        case "invariants":
+            return Invariants.from_state(state, model, selection)
+        case "threshold":
+            return Threshold.from_state(state)
+        case "unconditional":
+            return Unconditional()
+        case "static":
+            return Static()
+    raise ValueError(f"found the state of a decision function of kind {state['kind']!r}, which is not known")
+
+
+def statistics_of(shape: Shape) -> Iterator[tuple[str, int, float]]:
+    """Yield all statistics of a pattern: what they are, the items they speak of, and their values.
+
+    >>> list(statistics_of(Shape((2.0,), (0,), window=60.0)))
+    [('window', 0, 60.0), ('agreement on keys', 0, 1.0), ('rate', 1, 2.0)]
+    """
+    yield "window", 0, shape.window  # of a number of events, it depends on their rate
+    yield "agreement on keys", 0, shape.agreement
+    for item, rate in enumerate(shape.rates):
+        yield "rate", 1 << item, rate
+    for group in shape.groups:
+        yield "selectivity", group.mask, group.selectivity
+        yield "selectivity of equalities", group.mask, group.equality
+    for item, bounds in shape.lists.items():
+        yield "selectivity between elements", 1 << item, bounds.edge
+        yield "selectivity of lists", 1 << item, bounds.whole
+    for check in shape.checks:
+        yield "share that a negation leaves", check.needs, check.survival

@@ -1,0 +1,196 @@
+"""Choose few of the conditions behind a plan, those most likely to be violated, and watch them.
+
+Idea        The tightest condition of each building block of a plan is its invariant: while all of them
+            hold, the plan is taken to be the best; when one is violated, there is a better one.
+Reference   Kolchinsky, Schuster. Efficient Adaptive Detection of Complex Event Patterns. PVLDB 11(11),
+            2018: sections 3.1 (tightest conditions), 3.3 (K of them), 3.4 (the average relative
+            difference as a distance) and 3.5 (the probability of a violation).
+Differs     The distance of section 3.4 is added to the side of the option not taken: an invariant is
+            violated when the option taken costs more than (1 + d) times the other. The formula there has
+            the factor on the other side, which would make invariants stricter; its text wants the
+            opposite.
+Complexity  O(c) prices of trees to choose from c conditions; O(K b) to verify those of b blocks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from math import erfc, fsum, inf, sqrt
+from typing import Any
+
+from weft.cost.model import CostModel, Step
+from weft.cost.shape import Shape
+from weft.kernels.subsets import Prices
+from weft.optimizer.orders.decided import Condition, Decided, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A condition of a block that is watched, and what its two sides were when the plan was made."""
+
+    block: int
+    condition: Condition
+    taken: float
+    other: float
+
+
+Tightness = Callable[[Invariant, CostModel], float]
+Variance = Callable[[Side, CostModel], float]
+
+
+def by_difference(invariant: Invariant, model: CostModel) -> float:  # noqa: ARG001
+    """Return how far the two sides were apart: the paper's measure of tightness."""
+    return invariant.other - invariant.taken
+
+
+def by_relative_difference(invariant: Invariant, model: CostModel) -> float:  # noqa: ARG001
+    """Return how far the two sides were apart in relation to the smaller one."""
+    return _relative(invariant.taken, invariant.other)
+
+
+def by_violation_probability(variance: Variance) -> Tightness:
+    """Return a measure of tightness that knows how much the sides vary.
+
+    They are taken to be normally distributed around what they were, and independent.
+    """
+
+    def tightness(invariant: Invariant, model: CostModel) -> float:
+        condition = invariant.condition
+        prices = condition.prices(model)
+        spread = sqrt(variance(condition.taken, prices) + variance(condition.other, prices))
+        return -violation_probability(invariant.taken, invariant.other, spread)
+
+    return tightness
+
+
+def violation_probability(taken: float, other: float, spread: float) -> float:
+    """Return how likely the option taken is to become dearer; `spread` is that of the difference.
+
+    >>> violation_probability(9.0, 10.0, 0.0), violation_probability(10.0, 10.0, 3.0)
+    (0.0, 0.5)
+    >>> round(violation_probability(9.0, 10.0, 1.0), 4)  # one standard deviation
+    0.1587
+    """
+    if spread == 0:
+        return 0.0 if taken <= other else 1.0
+    return 0.5 * erfc((other - taken) / (spread * sqrt(2.0)))
+
+
+def observed_variance(shapes: Sequence[Shape]) -> Variance:
+    """Return the variance of sides under the statistics of some moments in the past."""
+
+    def variance(side: Side, model: CostModel) -> float:
+        values = [side.value(shape, model) for shape in shapes]
+        mean = fsum(values) / max(len(values), 1)
+        return fsum((value - mean) ** 2 for value in values) / max(len(values), 1)
+
+    return variance
+
+
+def select_invariants(
+    decided: Decided,
+    shape: Shape,
+    model: CostModel,
+    k: int | None = 1,
+    tightness: Tightness = by_difference,
+) -> tuple[Invariant, ...]:
+    """Return the `k` tightest conditions of every block, or all of them; blocks in their order.
+
+    The `k` tightest are among the `k + 1` tightest. Of those that are equally tight, the smallest difference
+    counts.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> shape, model = Shape((100.0, 15.0, 10.0), (0, 0b001, 0b011), window=1.0), PartialMatches()
+    >>> invariants = select_invariants(greedy_decided(shape), shape, model)
+    >>> [(invariant.block, invariant.taken, invariant.other) for invariant in invariants]
+    [(4, 10.0, 15.0), (6, 75.0, 500.0)]
+    """
+    if k is not None and k < 1:
+        raise ValueError(f"found k = {k}, expected at least one invariant for a block, or None for all")
+    prices = Remembered(model)
+    chosen: list[Invariant] = []
+    for block in decided.blocks:
+        options = [
+            Invariant(block.mask, condition, *condition.values(shape, prices))
+            for condition in block.conditions
+        ]
+        if k is not None and len(options) > k:
+            options.sort(key=lambda option: (tightness(option, model), by_difference(option, model)))
+        chosen += options[:k]
+    return tuple(chosen)
+
+
+def average_relative_difference(decided: Decided, shape: Shape, model: CostModel) -> float:
+    """Return how far the two sides of all conditions were apart on average, in relation to the smaller one.
+
+    A side that costs nothing has no relative difference to one that does, and does not count. Costs that
+    differ by magnitudes make the average large, and invariants with this distance insensitive.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> shape = Shape((20.0, 15.0, 10.0), (0, 0, 0), window=1.0)
+    >>> average_relative_difference(greedy_decided(shape), shape, PartialMatches())  # 10/10, 5/10, 5/15
+    0.611111111111111
+    """
+    prices = Remembered(model)
+    conditions = [condition for block in decided.blocks for condition in block.conditions]
+    differences = [abs(_relative(*condition.values(shape, prices))) for condition in conditions]
+    finite = [difference for difference in differences if difference < inf]
+    return fsum(finite) / len(finite) if finite else 0.0
+
+
+def _relative(taken: float, other: float) -> float:
+    if taken == other:
+        return 0.0
+    smaller = min(taken, other)
+    return (other - taken) / smaller if smaller > 0 else (inf if taken < other else -inf)
+
+
+class Remembered:
+    """A cost model for the statistics of one moment, that prices no node twice."""
+
+    def __init__(self, model: CostModel) -> None:
+        self._model = model
+        self._known: dict[Step, float] = {}
+
+    def node(self, shape: Shape, step: Step, window: float) -> float:
+        """Return the cost of one node; shape and window are always the same."""
+        if step not in self._known:
+            self._known[step] = self._model.node(shape, step, window)
+        return self._known[step]
+
+    def prices(self, shape: Shape) -> Prices:
+        """Return the prices of every subset."""
+        return self._model.prices(shape)
+
+
+def plain_invariant(invariant: Invariant) -> dict[str, Any]:
+    """Return an invariant as numbers and lists, which JSON can hold."""
+    condition = invariant.condition
+    return {
+        "block": invariant.block,
+        "values": [invariant.taken, invariant.other],
+        "sides": [_plain_side(condition.taken), _plain_side(condition.other)],
+        "wins_ties": condition.wins_ties,
+        "counts_matches": condition.counts_matches,
+        "rounding": condition.rounding,
+    }
+
+
+def invariant_of(plain: Mapping[str, Any]) -> Invariant:
+    """Return the invariant that `plain_invariant` took apart.
+
+    >>> condition = Condition(Side((Step(1),)), Side((Step(2),), 0.5), wins_ties=True)
+    >>> invariant = Invariant(3, condition, 1.0, 2.0)
+    >>> invariant_of(plain_invariant(invariant)) == invariant
+    True
+    """
+    taken, other = (
+        Side(tuple(Step(*step) for step in side["steps"]), side["constant"]) for side in plain["sides"]
+    )
+    condition = Condition(taken, other, plain["wins_ties"], plain["counts_matches"], plain["rounding"])
+    return Invariant(plain["block"], condition, *plain["values"])
+
+
+def _plain_side(side: Side) -> dict[str, Any]:
+    return {"steps": [list(astuple(step)) for step in side.steps], "constant": side.constant}

@@ -1,0 +1,170 @@
+"""Invariants are the tightest conditions, by whatever tightness is measured."""
+
+import json
+import random
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from tests.adaptation.statistics_walks import random_pattern, walk
+
+from weft.adaptation.invariants import (
+    Invariant,
+    Remembered,
+    Tightness,
+    average_relative_difference,
+    by_difference,
+    by_relative_difference,
+    by_violation_probability,
+    invariant_of,
+    observed_variance,
+    plain_invariant,
+    select_invariants,
+    violation_probability,
+)
+from weft.cost.measured import Measured
+from weft.cost.model import CostModel, Step
+from weft.cost.partial_matches import PartialMatches
+from weft.cost.shape import Shape
+from weft.optimizer.orders.decided import Block, Condition, Decided, Side
+from weft.optimizer.orders.exact_order import exact_order_decided
+from weft.optimizer.orders.exact_tree import exact_tree_decided
+from weft.optimizer.orders.greedy_order import greedy_decided
+from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.trees import leaf
+
+A, B, C = 0b001, 0b010, 0b100
+MODEL = PartialMatches()
+ALGORITHMS: dict[str, Callable[[Shape, CostModel], Decided]] = {
+    "greedy": lambda shape, _: greedy_decided(shape),
+    "zstream": zstream_decided,
+    "exact order": exact_order_decided,
+    "exact tree": exact_tree_decided,
+}
+
+
+def one_block(*values: tuple[float, float]) -> Decided:
+    """A plan with one block whose conditions have constant sides."""
+    conditions = tuple(Condition(Side((), a), Side((), b), wins_ties=True) for a, b in values)
+    return Decided(leaf(0), (Block(1, conditions),))
+
+
+def chosen(decided: Decided, tightness: Tightness, k: int | None = 1) -> list[tuple[float, float]]:
+    found = select_invariants(decided, Shape((1.0,), (0,), 1.0), MODEL, k, tightness)
+    return [(invariant.taken, invariant.other) for invariant in found]
+
+
+def test_figure_4_ends_with_two_invariants() -> None:
+    """rate_C < rate_B, and rate_B < rate_A, both of them times that of C and one half for the order."""
+    shape = Shape(rates=(100.0, 15.0, 10.0), before=(0, A, A | B), window=1.0)
+    first, second = select_invariants(greedy_decided(shape), shape, MODEL)
+    assert (first.block, first.taken, first.other) == (C, 10.0, 15.0)
+    assert first.condition.other.steps == (Step(B),)
+    assert (second.block, second.taken, second.other) == (B | C, 75.0, 500.0)
+    assert len(select_invariants(greedy_decided(shape), shape, MODEL, k=None)) == 3
+
+
+def test_difference_and_relative_difference_disagree() -> None:
+    decided = one_block((1.0, 3.0), (100.0, 110.0), (10.0, 13.0))
+    assert chosen(decided, by_difference) == [(1.0, 3.0)]
+    assert chosen(decided, by_relative_difference) == [(100.0, 110.0)]
+    assert chosen(decided, by_relative_difference, k=2) == [(100.0, 110.0), (10.0, 13.0)]
+
+
+def test_what_varies_most_is_most_likely_to_be_violated() -> None:
+    """The difference of 10 is two standard deviations, that of 2 is five."""
+    decided = one_block((1.0, 3.0), (100.0, 110.0))
+
+    def variance(side: Side, model: CostModel) -> float:
+        return 0.08 if side.constant < 10 else 12.5
+
+    assert chosen(decided, by_difference) == [(1.0, 3.0)]
+    assert chosen(decided, by_violation_probability(variance)) == [(100.0, 110.0)]
+
+
+@pytest.mark.parametrize(("taken", "other", "spread"), [(1.0, 2.0, 0.5), (5.0, 9.0, 4.0), (3.0, 3.1, 2.0)])
+def test_the_probability_is_that_of_a_normal_distribution(taken: float, other: float, spread: float) -> None:
+    dice = random.Random(1)
+    share = sum(dice.gauss(taken - other, spread) > 0 for _ in range(20_000)) / 20_000
+    assert violation_probability(taken, other, spread) == pytest.approx(share, abs=0.015)
+
+
+def test_without_variance_nothing_changes() -> None:
+    assert violation_probability(1.0, 1.0, 0.0) == 0.0
+    assert violation_probability(2.0, 1.0, 0.0) == 1.0
+
+
+def test_variance_is_observed_on_past_statistics() -> None:
+    shapes = [Shape((rate, 7.0), (0, 0), 1.0) for rate in (1.0, 3.0, 5.0)]
+    variance = observed_variance(shapes)
+    assert variance(Side((Step(A),)), MODEL) == pytest.approx(8 / 3)
+    assert variance(Side((Step(B),)), MODEL) == 0.0
+
+
+def test_an_unsteady_rate_makes_its_condition_the_invariant() -> None:
+    """B is nearer to C than A is, but A has been seen to fall low."""
+    now = Shape((20.0, 15.0, 10.0), (0, 0, 0), 1.0)
+    past = [Shape((rate, 15.0, 10.0), (0, 0, 0), 1.0) for rate in (5.0, 35.0, 20.0)]
+    by_chance = by_violation_probability(observed_variance(past))
+    plain, unsteady = (
+        select_invariants(greedy_decided(now), now, Measured(), 1, tightness)[0]
+        for tightness in (by_difference, by_chance)
+    )
+    assert plain.condition.other.steps == (Step(B),)
+    assert unsteady.condition.other.steps == (Step(A),)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_more_invariants_contain_fewer(name: str) -> None:
+    for seed in range(10):
+        dice = random.Random(seed)
+        shape, model = random_pattern(dice, 5), Measured()
+        decided = ALGORITHMS[name](shape, model)
+        tightness = dice.choice([by_difference, by_relative_difference])
+        sets = [set(select_invariants(decided, shape, model, k, tightness)) for k in (1, 2, 3, None)]
+        assert all(fewer <= more for fewer, more in pairwise(sets))
+        n_conditions = sum(len(block.conditions) for block in decided.blocks)
+        assert len(select_invariants(decided, shape, model, None)) == n_conditions
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_block_has_its_tightest_conditions_in_the_order_of_verification(name: str) -> None:
+    for seed in range(10):
+        shape = random_pattern(random.Random(seed), 5)
+        decided = ALGORITHMS[name](shape, MODEL)
+        found = {invariant.block: invariant for invariant in select_invariants(decided, shape, MODEL)}
+        assert list(found) == [block.mask for block in decided.blocks if block.conditions]
+        for block in decided.blocks:
+            for condition in block.conditions:
+                taken, other = condition.values(shape, MODEL)
+                assert found[block.mask].other - found[block.mask].taken <= other - taken
+
+
+def test_the_average_is_over_all_conditions() -> None:
+    decided = one_block((1.0, 3.0), (100.0, 110.0), (0.0, 0.0), (0.0, 5.0))
+    average = average_relative_difference(decided, Shape((1.0,), (0,), 1.0), MODEL)
+    assert average == pytest.approx((2.0 + 0.1 + 0.0) / 3)
+    assert average_relative_difference(one_block(), Shape((1.0,), (0,), 1.0), MODEL) == 0.0
+
+
+def test_no_invariant_at_all_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        select_invariants(one_block((1.0, 2.0)), Shape((1.0,), (0,), 1.0), MODEL, k=0)
+
+
+def test_remembered_prices_are_the_same() -> None:
+    dice = random.Random(5)
+    for shape in walk(dice, random_pattern(dice, 4), 3):
+        decided = zstream_decided(shape, Measured())
+        prices = Remembered(Measured())
+        for block in decided.blocks:
+            for condition in block.conditions:
+                assert condition.values(shape, prices) == condition.values(shape, Measured())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_invariants_survive_as_text(name: str) -> None:
+    shape = random_pattern(random.Random(4), 5)
+    for invariant in select_invariants(ALGORITHMS[name](shape, MODEL), shape, MODEL, k=2):
+        assert isinstance(invariant, Invariant)
+        assert invariant_of(json.loads(json.dumps(plain_invariant(invariant)))) == invariant
