@@ -60,6 +60,7 @@ class Journal:
     tokens: tuple[str, ...] = ()  # of the latest steps
     queries: Mapping[str, Served] = field(default_factory=dict)
     wake: int | None = None  # milliseconds
+    adaptation: str = ""  # JSON of what changes the plan, if anything does
 
     def has_passed(self, step: int, token: str) -> bool:
         """Say whether a step, told by its token, is one of the latest that led here."""
@@ -72,7 +73,10 @@ class Journal:
         return replace(self, step=self.step + 1, tokens=tokens, frontier=frontier)
 
     def to_json(self) -> str:
-        return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=False)
+        found = {"version": VERSION, **asdict(self)}
+        if not self.adaptation:
+            del found["adaptation"]  # versions that do not know it can go on
+        return json.dumps(found, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> "Journal":

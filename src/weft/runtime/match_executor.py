@@ -26,6 +26,11 @@ class MatchExecutor:
         self._since: Sequence[int] = [0] * len(plan.outputs)
 
     @property
+    def meter(self) -> Meter:
+        """What the plan did since the step began."""
+        return self._executor.meter
+
+    @property
     def known(self) -> tuple[Events, ...]:
         return self._executor.known
 
@@ -79,12 +84,12 @@ class _SeenInTime:
         if since == 0:
             return found
         is_early = arrivals_of(found.events) < since
-        kept = np.flatnonzero(~_any_row(found.table, is_early))
+        kept = np.flatnonzero(~has_any(found.table, is_early))
         return replace(found, table=found.table.take(kept))
 
 
-def _any_row(table: Table, is_marked: Array) -> Array:
-    """Return which rows of a table have a marked event."""
+def has_any(table: Table, is_marked: Array) -> Array:
+    """Say of each row of a table whether it has a marked event."""
     found = np.zeros(table.n_rows, np.bool_)
     for column in table.columns:
         if isinstance(column, Lists):

@@ -28,7 +28,7 @@ from weft.runtime.layout import Layout
 from weft.runtime.match_executor import MatchExecutor
 from weft.runtime.merge import compacted, extended, recoded, renumbered, undelivered
 from weft.runtime.segments import Reader, arrivals_of, to_bytes, with_arrival
-from weft.runtime.shard_executor import Emitted, FoundTrends, ShardExecutor
+from weft.runtime.shard_executor import Adapter, Emitted, FoundTrends, ShardExecutor
 from weft.runtime.trend_executor import TrendExecutor, TrendPlan
 
 MILLISECOND = 1_000
@@ -51,7 +51,8 @@ class Work:
     """What a shard does: a plan or trend queries, the meaning of the columns, and the queries' fingerprints.
 
     `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step. Where
-    a row is sent to several shards, the column `owner` is true in the one that accounts for it.
+    a row is sent to several shards, the column `owner` is true in the one that accounts for it. An
+    `adapter` may run other plans of the same queries, each shard its own.
     """
 
     plan: Plan | TrendPlan
@@ -62,6 +63,7 @@ class Work:
     delay: int
     n_shards: int
     owner: str | None = None
+    adapter: Adapter | None = None
 
 
 @dataclass
@@ -108,6 +110,8 @@ class _Remembered:
     plan: Plan | TrendPlan
     step: int
     token: str
+    fingerprints: Mapping[str, str]
+    is_adaptable: bool
 
 
 class Memory:
@@ -174,8 +178,14 @@ class Shard:
         previous_wake = journal.wake
         journal = self._store(journal.advanced(token, frontier), executor, new)
         journal = replace(journal, wake=executor.wakes_at(frontier))
+        adapter = self.work.adapter
+        if adapter is not None:
+            journal = replace(
+                journal, adaptation=adapter.observe(journal.adaptation, executor, new, frontier)
+            )
         self.store.set_journal(journal.to_json())
-        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token))
+        asked = self.work.fingerprints, adapter is not None
+        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token, *asked))
         _fill(report, journal, executor, emitted)
         report.seconds = perf_counter() - started
         wakes = journal.wake, previous_wake
@@ -214,7 +224,9 @@ class Shard:
             queries[name] = served
         report.ended = [name for name in known if name not in wanted]
         report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
-        return replace(journal, queries=queries)
+        is_same = {name: served.fingerprint for name, served in known.items()} == dict(wanted)
+        is_adapted = is_same and self.work.adapter is not None
+        return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else "")
 
     def _without(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
         """Return the journal without the queries that exceeded their budget."""
@@ -229,17 +241,20 @@ class Shard:
         return replace(journal, queries={**journal.queries, **stopped})
 
     def _running(self, journal: Journal) -> Plan | TrendPlan:
+        plan, adapter = self.work.plan, self.work.adapter
+        if adapter is not None and isinstance(plan, Plan):
+            plan = adapter.plan(journal.adaptation, plan)
         stopped = frozenset(name for name, served in journal.queries.items() if served.stopped)
-        return self.work.plan.without(stopped) if stopped else self.work.plan
+        return plan.without(stopped) if stopped else plan
 
     def _executor(self, journal: Journal, plan: Plan | TrendPlan, report: Report) -> ShardExecutor:
         """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
         remembered = self.memory.pop(self.name)
-        since = 0
-        if remembered is not None and remembered.plan == plan and _leads_to(remembered, journal):
-            executor, since = remembered.executor, remembered.step
+        since, running = 0, plan
+        if remembered is not None and self._serves(remembered, plan) and _leads_to(remembered, journal):
+            executor, since, running = remembered.executor, remembered.step, remembered.plan
         else:
-            executor = _executor_of(plan, self.work.budget)
+            executor = self._executor_of(plan)
         first_steps = {name: served.since for name, served in journal.queries.items()}
         executor.begin(self.work.budget, first_steps)
         missed = [segment for segment in journal.segments if segment.last_step > since]
@@ -250,8 +265,26 @@ class Shard:
             executor.repeat(_in_pool_of(executor, events), journal.frontier)
         elif since < journal.step:  # time alone has passed
             executor.repeat(self._nothing(executor), journal.frontier)
+        if self.work.adapter is not None and isinstance(plan, Plan) and running != plan:
+            self.work.adapter.switch(executor, plan, journal.adaptation)
         executor.begin(self.work.budget, first_steps)
         return executor
+
+    def _executor_of(self, plan: Plan | TrendPlan) -> ShardExecutor:
+        if isinstance(plan, TrendPlan):
+            return TrendExecutor(plan, self.work.budget)
+        adapter = self.work.adapter
+        make = MatchExecutor if adapter is None else adapter.executor
+        return make(plan, self.work.budget)
+
+    def _serves(self, remembered: _Remembered, plan: Plan | TrendPlan) -> bool:
+        """Say whether an executor runs a plan, or another of the same queries that it can exchange for it."""
+        if remembered.is_adaptable != (self.work.adapter is not None):
+            return False
+        if remembered.plan == plan or not remembered.is_adaptable:
+            return remembered.plan == plan
+        is_same = dict(remembered.fingerprints) == dict(self.work.fingerprints)
+        return is_same and _answered(remembered.plan) == _answered(plan)
 
     def _nothing(self, executor: ShardExecutor) -> Events:
         return _in_pool_of(executor, self.reader.nothing())
@@ -307,8 +340,8 @@ class Shard:
         return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
 
 
-def _executor_of(plan: Plan | TrendPlan, budget: Budget) -> ShardExecutor:
-    return MatchExecutor(plan, budget) if isinstance(plan, Plan) else TrendExecutor(plan, budget)
+def _answered(plan: Plan | TrendPlan) -> frozenset[str] | None:
+    return frozenset(output.query for output in plan.outputs) if isinstance(plan, Plan) else None
 
 
 def _fill(report: Report, journal: Journal, executor: ShardExecutor, emitted: Emitted) -> None:

@@ -77,3 +77,23 @@ class ShardExecutor(Protocol):
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return the milliseconds from which on time alone may change something, or None."""
+
+
+class Adapter(Protocol):
+    """Changes the plan of a shard while it runs; what it has to remember is a text in the journal.
+
+    It decides by that text and by the events alone: a step may be repeated, by a process that knows
+    nothing else.
+    """
+
+    def plan(self, remembered: str, given: Plan) -> Plan:
+        """Return the plan to run now; where nothing is remembered yet, the one given."""
+
+    def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
+        """Return an executor that `switch` can change."""
+
+    def switch(self, executor: ShardExecutor, plan: Plan, remembered: str) -> None:
+        """Let an executor that is up to date go on with another plan of the same queries."""
+
+    def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
+        """Return what to remember after a step that took new events."""

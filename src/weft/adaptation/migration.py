@@ -1,0 +1,220 @@
+"""Change the plan of a shard while it runs: every match comes out once, from one of the plans.
+
+Idea: In parallel, the old plan serves the matches with an event from before the switch, the new plan those
+    of new events alone, until the old plan keeps none of the old events; then it goes. Or the new plan is
+    rebuilt from the events that are kept, and the old one goes at once.
+Reference: I. Kolchinsky, A. Schuster, "Efficient Adaptive Detection of Complex Event Patterns", PVLDB 2018,
+    section 2.2, for the parallel way.
+Differs: New is what arrives after the switch, whatever its time. The new plan sees old events too where
+    they may negate, and counts them where windows count events. Of types that only begin matches, the
+    old plan sees no event that is later than all old ones. Further switches may follow meanwhile.
+Complexity: In parallel, the work of both plans for about a window, the old one's without what new events
+    begin; rebuilt, that of the new plan on the events kept.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from weft.adaptation.served import Share, hidden, negated_types, types_of
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget, Meter
+from weft.runtime.columns import Events
+from weft.runtime.journal import BEGINNING
+from weft.runtime.match_executor import MatchExecutor
+from weft.runtime.merge import merge_events
+from weft.runtime.segments import arrivals_of
+from weft.runtime.shard_executor import Emitted, Holdings
+
+Way = Literal["parallel", "rebuild"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a change of plans will cost, in units of the cost model.
+
+    `old` and `new` are the work of the plans per second, `rest` the seconds for which the old plan would
+    go on, `buffered` the events that are kept, and `per_event` the new plan's work for one of them.
+    """
+
+    old: float
+    new: float
+    rest: float
+    buffered: float
+    per_event: float
+
+    @property
+    def parallel(self) -> float:
+        return (self.old + self.new) * self.rest
+
+    @property
+    def rebuild(self) -> float:
+        return self.buffered * self.per_event + self.new * self.rest
+
+
+def choose_way(predicted: Prediction, forced: Way | None = None) -> Way:
+    """Return the way that is forced, or else the cheaper one; of equal ones, that without a pause.
+
+    >>> choose_way(Prediction(old=50.0, new=5.0, rest=60.0, buffered=600, per_event=0.5))
+    'rebuild'
+    >>> choose_way(Prediction(old=5.0, new=4.0, rest=60.0, buffered=100_000, per_event=0.5))
+    'parallel'
+    """
+    if forced is not None:
+        return forced
+    return "rebuild" if predicted.rebuild < predicted.parallel else "parallel"
+
+
+class MigratingExecutor:
+    """Runs a plan in a shard, and goes on with another one of the same queries when told to."""
+
+    def __init__(self, plan: Plan, budget: Budget) -> None:
+        self._budget = budget
+        self._since: Mapping[str, int] = {output.query: 0 for output in plan.outputs}
+        self._shares = [Share(MatchExecutor(plan, budget))]
+        self._log: Events | None = None  # while there are several plans: all events that one of them keeps
+        self._frontier = BEGINNING
+
+    @property
+    def plan(self) -> Plan:
+        """The latest plan."""
+        return self._latest.plan
+
+    @property
+    def n_plans(self) -> int:
+        """How many plans run: the latest, and old ones that still serve matches."""
+        return len(self._shares)
+
+    @property
+    def meter(self) -> Meter:
+        """What the latest plan did in this step."""
+        return self._latest.meter
+
+    @property
+    def known(self) -> tuple[Events, ...]:
+        return self._latest.known if self._log is None else (self._log,)
+
+    @property
+    def needs_every_event(self) -> bool:
+        return any(share.executor.needs_every_event for share in self._shares)
+
+    @property
+    def holdings(self) -> Holdings:
+        total = Holdings()
+        for share in self._shares:
+            own = share.executor.holdings
+            _add(total.events, own.events)
+            _add(total.partial_matches, own.partial_matches)
+        return total
+
+    @property
+    def _latest(self) -> MatchExecutor:
+        return self._shares[-1].executor
+
+    def exchange(self, change: Callable[[Events], Events]) -> None:
+        self._log = None if self._log is None else change(self._log)
+        for share in self._shares:
+            share.executor.exchange(change)
+
+    def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
+        self._budget, self._since = budget, since
+        for share in self._shares:
+            share.executor.begin(budget, since)
+
+    def repeat(self, events: Events, frontier: int) -> None:
+        for share in self._shares:
+            share.executor.repeat(share.seen(events), frontier)
+        self._advance(events, frontier)
+
+    def step(self, events: Events, frontier: int) -> Emitted:
+        emitted = [_step(share, events, frontier) for share in reversed(self._shares)]
+        self._advance(events, frontier)
+        return _together(emitted)
+
+    def wakes_at(self, frontier: int) -> int | None:
+        moments = [share.executor.wakes_at(frontier) for share in self._shares]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def switch(self, plan: Plan, way: Way) -> None:
+        """Go on with another plan of the same queries; if rebuilding exceeds the budget, nothing changes."""
+        _check_queries(self.plan, plan)
+        if plan == self.plan:
+            return
+        executor = MatchExecutor(plan, self._budget)
+        executor.begin(self._budget, self._since)
+        log = self._everything()
+        if log is None or way == "rebuild":
+            if log is not None:
+                executor.repeat(log, self._frontier)
+            self._shares, self._log = [Share(executor)], None
+        else:
+            self._run_beside(executor, log)
+
+    def _run_beside(self, executor: MatchExecutor, log: Events) -> None:
+        """Let a plan serve the matches of events to come alone; of those so far it sees what may negate."""
+        unseen = types_of(log) - negated_types(executor.plan)
+        executor.repeat(hidden(log, unseen, np.ones(log.n_events, np.bool_)), self._frontier)
+        first = int(arrivals_of(log).max()) + 1
+        ended = self._shares[-1].ended(first, int(log.times[-1]))
+        self._shares, self._log = [*self._shares[:-1], ended, Share(executor, first)], log
+        self._retire()
+
+    def _everything(self) -> Events | None:
+        """Return all events that are kept, or None."""
+        parts = [events for events in self.known if events.n_events]
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else merge_events(parts[0], parts[1])[0]
+
+    def _advance(self, events: Events, frontier: int) -> None:
+        self._frontier = frontier
+        if self._log is not None:
+            self._log = merge_events(self._log, events)[0]
+            self._retire()
+
+    def _retire(self) -> None:
+        """Give up plans that serve no match to come, and events that nobody needs."""
+        self._shares = [share for share in self._shares if not share.is_over]
+        if len(self._shares) == 1:
+            self._log = None
+        elif self._log is not None:
+            kept = [events for share in self._shares for events in share.executor.known if events.n_events]
+            oldest = min([self._frontier, *(int(events.times[0]) for events in kept)])
+            n_forgotten = int(np.searchsorted(self._log.times, oldest, side="left"))
+            self._log = self._log.take(slice(n_forgotten, None))
+
+
+def _step(share: Share, events: Events, frontier: int) -> Emitted:
+    emitted = share.executor.step(share.seen(events), frontier)
+    own = map(share.own, emitted.found)
+    return replace(emitted, found=[found for found in own if found.table.n_rows])
+
+
+def _together(emitted: Sequence[Emitted]) -> Emitted:
+    """Return what several plans gave as that of one with the outputs of all, those of the first in place."""
+    if len(emitted) == 1:
+        return emitted[0]
+    outputs = [output for one in emitted for output in one.plan.outputs]
+    n_before = np.cumsum([0, *(len(one.plan.outputs) for one in emitted)]).tolist()
+    found = [
+        replace(match, output=match.output + offset)
+        for one, offset in zip(emitted, n_before, strict=False)
+        for match in one.found
+    ]
+    return Emitted(Plan(tuple(outputs)), found)
+
+
+def _add(total: dict[str, int], own: Mapping[str, int]) -> None:
+    for name, amount in own.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _check_queries(old: Plan, new: Plan) -> None:
+    ours, theirs = ({output.query for output in plan.outputs} for plan in (old, new))
+    if ours != theirs:
+        raise ValueError(
+            f"the new plan answers {', '.join(sorted(theirs)) or 'nothing'}, the old one "
+            f"{', '.join(sorted(ours)) or 'nothing'}; switch to a plan of the same queries, or start anew"
+        )

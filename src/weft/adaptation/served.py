@@ -1,0 +1,116 @@
+"""Which matches a plan serves while another takes over, and which events it need not look at for that.
+
+A match belongs to the plan under which its earliest arrival came: arrival decides, not time, for an event
+may come late.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.plan.dag import roots, topological_order
+from weft.plan.nodes import (
+    NegationCheck,
+    Node,
+    Plan,
+    Scan,
+    column_types,
+    inputs_of,
+    list_columns,
+    negated_nodes,
+)
+from weft.plan.order import closed_order
+from weft.runtime.columns import Array, Events
+from weft.runtime.execute import Found
+from weft.runtime.match_executor import MatchExecutor, has_any
+from weft.runtime.segments import arrivals_of
+
+
+@dataclass(frozen=True)
+class Share:
+    """The matches of a plan whose earliest arrival is in the steps from `first` to before `until`.
+
+    Of events after the time `latest`, it looks at no type that only begins matches: what these begin
+    has no event from before `until`.
+    """
+
+    executor: MatchExecutor
+    first: int = 0
+    until: int | None = None
+    latest: int = 0
+    unseen: frozenset[str] = frozenset()
+
+    def ended(self, until: int, latest: int) -> "Share":
+        """Return the share once another plan serves what comes from a step on; no event so far is later."""
+        return replace(self, until=until, latest=latest, unseen=leading_types(self.executor.plan))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no match to come is in this share: none of its events is kept."""
+        if self.until is None:
+            return False
+        arrivals = [arrivals_of(events) for events in self.executor.known]
+        return not any(bool(((own >= self.first) & (own < self.until)).any()) for own in arrivals)
+
+    def seen(self, events: Events) -> Events:
+        """Return events as the plan is to see them."""
+        if self.until is None or not self.unseen:
+            return events
+        return hidden(events, self.unseen, events.times > self.latest)
+
+    def own(self, found: Found) -> Found:
+        """Return the matches that are in this share."""
+        arrivals = arrivals_of(found.events)
+        kept = np.ones(found.table.n_rows, np.bool_)
+        if self.first:
+            kept &= ~has_any(found.table, arrivals < self.first)
+        if self.until is not None:
+            kept &= has_any(found.table, arrivals < self.until)
+        return found if kept.all() else replace(found, table=found.table.take(np.flatnonzero(kept)))
+
+
+def hidden(events: Events, types: Iterable[str], is_chosen: Array) -> Events:
+    """Return the same events, in their places, the chosen of which are of none of the types."""
+    names = frozenset(types)
+    codes = [code for code, name in enumerate(events.type_names) if name in names]
+    type_codes = events.type_codes.copy()
+    type_codes[is_chosen & np.isin(type_codes, codes)] = -1
+    flags = {name: flag & ~is_chosen if name in names else flag for name, flag in events.flags.items()}
+    return replace(events, type_codes=type_codes, flags=flags)
+
+
+def types_of(events: Events) -> frozenset[str]:
+    """Return the types that events may have."""
+    return frozenset((*events.type_names, *events.flags))
+
+
+def negated_types(plan: Plan) -> frozenset[str]:
+    """Return the types of the events on which an absence depends.
+
+    >>> from weft.plan.nodes import Absence, Branch, Join, Output
+    >>> pairs = Join(Scan("A"), Scan("C"), ((0, 1),), (), (), None)
+    >>> checked = NegationCheck(pairs, Absence(Scan("B"), (0,), (1,), (), (), None))
+    >>> plan = Plan((Output("q", (), (Branch(checked, ("a", "c"), ()),)),))
+    >>> sorted(negated_types(plan)), sorted(leading_types(plan))
+    (['B'], ['A'])
+    """
+    is_negated: set[Node] = set()
+    for node in reversed(topological_order(plan)):
+        if isinstance(node, NegationCheck):
+            is_negated.update(negated_nodes(node.absence))
+        if node in is_negated:
+            is_negated.update(inputs_of(node))
+    return frozenset(node.type for node in is_negated if isinstance(node, Scan))
+
+
+def leading_types(plan: Plan) -> frozenset[str]:
+    """Return the types whose events precede all others of every match that they are in, and negate none."""
+    leading: set[str] = set()
+    others = set(negated_types(plan))
+    for node in roots(plan.outputs):
+        order, is_list, types = closed_order(node), list_columns(node), column_types(node)
+        for column, name in enumerate(types):
+            precedes = all((column, other) in order for other in range(len(types)) if other != column)
+            (leading if precedes and not is_list[column] else others).add(name)
+    return frozenset(leading - others)
