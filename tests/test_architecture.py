@@ -70,7 +70,17 @@ def test_doctests_are_found_in_every_stage() -> None:
         examples = sum(len(test.examples) for test in finder.find(importlib.import_module(name)))
         stage = name.split(".")[1]
         found[stage] = found.get(stage, 0) + examples
-    for stage in ("errors", "expressions", "language", "normalize", "optimizer", "plan", "runtime", "spark"):
+    for stage in (
+        "adaptation",
+        "errors",
+        "expressions",
+        "language",
+        "normalize",
+        "optimizer",
+        "plan",
+        "runtime",
+        "spark",
+    ):
         assert found[stage] > 0, stage
 
 

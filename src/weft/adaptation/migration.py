@@ -1,7 +1,7 @@
 """Change the plan of a shard while it runs: every match comes out once, from one of the plans.
 
 Idea: In parallel, the old plan serves the matches with an event from before the switch, the new plan those
-    of new events alone, until the old plan keeps none of the old events; then it goes. Or the new plan is
+    of new events alone, until no match with an old event can come any more; then it goes. Or the new plan is
     rebuilt from the events that are kept, and the old one goes at once.
 Reference: I. Kolchinsky, A. Schuster, "Efficient Adaptive Detection of Complex Event Patterns", PVLDB 2018,
     section 2.2, for the parallel way.
@@ -176,7 +176,7 @@ class MigratingExecutor:
 
     def _retire(self) -> None:
         """Give up plans that serve no match to come, and events that nobody needs."""
-        self._shares = [share for share in self._shares if not share.is_over]
+        self._shares = [share for share in self._shares if not share.is_over(self._frontier)]
         if len(self._shares) == 1:
             self._log = None
         elif self._log is not None:

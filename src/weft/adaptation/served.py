@@ -6,10 +6,12 @@ may come late.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from weft.plan.dag import roots, topological_order
+from weft.plan.extents import added, is_instant, longest, span_of
 from weft.plan.nodes import (
     NegationCheck,
     Node,
@@ -24,6 +26,7 @@ from weft.plan.order import closed_order
 from weft.runtime.columns import Array, Events
 from weft.runtime.execute import Found
 from weft.runtime.match_executor import MatchExecutor, has_any
+from weft.runtime.retention import lags_of
 from weft.runtime.segments import arrivals_of
 
 
@@ -45,11 +48,13 @@ class Share:
         """Return the share once another plan serves what comes from a step on; no event so far is later."""
         return replace(self, until=until, latest=latest, unseen=leading_types(self.executor.plan))
 
-    @property
-    def is_over(self) -> bool:
-        """Whether no match to come is in this share: none of its events is kept."""
+    def is_over(self, frontier: int) -> bool:
+        """Say whether no match to come is in this share: all would be late, or none of its events is kept."""
         if self.until is None:
             return False
+        longest_wait = wait_of(self.executor.plan)
+        if longest_wait is not None and frontier > self.latest + longest_wait:
+            return True
         arrivals = [arrivals_of(events) for events in self.executor.known]
         return not any(bool(((own >= self.first) & (own < self.until)).any()) for own in arrivals)
 
@@ -83,6 +88,22 @@ def hidden(events: Events, types: Iterable[str], is_chosen: Array) -> Events:
 def types_of(events: Events) -> frozenset[str]:
     """Return the types that events may have."""
     return frozenset((*events.type_names, *events.flags))
+
+
+@lru_cache(maxsize=16)
+def wait_of(plan: Plan) -> int | None:
+    """Return how many microseconds after any of its events a match comes out at the latest, if that is known.
+
+    >>> from weft.plan.nodes import Branch, Extent, Join, Output
+    >>> pairs = Join(Scan("A"), Scan("C"), ((0, 1),), (), (), Extent("time", 9))
+    >>> wait_of(Plan((Output("q", (), (Branch(pairs, ("a", "c"), ()),)),)))
+    9
+    """
+    lags = lags_of(topological_order(plan))
+    wait = longest(added(span_of(node), lags[node]) for node in roots(plan.outputs))
+    if is_instant(wait):
+        return 0
+    return wait.length if wait is not None and wait.clock == "time" else None
 
 
 def negated_types(plan: Plan) -> frozenset[str]:

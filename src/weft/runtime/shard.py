@@ -179,10 +179,9 @@ class Shard:
         journal = self._store(journal.advanced(token, frontier), executor, new)
         journal = replace(journal, wake=executor.wakes_at(frontier))
         adapter = self.work.adapter
-        if adapter is not None:
-            journal = replace(
-                journal, adaptation=adapter.observe(journal.adaptation, executor, new, frontier)
-            )
+        if adapter is not None and isinstance(plan, Plan):
+            observed = adapter.observe(journal.adaptation, executor, new, frontier)
+            journal = replace(journal, adaptation=observed)
         self.store.set_journal(journal.to_json())
         asked = self.work.fingerprints, adapter is not None
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token, *asked))

@@ -1,0 +1,347 @@
+"""A plan changes for another while a stream runs: the reference's matches, each once, whatever the moment."""
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.engine import arrow_events, expected_outcome, outcome_of
+from tests.properties.test_plans import random_plan
+from tests.strategies import Case, event, random_case
+from tests.streams import Stream, counted, cut, deliveries, merged, never_settled, plans_of, work_of
+
+from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
+from weft.adaptation.served import leading_types
+from weft.errors import BudgetError
+from weft.plan.nodes import Plan
+from weft.plan.serialize import from_json, to_json
+from weft.runtime.budget import Budget
+from weft.runtime.columns import Events
+from weft.runtime.ingest import ingest
+from weft.runtime.journal import Journal
+from weft.runtime.segments import with_arrival
+from weft.runtime.shard_executor import ShardExecutor
+from weft.semantics.events import ReferenceEvent
+
+WAYS: tuple[Way, ...] = ("parallel", "rebuild")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Changes to a plan drawn at random, as it will again when a step is repeated."""
+
+    plans: Sequence[Plan]
+    chance: float
+    ways: Sequence[Way]
+    seed: int
+
+    def plan(self, remembered: str, given: Plan) -> Plan:
+        return from_json(json.loads(remembered)["plan"]) if remembered else given
+
+    def executor(self, plan: Plan, budget: Budget) -> MigratingExecutor:
+        return MigratingExecutor(plan, budget)
+
+    def switch(self, executor: ShardExecutor, plan: Plan, remembered: str) -> None:
+        assert isinstance(executor, MigratingExecutor)
+        executor.switch(plan, json.loads(remembered)["way"])
+
+    def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
+        assert isinstance(executor, MigratingExecutor)
+        known = [identity for part in executor.known for identity in part.ids.to_pylist()]
+        assert len(set(known)) == len(known), "an event is kept twice"
+        dice = random.Random(f"{self.seed} {frontier} {events.ids.to_pylist()}")
+        if dice.random() >= self.chance:
+            return remembered
+        return json.dumps({"plan": to_json(dice.choice(self.plans)), "way": dice.choice(self.ways)})
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stream whose plan changes, and one of the same events whose plan does not."""
+
+    changing: Stream
+    static: Stream
+
+
+def run_migrating(case: Case, plans: Sequence[Plan], seed: int) -> Run:
+    """Run a case as a stream whose plan changes; everything about it is drawn from the seed."""
+    dice = random.Random(seed)
+    delay = dice.choice([0, 1_000_000, 3_000_000])
+    table, layout = arrow_events(case)
+    ways = dice.choice([WAYS, WAYS, WAYS[:1], WAYS[1:]])
+    adapter = Drawn(plans, dice.choice([0.2, 0.5, 1.0]), ways, seed)
+    static = work_of(plans[0], layout, delay=delay)
+    work = replace(static, plan=dice.choice(plans), adapter=adapter)
+    batches = list(cut(deliveries(case.events, dice, delay), dice, dice.choice([dice.randint(2, 8), 20])))
+    changing = Stream(work, dice, n_workers=dice.choice([1, 1, 2, 3]), is_calm=dice.random() < 0.5)
+    run = Run(changing, Stream(static, dice, n_workers=1, is_calm=True))
+    for stream in (run.changing, run.static):
+        for rows in batches:
+            stream.deliver(table.take(pa.array(rows, pa.int64())))
+        stream.finish()
+    return run
+
+
+def various_plans(case: Case, seed: int) -> list[Plan]:
+    """Return plans of some strategies, and some with random trees."""
+    return [*plans_of(case), *(random_plan(case, 10 * seed + number) for number in range(3))]
+
+
+def check(case: Case, plans: Sequence[Plan], seed: int, n_runs: int = 1) -> None:
+    """Compare with the reference; what time alone does not settle, with a plan that does not change."""
+    waiting, expected = never_settled(case), expected_outcome(case)
+    for number in range(n_runs):
+        run = run_migrating(case, plans, n_runs * seed + number)
+        found, unchanged = (merged(stream.outcomes).matches for stream in (run.changing, run.static))
+        for name, matches in expected.items():
+            assert found.get(name, {}) == (unchanged.get(name, {}) if name in waiting else matches)
+        assert run.changing.late == 0
+        assert counted(run.changing) == {name: len(own) for name, own in found.items() if own}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_plans_that_change_find_what_the_reference_finds(seed: int) -> None:
+    case = random_case(20_000 + seed)
+    check(case, various_plans(case, seed), seed, n_runs=2)
+
+
+QUERIES = {
+    "sequence": "SEQ(A a, B b, C c) WHERE a.x <= c.x WITHIN 2 seconds",
+    "any order": "AND(A a, B b, SEQ(C c, D d)) WITHIN 1 seconds",
+    "list": "SEQ(A a, B+ b[], C c) WITHIN 2 seconds",
+    "leading list": "SEQ(A+ a[], B b, C c) WITHIN 2 seconds",
+    "one type twice": "SEQ(A a, B b, A c) WITHIN 3 seconds",
+    "alternatives": "SEQ(A a, OR(B b, D d), C c) WITHIN 2 seconds",
+    "negated within": "SEQ(A a, NOT B b, C c, D d) WITHIN 3 seconds",
+    "negated before": "SEQ(NOT B b, A a, C c) WITHIN 2 seconds",
+    "negated after": "SEQ(A a, C c, NOT B b) WITHIN 2 seconds",
+    "negated beside": "AND(A a, C c, NOT B b) WITHIN 2 seconds",
+    "negated sequence": "SEQ(A a, NOT SEQ(B b, D d), C c) WITHIN 3 seconds",
+    "negated and bound": "SEQ(A a, NOT B b, C c, B e) WITHIN 3 seconds",
+    "negated twice": "SEQ(A a, NOT SEQ(B b, NOT D d, A e), C c) WITHIN 3 seconds",
+    "of some events": "SEQ(A a, B b, C c) WITHIN 9 EVENTS",
+    "of some events, by key": "SEQ(A a, B b, C c) PARTITION BY k WITHIN 6 EVENTS",
+    "of some events, negated": "SEQ(A a, NOT B b, C c, D d) WITHIN 12 EVENTS",
+}
+EVENTS = tuple(event(row, "ABCDE"[row % 5], row) for row in range(5))  # of every type
+
+
+@cache
+def plans_for(text: str) -> list[Plan]:
+    return various_plans(Case(text, EVENTS), 0)
+
+
+def random_events(dice: random.Random, n_events: int) -> tuple[ReferenceEvent, ...]:
+    """Return events of ten seconds, some of them at the same time."""
+    times = [100_000 * dice.randrange(100) for _ in range(n_events)]
+    return tuple(
+        event(row, dice.choice("AABBCCDDE"), time, k=dice.randint(1, 2), x=dice.randint(0, 3))
+        for row, time in enumerate(times)
+    )
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_kind_of_pattern_survives_changes(name: str) -> None:
+    for seed in range(3):
+        case = Case(f"QUERY q PATTERN {QUERIES[name]}", random_events(random.Random(f"{name} {seed}"), 40))
+        check(case, plans_for(case.text), seed)
+
+
+class Fed:
+    """An executor fed by hand: events are written as a type and a second, and known by their places."""
+
+    def __init__(self, pattern: str, events: str) -> None:
+        given = [(one[0], int(1e6 * float(one[1:]))) for one in events.split()]
+        case = Case(f"QUERY q PATTERN {pattern}", tuple(event(row, *one) for row, one in enumerate(given)))
+        table, layout = arrow_events(case)
+        self.events = ingest(table, layout)
+        self.plans = list(dict.fromkeys([*plans_for(case.text), *(random_plan(case, n) for n in range(9))]))
+        self.executor = MigratingExecutor(self.plans[0], Budget())
+        self.steps = 0
+
+    def step(self, places: Sequence[int], frontier: float) -> set[tuple[int, ...]]:
+        """Take the events of a step; return the events of the matches that came out."""
+        self.steps += 1
+        is_new = np.isin(self.events.ids.to_numpy(), places)
+        new = with_arrival(self.events.take(np.flatnonzero(is_new)), self.steps)
+        self.executor.begin(Budget(), {"q": 0})
+        emitted = self.executor.step(new, int(1e6 * frontier))
+        found = outcome_of(emitted.plan, emitted.found).matches["q"]
+        return {tuple(sorted(one for _, ids in match for one in ids)) for match in found}
+
+    def switch(self, way: Way) -> None:
+        """Go on with another plan."""
+        place = self.plans.index(self.executor.plan)
+        self.executor.switch(self.plans[(place + 1) % len(self.plans)], way)
+        assert self.executor.plan != self.plans[place]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_new_is_what_arrives_after_the_switch_whatever_its_time(way: Way) -> None:
+    fed = Fed("SEQ(A a, B b) WITHIN 10 seconds", "A1 A0.5 B2")
+    assert fed.step([0], 0) == set()
+    fed.switch(way)
+    assert fed.step([1], 0) == set()
+    assert fed.step([2], 0) == {(0, 2), (1, 2)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("pattern", "events", "found"),
+    [
+        ("SEQ(NOT B b, A a, C c) WITHIN 10 seconds", "B1 A2 C3", set()),
+        ("SEQ(NOT B b, A a, C c) WITHIN 10 seconds", "B2.5 A2 C3", {(1, 2)}),
+        ("SEQ(A a, NOT B b, C c) WITHIN 10 seconds", "B2 A1 C3", set()),
+        ("SEQ(A a, NOT B b, C c) WITHIN 10 seconds", "B0.5 A1 C3", {(1, 2)}),
+        ("SEQ(A a, C c, NOT B b) WITHIN 10 seconds", "B5 A1 C3", set()),
+        ("SEQ(A a, C c, NOT B b) WITHIN 10 seconds", "B2 A1 C3", {(1, 2)}),
+        ("SEQ(A a, NOT SEQ(B b, D d), C c) WITHIN 10 seconds", "B2 A1 D2.5 C3", set()),
+        ("SEQ(A a, C c) WITHIN 2 EVENTS", "E2 A1 C3", set()),
+        ("SEQ(A a, C c) WITHIN 2 EVENTS", "E0 A1 C3", {(1, 2)}),
+        ("SEQ(A a, C c) WITHIN 3 EVENTS", "E2 A1 C3", {(1, 2)}),
+    ],
+)
+def test_old_events_negate_and_count_in_matches_of_new_ones(
+    pattern: str, events: str, found: set[tuple[int, ...]], way: Way
+) -> None:
+    """The first event came before the switch, the others after it."""
+    fed = Fed(pattern, events)
+    assert fed.step([0], 0) == set()
+    fed.switch(way)
+    assert fed.step(range(1, len(events.split())), 0) | fed.step([], 60) == found
+
+
+@pytest.mark.parametrize("ways", [(a, b) for a in WAYS for b in WAYS])
+def test_a_match_that_waits_for_the_end_of_its_window_comes_once(ways: Sequence[Way]) -> None:
+    fed = Fed("SEQ(A a, C c, NOT B b) WITHIN 5 seconds", "A1 C2 A3 C4 B7")
+    assert fed.step([0, 1], 2) == set()
+    fed.switch(ways[0])
+    assert fed.step([2, 3], 4) == set()
+    fed.switch(ways[1])
+    assert fed.step([], 6.5) == {(0, 1), (0, 3)}
+    assert fed.step([4], 8.5) == set()
+    assert fed.step([], 60) == set()
+
+
+def test_old_plans_go_when_their_events_do() -> None:
+    fed = Fed("SEQ(A a, B b, C c) WITHIN 5 seconds", "A1 A2 A3 B4 C4.5 B10 C11")
+    for place in range(3):
+        assert fed.step([place], place + 1) == set()
+        fed.switch("parallel")
+        fed.switch("parallel")  # a plan that has seen no event of its own goes at once
+        assert fed.executor.n_plans == place + 2
+    assert fed.step([3, 4], 5) == {(0, 3, 4), (1, 3, 4), (2, 3, 4)}
+    assert fed.step([], 6.5) == set()
+    assert fed.executor.n_plans == 3
+    assert fed.step([], 8.5) == set()
+    assert fed.executor.n_plans == 1
+    assert fed.step([5, 6], 12) == set()
+
+
+def test_rebuilding_ends_all_old_plans() -> None:
+    fed = Fed("SEQ(A a, B b, C c) WITHIN 5 seconds", "A1 A2 B3 C4")
+    for place in range(2):
+        fed.step([place], place + 1)
+        fed.switch("parallel")
+    assert fed.executor.n_plans == 3
+    fed.switch("rebuild")
+    assert fed.executor.n_plans == 1
+    assert fed.step([2, 3], 4) == {(0, 2, 3), (1, 2, 3)}
+
+
+def test_without_events_a_plan_is_just_exchanged() -> None:
+    fed = Fed("SEQ(A a, B b, C c) WITHIN 5 seconds", "A1 B2 C3")
+    fed.switch("parallel")
+    assert fed.executor.n_plans == 1
+    assert fed.step([0, 1, 2], 4) == {(0, 1, 2)}
+
+
+def test_an_old_plan_builds_nothing_on_what_new_events_begin() -> None:
+    fed = Fed(
+        "SEQ(A a, B b, C c) WITHIN 50 seconds", "A1 " + " ".join(f"A{n}" for n in range(2, 12)) + " B12"
+    )
+    fed.step([0], 1)
+    fed.switch("parallel")
+    fed.step(range(1, 12), 12)
+    assert fed.executor.n_plans == 2
+    assert fed.executor.holdings.events["q"] <= 1 + 10 + 2  # each A once, B twice at most
+
+
+LEADING = {
+    "sequence": "A",
+    "any order": "",
+    "list": "A",
+    "leading list": "",
+    "one type twice": "",
+    "negated after": "A",
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_types_that_only_begin_matches(name: str) -> None:
+    for plan in plans_for(f"QUERY q PATTERN {QUERIES[name]}"):
+        assert leading_types(plan) == set(LEADING[name])
+
+
+def test_a_plan_that_exceeds_the_budget_when_it_is_rebuilt_does_not_run() -> None:
+    fed = Fed("SEQ(A a, B b, C c) WITHIN 50 seconds", "A1 A2 B3 B4 C5")
+    fed.step(range(4), 1)
+    before = fed.executor.plan
+    fed.executor.begin(Budget(held=1), {"q": 0})
+    with pytest.raises(BudgetError):
+        fed.switch("rebuild")
+    assert fed.executor.plan == before
+    assert len(fed.step([4], 1)) == 4
+
+
+def test_a_plan_of_other_queries_is_refused() -> None:
+    fed = Fed("SEQ(A a, B b, C c) WITHIN 5 seconds", "A1")
+    with pytest.raises(ValueError, match=r"new plan answers nothing, the old one q; .*same queries"):
+        fed.executor.switch(Plan(()), "parallel")
+
+
+def test_the_cheaper_way_is_chosen_unless_one_is_forced() -> None:
+    for buffered, way in ((10, "rebuild"), (1_000_000, "parallel")):
+        predicted = Prediction(old=9.0, new=1.0, rest=60.0, buffered=buffered, per_event=0.1)
+        assert choose_way(predicted) == way
+        assert [choose_way(predicted, forced) for forced in WAYS] == list(WAYS)
+
+
+def test_a_changed_workload_forgets_the_plan_that_was_adapted() -> None:
+    """So does a stream that is no longer adapted; its own plan goes on from the same events."""
+    case = Case(f"QUERY q PATTERN {QUERIES['sequence']}", random_events(random.Random(1), 40))
+    plans = plans_for(case.text)
+    table, layout = arrow_events(case)
+    own = work_of(plans[0], layout, delay=0)
+    adapted = replace(own, adapter=Drawn(plans[-1:], 1.0, WAYS, 1))
+    stream = Stream(adapted, random.Random(2), n_workers=1, is_calm=True)
+    ordered = table.sort_by("__time")
+    stream.deliver(ordered.slice(0, 10))
+    assert journal_of(stream).adaptation
+    stream.work = replace(own, fingerprints={"q": "another"}, adapter=Drawn(plans, 0.0, WAYS, 1))
+    stream.deliver(ordered.slice(10, 10))
+    assert not journal_of(stream).adaptation
+    stream.work = replace(adapted, fingerprints={"q": "another"})
+    stream.deliver(ordered.slice(20, 10))
+    assert journal_of(stream).adaptation
+    stream.work = replace(own, fingerprints={"q": "another"})
+    stream.deliver(ordered.slice(30))
+    assert not journal_of(stream).adaptation
+    assert [outcome.report.started for outcome in stream.outcomes] == [[], ["q"], [], []]
+
+
+def journal_of(stream: Stream) -> Journal:
+    text = stream.store.journal()
+    assert text is not None
+    return Journal.from_json(text)
+
+
+def test_a_journal_without_an_adaptation_is_written_as_it_always_was() -> None:
+    journal = Journal(n_shards=1, adaptation=json.dumps({"plan": "é"}))
+    assert Journal.from_json(journal.to_json()) == journal
+    assert "adaptation" not in json.loads(replace(journal, adaptation="").to_json())
+    assert Journal.from_json(replace(journal, adaptation="").to_json()).adaptation == ""
