@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from weft.adaptation.settings import Adaptation
     from weft.errors import BudgetError, DataError, QueryError, WeftError
     from weft.explanation import explain
     from weft.language.binder import bind
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from weft.planning import load_plan, save_plan
     from weft.runtime.budget import Budget
     from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
-    from weft.spark.stream import late_in, matches_in, trends_in
+    from weft.spark.stream import changes_in, late_in, matches_in, trends_in
     from weft.spark.stream_metrics import StreamMonitor
     from weft.statistics.model import Statistics
     from weft.statistics_file import load_statistics, save_statistics
 
 __all__ = [
+    "Adaptation",
     "Budget",
     "BudgetError",
     "DataError",
@@ -36,6 +38,7 @@ __all__ = [
     "StreamMonitor",
     "WeftError",
     "bind",
+    "changes_in",
     "detect",
     "explain",
     "late_in",
@@ -52,6 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Adaptation": "weft.adaptation.settings",
     "Budget": "weft.runtime.budget",
     "BudgetError": "weft.errors",
     "DataError": "weft.errors",
@@ -64,6 +68,7 @@ _HOMES = {
     "StreamMonitor": "weft.spark.stream_metrics",
     "WeftError": "weft.errors",
     "bind": "weft.language.binder",
+    "changes_in": "weft.spark.stream",
     "detect": "weft.session",
     "explain": "weft.explanation",
     "late_in": "weft.spark.stream",

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from weft.adaptation.settings import Decider
 from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
 from weft.spark.sources import Format
@@ -79,6 +80,15 @@ SharingOption = Annotated[
         "--sharing",
         help="How trend queries share work: dynamic decides for every burst of events, static always shares, "
         "none never. The results are the same.",
+    ),
+]
+AdaptOption = Annotated[
+    Decider,
+    typer.Option(
+        "--adapt",
+        help="When to plan anew while the data drifts: when a condition behind the plan is violated "
+        "(invariants), when a statistic has changed by half (threshold), with every batch (unconditional), "
+        "or never (off). The matches are the same.",
     ),
 ]
 AsJson = Annotated[

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import typer
 from pyspark.sql import SparkSession
 
+from weft.adaptation.settings import Decider
 from weft.errors import WeftError, near_name
 from weft.language.read import read
 from weft.optimizer.choice import Choice as StoredPlan
@@ -46,6 +47,7 @@ class Wanted:
     save_plan: str | None
     save_statistics: str | None
     sharing: Sharing = "dynamic"
+    adapt: Decider = "invariants"
 
 
 def plan_of(name: str) -> Strategy | StoredPlan:

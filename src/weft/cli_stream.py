@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.cli_options import (
     PARTIAL_MATCHES,
+    AdaptOption,
     AsJson,
     AvailableNow,
     BudgetOption,
@@ -128,6 +129,7 @@ def stream(
     statistics: StatisticsOption = None,
     search_seconds: SearchSeconds = SECONDS,
     sharing: SharingOption = "dynamic",
+    adapt: AdaptOption = "invariants",
     as_json: AsJson = False,
     master: Master = "local[*]",
 ) -> None:
@@ -142,7 +144,7 @@ def stream(
         bound = bind_queries(text, tie_break=order_by is not None)
         check_windows(bound)
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing, adapt)
         feed = Feed(source, source_format, schema, max_files, watermark)
         running = Running(
             checkpoint,
@@ -280,6 +282,7 @@ def _planned(
             statistics=wanted.statistics,
             search_seconds=wanted.search_seconds,
             sharing=wanted.sharing,
+            adapt=wanted.adapt,
             watermark=feed.watermark,
             checkpoint=running.checkpoint,
             origin=text.origin,

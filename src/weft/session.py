@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from weft.adaptation.settings import Adaptation, Decider
 from weft.detection import Detection
 from weft.errors import DataError, WeftError
 from weft.explanation import explain
@@ -55,6 +56,7 @@ def detect(
     sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
+    adapt: Adaptation | Decider = "invariants",
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -99,6 +101,11 @@ def detect(
     checkpoint
         For streams: the checkpoint location of the query that will be started. Weft remembers there which
         queries share shards, so that they find their state again when the workload has changed.
+    adapt
+        For streams: when to plan anew while the rates and selectivities drift. "invariants" does so when a
+        condition under which the plan was the best is violated, "threshold" when a statistic has changed by
+        half, "unconditional" with every batch, "off" never; or a `weft.Adaptation`. Only plans that
+        were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -115,7 +122,9 @@ def detect(
     }
     detection: Workload
     if events.isStreaming:
-        detection = prepare_stream(events, queries, watermark=watermark, checkpoint=checkpoint, **options)
+        detection = prepare_stream(
+            events, queries, watermark=watermark, checkpoint=checkpoint, adapt=adapt, **options
+        )
     else:
         detection = prepare(events, queries, **options)
     if detection.trend_queries and detection.match_queries:
@@ -184,6 +193,7 @@ def prepare_stream(
     sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
+    adapt: Adaptation | Decider = "invariants",
     origin: str = "<query>",
 ) -> StreamDetection:
     """Check queries against a stream and return the detection, which also has late rows and reports.
@@ -199,8 +209,10 @@ def prepare_stream(
     known = _statistics(statistics, source)
     lateness = _lateness(events, time, watermark)
     _check_sharing(sharing)
+    adaptation = adapt if isinstance(adapt, Adaptation) else Adaptation(decide=adapt)
+    given = budget or Budget()
     return StreamDetection(
-        source, bound, partitions, budget or Budget(), planning, known, lateness, checkpoint, sharing
+        source, bound, partitions, given, planning, known, lateness, checkpoint, sharing, adaptation
     )
 
 

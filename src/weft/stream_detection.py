@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from weft.adaptation.settings import Adaptation
 from weft.errors import WeftError
 from weft.explanation import form_lines, plan_lines
 from weft.optimizer.choice import Choice
@@ -23,12 +24,14 @@ from weft.spark.stream import (
     PARTITIONS,
     Lateness,
     PlannedPart,
+    changes_in,
     late_in,
     matches_in,
     stream_outcomes,
     trends_in,
     use_rocksdb,
 )
+from weft.spark.stream_task import AdaptedPart
 from weft.statistics.model import Statistics
 from weft.trend_explanation import trend_lines
 from weft.workload import Workload
@@ -55,12 +58,14 @@ class StreamDetection(Workload):
         lateness: Lateness,
         checkpoint: str | None = None,
         sharing: Sharing = "dynamic",
+        adaptation: Adaptation | None = None,
     ) -> None:
         super().__init__(source, queries, partitions, budget, planning, sharing)
         check_windows(queries)
         self.statistics = statistics or Statistics()
         self._lateness = lateness
         self._checkpoint = checkpoint
+        self._adaptation = adaptation or Adaptation()
         self._planned: dict[Part, PlannedShare] | None = None
 
     @cached_property
@@ -72,7 +77,7 @@ class StreamDetection(Workload):
         use_rocksdb(self.source.events.sparkSession)
         self._remember()
         planned = [
-            PlannedPart(part, planned.share.queries, planned.optimized.plan)
+            PlannedPart(part, planned.share.queries, planned.optimized.plan, self._adapted(planned))
             for part, planned in self.weave().items()
         ]
         return stream_outcomes(
@@ -84,6 +89,18 @@ class StreamDetection(Workload):
             self._lateness,
             self.division.n_shards,
         )
+
+    def _adapted(self, planned: PlannedShare) -> AdaptedPart | None:
+        """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
+        if self._adaptation.decide == "off" or self._planning.plan not in ("auto", "mcep"):
+            return None
+        queries, choice = planned.share.queries, planned.optimized.choice.to_json()
+        return AdaptedPart(queries, self.source.schema, choice, self.statistics, self._adaptation)
+
+    @property
+    def changes(self) -> "DataFrame":
+        """The changes of plans: one row for each shard and new version of its plan, with the reason."""
+        return changes_in(self.outcomes)
 
     @cached_property
     def matches(self) -> "DataFrame":

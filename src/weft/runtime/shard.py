@@ -7,11 +7,12 @@ an older step of it, runs the plan over the events it lacks and throws away what
 emitted already.
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -85,6 +86,7 @@ class Report:
     started: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
+    changes: list[dict[str, Any]] = field(default_factory=list)  # of the plan
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ class Shard:
         adapter = self.work.adapter
         if adapter is not None and isinstance(plan, Plan):
             observed = adapter.observe(journal.adaptation, executor, new, frontier)
+            report.changes = _changes(journal.adaptation, observed)
             journal = replace(journal, adaptation=observed)
         self.store.set_journal(journal.to_json())
         asked = self.work.fingerprints, adapter is not None
@@ -337,6 +340,15 @@ class Shard:
         self.store.set_segment(number, content)
         last_time = int(events.times[-1]) if events.n_events else BEGINNING
         return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
+
+
+def _changes(before: str, after: str) -> list[dict[str, Any]]:
+    """Return the lines that an adapter has added to its log, told by the versions of the plan."""
+    if not after or before == after:
+        return []
+    logs = [json.loads(text).get("log", []) if text else [] for text in (before, after)]
+    known = max((line["version"] for line in logs[0]), default=0)
+    return [line for line in logs[1] if line["version"] > known]
 
 
 def _answered(plan: Plan | TrendPlan) -> frozenset[str] | None:

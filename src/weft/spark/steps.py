@@ -11,6 +11,8 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
+from weft.adaptation.adapter import StreamAdapter
+from weft.optimizer.choice import Choice
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json
 from weft.plan.template import Template
@@ -23,7 +25,7 @@ from weft.runtime.shard_executor import FoundTrends
 from weft.runtime.trend_emit import emit_trends, trend_schema
 from weft.runtime.trend_executor import TrendPlan
 from weft.spark.packing import OWNER, rejected_in
-from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, TREND, PartTask, StreamTask
+from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, TREND, AdaptedPart, PartTask, StreamTask
 
 _memory = Memory()  # of this worker process
 
@@ -62,7 +64,8 @@ class Steps:
         return pa.string() if self.task.id_is_text else pa.int64()
 
     def _work(self, shard: str) -> Work:
-        part = self.task.parts[self.task.part_of[shard]]
+        number = self.task.part_of[shard]
+        part = self.task.parts[number]
         return Work(
             _plan_of(part),
             part.layout,
@@ -72,6 +75,7 @@ class Steps:
             self.task.delay,
             self.task.n_shards,
             OWNER if part.is_owner else None,
+            _adapter(self.task.run, number, part.adapted),
         )
 
     def _set_timer(self, outcome: Outcome) -> None:
@@ -181,6 +185,22 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 def _plan_of(part: PartTask) -> Plan | TrendPlan:
     return _plan(part.plan) if part.sharing is None else TrendPlan(_templates(part.plan), part.sharing)
+
+
+_adapters: dict[tuple[str, int], StreamAdapter] = {}  # of this worker process
+
+
+def _adapter(run: str, number: int, part: AdaptedPart | None) -> StreamAdapter | None:
+    """Return what adapts the plans of a part; all its shards share it, and what it has at hand."""
+    if part is None:
+        return None
+    if (run, number) not in _adapters:
+        for old in [key for key in _adapters if key[0] != run]:
+            del _adapters[old]
+        choice = Choice.from_json(part.choice)
+        adapter = StreamAdapter(part.queries, part.schema, choice, part.statistics, part.adaptation)
+        _adapters[run, number] = adapter
+    return _adapters[run, number]
 
 
 @lru_cache(maxsize=16)

@@ -27,7 +27,18 @@ from weft.spark.parts import Part
 from weft.spark.placing import placed_names
 from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import quoted, wanted_by_items, wanted_rows
-from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, SHARD, TREND, PartTask, StreamTask
+from weft.spark.stream_task import (
+    KIND,
+    LATE,
+    MATCH,
+    PACK,
+    REPORT,
+    SHARD,
+    TREND,
+    AdaptedPart,
+    PartTask,
+    StreamTask,
+)
 from weft.spark.trend_batch import TrendColumns, mentioned_in
 from weft.tree import find
 
@@ -37,15 +48,23 @@ CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabl
 PARTITIONS = "spark.sql.shuffle.partitions"
 WATERMARK, PLACE = "weft_watermark", "weft_place"
 REPORTS = "weft"  # the name of the observed metrics
+CHANGES = (
+    "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
+    "predicted: double, measured: double>>"
+)
 
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of the queries of a stream, and their plan; that of trend queries are their templates."""
+    """A part of the queries of a stream, and their plan; that of trend queries are their templates.
+
+    A part that is `adapted` changes its plan while it runs.
+    """
 
     part: Part
     queries: tuple[Query, ...]
     plan: Plan | TrendPlan
+    adapted: AdaptedPart | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +177,19 @@ def late_in(outcomes: DataFrame) -> DataFrame:
     )
 
 
+def changes_in(outcomes: DataFrame) -> DataFrame:
+    """Return the changes of plans among the outcomes of a stream, or of one of its batches.
+
+    Each row is a shard that goes on with another plan: the version of the plan, why it was made, which
+    queries it is for, how the shard switches, the share of the cost that it is predicted to save, and for a
+    change of before the share of the counted work that it did save.
+    """
+    reports = outcomes.where(F.col(KIND) == REPORT)
+    changes = F.from_json(F.get_json_object("match_id", "$.changes"), CHANGES)
+    exploded = reports.select(F.col("query").alias("shard"), F.explode(changes).alias("change"))
+    return exploded.select("shard", "change.*")
+
+
 def fingerprint(query: Query) -> str:
     """Return what a query asks, without its name and what it returns, in few characters."""
     returns = (ReturnColumn("n", CountTrends()),) if query.is_trend else ()
@@ -257,4 +289,5 @@ def _part_task(asked: _Asked, layout: Layout, n_parts: int) -> PartTask:
         fingerprints={query.name: fingerprint(query) for query in asked.one.queries},
         is_owner=n_parts > 1,
         sharing=plan.sharing if isinstance(plan, TrendPlan) else None,
+        adapted=asked.one.adapted,
     )

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -31,6 +31,20 @@ class QueryMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanChange:
+    """A shard that goes on with another version of its plan, and why.
+
+    `predicted` is the share of the cost that the plan saves by the statistics.
+    """
+
+    shard: str
+    version: int
+    reason: str
+    way: str
+    predicted: float
+
+
+@dataclass(frozen=True, slots=True)
 class BatchMetrics:
     """What one batch of a stream did, all shards together.
 
@@ -38,7 +52,7 @@ class BatchMetrics:
     once among the `late` ones, but in each part among the `duplicates` and the `buffered` ones.
     `watermark` is None as long as there is none. `stopped` gives the reason for each query that has
     exceeded its budget, now or earlier; `started` queries began empty in a stream that was running,
-    `ended` ones are no longer asked.
+    `ended` ones are no longer asked. `changes` are those of plans.
     """
 
     batch: int
@@ -54,6 +68,7 @@ class BatchMetrics:
     stopped: Mapping[str, str]
     started: tuple[str, ...]
     ended: tuple[str, ...]
+    changes: tuple[PlanChange, ...] = ()
 
     @property
     def rows_per_second(self) -> float:
@@ -98,12 +113,12 @@ class StreamTotals:
         reports = {shard: Report(**json.loads(text)) for shard, text in reported.items() if text is not None}
         # A changed workload has other shards; those that are gone keep nothing.
         self._latest = {shard: old for shard, old in self._latest.items() if shard in reported} | reports
-        metrics = self._metrics(progress, list(reports.values()))
+        metrics = self._metrics(progress, reports)
         self._sum(metrics)
         return metrics
 
-    def _metrics(self, progress: StreamingQueryProgress, reports: Sequence[Report]) -> BatchMetrics:
-        kept = self._latest.values()
+    def _metrics(self, progress: StreamingQueryProgress, by_shard: Mapping[str, Report]) -> BatchMetrics:
+        kept, reports = self._latest.values(), list(by_shard.values())
         matches = _summed(report.matches for report in reports)
         partial = _summed(report.partial_matches for report in kept)
         size = _summed(report.query_bytes for report in kept)
@@ -125,6 +140,11 @@ class StreamTotals:
             stopped={name: reason for report in kept for name, reason in report.stopped.items()},
             started=tuple(dict.fromkeys(name for report in reports for name in report.started)),
             ended=tuple(dict.fromkeys(name for report in reports for name in report.ended)),
+            changes=tuple(
+                PlanChange(shard, one["version"], one["reason"], one["way"], one["predicted"])
+                for shard, report in by_shard.items()
+                for one in report.changes
+            ),
         )
 
     def _sum(self, metrics: BatchMetrics) -> None:
@@ -153,7 +173,8 @@ class StreamMonitor(StreamingQueryListener):
         The sums over all batches that were seen.
     notices
         What a person should know, in the order in which it showed: a query that was stopped, queries
-        that began empty or ended when the workload changed, a watermark that stands still, many late rows.
+        that began empty or ended when the workload changed, plans that were changed, a watermark that
+        stands still, many late rows.
     """
 
     def __init__(
@@ -220,6 +241,11 @@ class _Watch:
         for name in metrics.ended:
             if self._is_new("ended", name):
                 yield f"query {name} is no longer asked: its state is given up"
+        for change in metrics.changes:
+            yield (
+                f"{change.shard} goes on with version {change.version} of its plan, {change.predicted:.0%} "
+                f"cheaper by the statistics: {change.reason}"
+            )
         if metrics.rows:
             yield from self._about_the_watermark(metrics)
             yield from self._about_late_rows(metrics)

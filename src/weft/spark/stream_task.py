@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
-from weft.schema import Type
+from weft.schema import Schema, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from weft.adaptation.settings import Adaptation
+    from weft.pattern.nodes import Query
     from weft.runtime.shared_trends import Sharing
+    from weft.statistics.model import Statistics
 
 SHARD, PACK = "weft_shard", "weft_pack"
 KIND, TREND = "kind", "trend"  # columns of outcomes
@@ -31,6 +34,18 @@ class PartTask:
     fingerprints: Mapping[str, str]
     is_owner: bool  # whether the packs say who accounts for a row
     sharing: "Sharing | None" = None  # of templates; None: there is a plan
+    adapted: "AdaptedPart | None" = None
+
+
+@dataclass(frozen=True)
+class AdaptedPart:
+    """What it takes to plan the queries of a part anew; the choice behind its plan travels as JSON."""
+
+    queries: tuple["Query", ...]
+    schema: Schema
+    choice: str
+    statistics: "Statistics"
+    adaptation: "Adaptation"
 
 
 @dataclass(frozen=True)

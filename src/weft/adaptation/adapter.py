@@ -1,0 +1,276 @@
+"""Adapt the plan of a shard: watch its statistics, plan anew when that is called for, switch if it pays.
+
+All that it depends on is in a text of the journal: the choice that runs, the statistics it was made with,
+those of the latest window, and a log of the latest changes. A step that is repeated decides the same.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
+from weft.adaptation.live_statistics import LiveStatistics
+from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
+from weft.adaptation.settings import Adaptation
+from weft.adaptation.watched_plan import Alarm, Replanned, WatchedPlan
+from weft.cost.measured import Measured
+from weft.normalize.pipeline import normalize
+from weft.optimizer.choice import Choice
+from weft.optimizer.shape_of import item_keys, questions_of
+from weft.optimizer.sharing.limits import Limit
+from weft.pattern.nodes import Query, TimeWindow
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget
+from weft.runtime.columns import Events
+from weft.runtime.shard_executor import ShardExecutor
+from weft.schema import Schema
+from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+
+VERSION = 1
+MOST_LOGGED = 16
+MOST_KNOWN = 64  # states and plans that a process has at hand
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line of the log: in which step which version of the plan began, why, and what it gains.
+
+    `predicted` is the share of the cost that the new plan saves by the statistics; `measured` is the share
+    of the counted work per event that it did save, in the steps since against those before, once known.
+    """
+
+    step: int
+    version: int
+    reason: str
+    queries: tuple[str, ...]
+    way: str
+    predicted: float
+    measured: float | None = None
+
+
+@dataclass
+class _State:
+    """What the journal remembers, and what follows from it."""
+
+    step: int
+    version: int
+    way: Way
+    watched: WatchedPlan
+    live: LiveStatistics
+    log: list[Change]
+    work: list[float]  # counted in the latest steps, for each event: before the switch, and since
+
+
+class StreamAdapter:
+    """Adapts the plans of the shards of one part of a stream."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        schema: Schema,
+        choice: Choice,
+        statistics: Statistics,
+        adaptation: Adaptation,
+    ) -> None:
+        self.queries = tuple(queries)
+        self.schema = schema
+        self.choice = choice
+        self.statistics = statistics
+        self.adaptation = adaptation
+        self._model = Measured().at_rate(statistics.events_per_second)
+        self._known: dict[str, _State] = {}
+        self._plans: dict[str, Plan] = {}
+
+    @cached_property
+    def _forms(self) -> list[Any]:
+        return [form for query in self.queries for form in normalize(query)]
+
+    @cached_property
+    def _items(self) -> list[ItemKey]:
+        return list(dict.fromkeys(key for form in self._forms for key in item_keys(form)))
+
+    @cached_property
+    def _questions(self) -> list[Question]:
+        found: dict[Question, None] = {}
+        for form in self._forms:
+            window = form.window.length / 1e6 if isinstance(form.window, TimeWindow) else None
+            found |= dict.fromkeys(questions_of(form, window))
+        return list(found)
+
+    @cached_property
+    def _groups(self) -> list[GroupKey]:
+        return list(dict.fromkeys(question.group for question in self._questions))
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return list(dict.fromkeys(key for form in self._forms for key in form.keys))
+
+    def plan(self, remembered: str, given: Plan) -> Plan:
+        """Return the plan to run now; where nothing is remembered yet, the one given."""
+        stored = json.loads(remembered)["choice"] if remembered else None
+        if stored is None:
+            return given
+        if stored not in self._plans:
+            state = self._known.get(remembered) or self._state(remembered)
+            if len(self._plans) >= MOST_KNOWN:
+                self._plans.clear()
+            self._plans[stored] = state.watched.plan
+        return self._plans[stored].without(_missing(self._plans[stored], given))
+
+    def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
+        """Return an executor that `switch` can change."""
+        return MigratingExecutor(plan, budget)
+
+    def switch(self, executor: ShardExecutor, plan: Plan, remembered: str) -> None:
+        """Let an executor that is up to date go on with another plan of the same queries."""
+        if isinstance(executor, MigratingExecutor):
+            executor.switch(plan, json.loads(remembered)["way"] if remembered else "rebuild")
+
+    def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
+        """Return what to remember after a step that took new events."""
+        state = self._known.pop(remembered, None) or self._state(remembered)
+        state.step += 1
+        state.live.observe(events, frontier)
+        self._measure(state, executor, events)
+        known = state.live.statistics()
+        alarm = state.watched.alarm(known) if events.n_events else None
+        if alarm is not None:
+            self._answer(state, alarm, known, executor)
+        text = self._text(state)
+        self._known[text] = state
+        while len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return text
+
+    def _measure(self, state: _State, executor: ShardExecutor, events: Events) -> None:
+        """Note the work of the step for each event; when it is known for a change, tell what that gained."""
+        if not isinstance(executor, MigratingExecutor) or not events.n_events or executor.n_plans > 1:
+            return
+        meter = executor.meter
+        work = self._model.row_out * sum(meter.built.values())
+        work += self._model.candidate * sum(meter.examined.values())
+        latest = work / events.n_events
+        if state.log and state.log[-1].measured is None:
+            before = state.work[0]
+            gain = 1.0 - latest / before if before > 0 else 0.0
+            state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
+        state.work = [latest]
+
+    def _answer(self, state: _State, alarm: Alarm, known: Statistics, executor: ShardExecutor) -> None:
+        wanted = self.adaptation
+        found = state.watched.replanned(alarm, known, Limit(steps=wanted.steps), seed=state.version)
+        state.watched.learn(alarm, found.gain)
+        way = self._way(state, found, executor)
+        if way is None:
+            state.watched.adopt(state.watched.choice, known)
+            return
+        state.version += 1
+        state.way = way
+        state.watched.adopt(found.choice, known)
+        change = Change(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
+        state.log = [*state.log, change][-MOST_LOGGED:]
+
+    def _way(self, state: _State, found: Replanned, executor: ShardExecutor) -> Way | None:
+        """Return how to switch, or None where the new plan does not pay for it."""
+        wanted, seconds = self.adaptation, state.live.window_seconds
+        if found.gain < wanted.least_gain or found.choice.trees == state.watched.choice.trees:
+            return None
+        buffered = sum(events.n_events for events in executor.known)
+        rate = max(state.live.statistics().events_per_second, 1e-9)
+        predicted = Prediction(
+            old=found.cost_before,
+            new=found.cost_after,
+            rest=self._longest_window,
+            buffered=buffered,
+            per_event=found.cost_after / rate,
+        )
+        way = choose_way(predicted, wanted.way)
+        cost = predicted.parallel if way == "parallel" else predicted.rebuild
+        cost -= predicted.new * predicted.rest  # that it takes to run the new plan at all
+        saved = (found.cost_before - found.cost_after) * wanted.horizon * seconds
+        return way if saved > cost else None
+
+    @cached_property
+    def _longest_window(self) -> float:
+        lengths = [form.window.length / 1e6 for form in self._forms if isinstance(form.window, TimeWindow)]
+        return max(lengths, default=0.0)
+
+    def _decision(self) -> DecisionFunction:
+        wanted = self.adaptation
+        match wanted.decide:
+            case "invariants":
+                return Invariants(self._model, wanted.k, wanted.distance, switch_cost=wanted.least_gain)
+            case "threshold":
+                return Threshold(wanted.threshold)
+            case "unconditional":
+                return Unconditional()
+            case "off":
+                return Static()
+
+    def _state(self, remembered: str) -> _State:
+        """Return the state that a text stands for, or that of the beginning."""
+        live = LiveStatistics(
+            self._items,
+            self._questions,
+            self._keys,
+            longest=self._longest_window or None,
+            initial=self.statistics,
+        )
+        found: dict[str, Any] = json.loads(remembered) if remembered else {}
+        if found.get("version") != VERSION:
+            watched = self._watch(self.choice, self.statistics)
+            return _State(0, 0, "rebuild", watched, live, [], [0.0])
+        choice = self.choice if found["choice"] is None else Choice.from_json(found["choice"])
+        watched = self._watch(choice, self._statistics_of(found["adopted"]))
+        watched.tune(found["distances"])
+        live.restore(found["live"])
+        log = [Change(**{**one, "queries": tuple(one["queries"])}) for one in found["log"]]
+        return _State(found["step"], found["number"], found["way"], watched, live, log, found["work"])
+
+    def _watch(self, choice: Choice, statistics: Statistics) -> WatchedPlan:
+        return WatchedPlan(self.queries, self.schema, self._model, self._decision, choice, statistics)
+
+    def _text(self, state: _State) -> str:
+        watched = state.watched
+        return json.dumps(
+            {
+                "version": VERSION,
+                "step": state.step,
+                "number": state.version,
+                "choice": watched.choice.to_json() if state.version else None,
+                "way": state.way,
+                "adopted": self._numbers_of(watched.statistics),
+                "distances": watched.distances,
+                "live": state.live.to_json(),
+                "log": [asdict(one) for one in state.log],
+                "work": state.work,
+            },
+            ensure_ascii=False,
+        )
+
+    def _numbers_of(self, known: Statistics) -> list[Any]:
+        """Return statistics as numbers, in the order in which the queries ask for them."""
+        return [
+            [known.rate(item) for item in self._items],
+            [known.selectivity(group) for group in self._groups],
+            [known.agreement(key) for key in self._keys],
+            known.total_rate,
+        ]
+
+    def _statistics_of(self, numbers: Sequence[Any]) -> Statistics:
+        rates, selectivities, agreements, total_rate = numbers
+        return Statistics(
+            dict(zip(self._items, rates, strict=True)),
+            dict(zip(self._groups, selectivities, strict=True)),
+            dict(zip(self._keys, agreements, strict=True)),
+            total_rate,
+            self.statistics.duration,
+        )
+
+
+def _missing(plan: Plan, given: Plan) -> frozenset[str]:
+    """Return the queries of a plan that are not in another."""
+    kept = {output.query for output in given.outputs}
+    return frozenset(output.query for output in plan.outputs if output.query not in kept)

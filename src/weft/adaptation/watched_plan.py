@@ -1,0 +1,183 @@
+"""The shared plan of a workload, watched part by part, and planned anew where it is no longer the best.
+
+Idea        Every pattern has a decision function of its own. It watches why the pattern has the tree it
+            has, given the parts that it shares, and why it shares these and no others: a part that is
+            shared saves more than it costs, one that could be shared does not. When a condition is
+            violated, the connected component of the pattern is planned anew, by a search that starts
+            from the trees that are there.
+Reference   Kolchinsky, Schuster. Efficient Adaptive Detection of Complex Event Patterns. PVLDB 11(11),
+            2018, whose section 7 leaves plans with sharing open; and section 6.2.3 of their Real-Time
+            Multi-Pattern Detection over Event Streams. SIGMOD 2019.
+Differs     The conditions of sharing price what a pattern needs for itself; what others compute is free. A
+            part that is computed for more general demands counts with what it cost when the plan was made.
+Complexity  O(K b) prices to verify the invariants of b blocks; planning anew is a search with a limit.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from weft.adaptation.decisions import DecisionFunction, Violation
+from weft.cost.model import CostModel
+from weft.optimizer.choice import Choice
+from weft.optimizer.orders.decided import Block, Condition, Decided, Side
+from weft.optimizer.orders.exact_tree import exact_tree_decided
+from weft.optimizer.orders.local_cost import tree_steps
+from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.shape_of import shape_of
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.trees import Tree
+from weft.optimizer.weave import Key, Weave
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Plan
+from weft.schema import Schema
+from weft.statistics.model import Statistics
+
+MOST_OFFERS = 4  # parts that a pattern could share and does not, for which that is watched
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What was violated, and in which pattern."""
+
+    key: Key
+    violation: Violation
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Replanned:
+    """A choice for the whole workload, and what the part that was planned anew costs before and after."""
+
+    choice: Choice
+    queries: tuple[str, ...]
+    cost_before: float
+    cost_after: float
+
+    @property
+    def gain(self) -> float:
+        """The share of the cost that the new plan saves."""
+        return 1.0 - self.cost_after / self.cost_before if self.cost_before > 0 else 0.0
+
+
+class WatchedPlan:
+    """A choice of trees for queries, the statistics it was made with, and what would make it another."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        schema: Schema,
+        model: CostModel,
+        decide: Callable[[], DecisionFunction],
+        choice: Choice,
+        statistics: Statistics,
+    ) -> None:
+        self.queries = tuple(queries)
+        self.schema = schema
+        self.model = model
+        self.choice = choice
+        self._decide = decide
+        self._decisions: dict[Key, DecisionFunction] = {}
+        self.adopt(choice, statistics)
+
+    def adopt(self, choice: Choice, statistics: Statistics) -> None:
+        """Watch a choice from now on."""
+        self.choice, self.statistics = choice, statistics
+        self._weave = self._woven(self.queries, statistics)
+        for key in self._weave.multitree.trees:
+            decision = self._decisions.setdefault(key, self._decide())
+            pattern = self._weave.multitree.patterns[key]
+            decision.adopt(self._decided(key, pattern), pattern.shape)
+
+    def _woven(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
+        weave = weave_for(self.schema, Settings("auto", statistics, self.model))
+        for query in queries:
+            weave.add(query, weave.plans.best)
+        weave.adopt(self.choice)
+        return weave
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the choice."""
+        return plan_of_weave(self._weave, self.queries, self.schema, is_shared=self.choice.is_shared)
+
+    @property
+    def cost(self) -> float:
+        """What the plan costs under the statistics it was made with."""
+        return self._weave.cost
+
+    @property
+    def distances(self) -> list[float]:
+        """The distances of all decision functions that have one, to be given back with `tune`."""
+        return [getattr(decision, "distance", 0.0) for decision in self._decisions.values()]
+
+    def tune(self, distances: Sequence[float]) -> None:
+        """Set the distances that the decision functions had."""
+        for decision, distance in zip(self._decisions.values(), distances, strict=False):
+            if hasattr(decision, "distance"):
+                decision.distance = distance
+
+    def _decided(self, key: Key, pattern: Pattern) -> Decided:
+        """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
+        shared = self._weave.multitree.shared_parts(key) if self.choice.is_shared else []
+        decided = exact_tree_decided(pattern.shape, self.model, shared)
+        conditions = tuple(self._sharing(key, pattern, decided.tree, shared))
+        return Decided(decided.tree, (*decided.blocks, Block(pattern.shape.everything, conditions)))
+
+    def _sharing(self, key: Key, pattern: Pattern, tree: Tree, shared: Sequence[Tree]) -> Iterator[Condition]:
+        weave = self._weave
+        taken = self._own_side(pattern, tree, shared)
+        if shared:
+            alone = weave.plans.best(pattern)
+            yield Condition(taken, self._own_side(pattern, alone, ()), wins_ties=True)
+        if self.choice.is_shared:
+            offers = weave.multitree.existing(key, weave.sharables.of(key))
+            others = [one for one in offers.values() if one.tree not in shared]
+            for offer in sorted(others, key=lambda one: -one.tree.mask.bit_count())[:MOST_OFFERS]:
+                instead = weave.plans.best(pattern, [offer.tree])
+                yield Condition(taken, self._own_side(pattern, instead, [offer.tree]), wins_ties=True)
+
+    def _own_side(self, pattern: Pattern, tree: Tree, given: Sequence[Tree]) -> Side:
+        """Return what a tree costs besides the parts that others compute."""
+        free = [step for part in given for step in tree_steps(part, pattern.shape)]
+        steps = list(tree_steps(tree, pattern.shape))
+        for step in free:
+            if step in steps:
+                steps.remove(step)
+        filters = sum(
+            self._weave.multitree.price(*pattern.part(part._replace(bare=True)).nodes[-1])
+            for part in given
+            if part.general is not None
+        )
+        return Side(tuple(steps), filters)
+
+    def alarm(self, statistics: Statistics) -> Alarm | None:
+        """Return the first violation under the statistics of a moment, or None."""
+        for key, decision in self._decisions.items():
+            pattern = self._weave.multitree.patterns[key]
+            shape = shape_of(pattern.form, statistics, self._weave.context)
+            violation = decision.violation(shape)
+            if violation is not None:
+                sentence = f"query {key[0]}: {violation.sentence(pattern.variables)}"
+                return Alarm(key, violation, sentence)
+        return None
+
+    def replanned(self, alarm: Alarm, statistics: Statistics, limit: Limit, seed: int = 0) -> Replanned:
+        """Plan the component of a pattern anew, under the statistics of a moment."""
+        names = self._component(alarm.key)
+        weave = self._woven([query for query in self.queries if query.name in names], statistics)
+        before = weave.cost
+        weave.improve(limit, seed=seed)
+        trees = {**self.choice.trees, **weave.choice().trees}
+        choice = Choice({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
+        return Replanned(choice, tuple(names), before, weave.cost)
+
+    def _component(self, key: Key) -> list[str]:
+        for keys in self._weave.sharables.components():
+            if key in keys:
+                return list(dict.fromkeys(name for name, _ in keys))
+        return [key[0]]
+
+    def learn(self, alarm: Alarm, gain: float) -> None:
+        """Tell the decision function that raised an alarm what it was worth."""
+        self._decisions[alarm.key].learn(gain)

@@ -1,0 +1,131 @@
+"""A stream that drifts: its plan follows, deterministically, and no match is lost or repeated."""
+
+import json
+import random
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from tests.engine import arrow_events, derived_schema
+from tests.strategies import Case, event
+from tests.streams import Stream, cut, merged, work_of
+
+from weft.adaptation.adapter import StreamAdapter
+from weft.adaptation.settings import Adaptation
+from weft.optimizer.pipeline import Settings, choose_plan
+from weft.optimizer.sharing.limits import Limit
+from weft.semantics.events import ReferenceEvent
+from weft.statistics.model import ItemKey, Statistics
+
+SECOND = 1_000_000
+TEXT = """
+QUERY p PATTERN SEQ(A a, B b, C c) WITHIN 2 seconds
+QUERY q PATTERN SEQ(A a, B b, D d) WITHIN 2 seconds
+QUERY r PATTERN SEQ(A a, NOT D n, C c, B b) WITHIN 3 seconds
+"""
+PHASES = (
+    {"A": 1, "B": 8, "C": 8, "D": 2},
+    {"A": 10, "B": 8, "C": 1, "D": 2},
+    {"A": 8, "B": 1, "C": 8, "D": 8},
+)
+
+
+def drifting(seed: int, seconds: int = 24) -> tuple[ReferenceEvent, ...]:
+    """Return events whose rates change twice."""
+    dice, drawn = random.Random(seed), []
+    for number, rates in enumerate(PHASES):
+        start = number * seconds * SECOND
+        drawn += [
+            (start + dice.randrange(seconds * SECOND), name)
+            for name, rate in rates.items()
+            for _ in range(rate * seconds)
+        ]
+    return tuple(event(row, name, time) for row, (time, name) in enumerate(sorted(drawn)))
+
+
+def adapter_of(case: Case, adaptation: Adaptation) -> StreamAdapter:
+    known = Statistics(rates={ItemKey(name): float(rate) for name, rate in PHASES[0].items()})
+    chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
+    return StreamAdapter(case.queries, derived_schema(case), chosen.choice, known, adaptation)
+
+
+def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bool = True) -> Stream:
+    """Run a case as a stream of batches of about a second."""
+    table, layout = arrow_events(case)
+    plan = choose_plan(case.queries, derived_schema(case), Settings("trivial")).plan
+    work = work_of(plan, layout, delay=0)
+    if adaptation is not None:
+        work = replace(work, adapter=adapter_of(case, adaptation))
+    stream = Stream(work, random.Random(seed), n_workers=1 if is_calm else 3, is_calm=is_calm)
+    for rows in cut(list(range(len(case.events))), random.Random(7), 60):
+        stream.deliver(table.take(pa.array(rows, pa.int64())))
+    stream.finish()
+    return stream
+
+
+def remembered(stream: Stream) -> dict[str, object]:
+    text = stream.store.text
+    assert text is not None
+    found: dict[str, object] = json.loads(json.loads(text)["adaptation"])
+    return found
+
+
+CASE = Case(TEXT, drifting(1))
+WAYS = {
+    "rebuild": Adaptation(way="rebuild"),
+    "parallel": Adaptation(way="parallel"),
+    "chosen": Adaptation(),
+    "every condition": Adaptation(k=1_000, distance=0.0, least_gain=0.0),
+    "average distance": Adaptation(distance="average"),
+    "threshold": Adaptation("threshold"),
+    "unconditional": Adaptation("unconditional", least_gain=0.0),
+    "off": Adaptation("off"),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_plan_that_follows_the_drift_finds_what_one_that_stays_finds(name: str) -> None:
+    expected = merged(run(CASE, None).outcomes).matches
+    assert expected["p"]
+    stream = run(CASE, WAYS[name])
+    assert merged(stream.outcomes).matches == expected
+    log = remembered(stream)["log"]
+    assert (log == []) == (name == "off")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_attempts_that_fail_and_processes_that_end_change_nothing(seed: int) -> None:
+    expected, calm = merged(run(CASE, None).outcomes).matches, remembered(run(CASE, Adaptation()))
+    stream = run(CASE, Adaptation(), seed, is_calm=False)
+    assert merged(stream.outcomes).matches == expected
+    assert [one["reason"] for one in remembered(stream)["log"]] == [one["reason"] for one in calm["log"]]
+
+
+def test_the_log_says_why_and_what_it_gains() -> None:
+    stream = run(CASE, Adaptation())
+    log = remembered(stream)["log"]
+    assert len(log) >= 2
+    assert [one["version"] for one in log] == list(range(1, len(log) + 1))
+    for one in log:
+        assert one["reason"].startswith("query ")
+        assert " costs " in one["reason"]
+        assert 0.05 <= one["predicted"] < 1
+        assert one["way"] in ("parallel", "rebuild")
+    assert any(one["measured"] is not None for one in log[:-1])
+    reported = [change for outcome in stream.outcomes for change in outcome.report.changes]
+    assert [one["version"] for one in reported] == [one["version"] for one in log]
+
+
+def test_a_steady_stream_keeps_its_plan() -> None:
+    dice = random.Random(3)
+    drawn = sorted(
+        (dice.randrange(60 * SECOND), name) for name, rate in PHASES[0].items() for _ in range(rate * 60)
+    )
+    case = Case(TEXT, tuple(event(row, name, time) for row, (time, name) in enumerate(drawn)))
+    assert remembered(run(case, Adaptation()))["log"] == []
+
+
+def test_what_is_remembered_stays_small() -> None:
+    stream = run(CASE, Adaptation())
+    assert stream.store.text is not None
+    assert len(stream.store.text) < 60_000
