@@ -47,6 +47,9 @@ class Served:
 class Journal:
     """The state of a shard after a step; `token` tells this step from any other that was tried.
 
+    Where positions count, the segments have all events since the time `oldest`: those that they have of
+    before are not next to each other any more.
+
     >>> journal = Journal(n_shards=2, step=7, tokens=("a",))
     >>> Journal.from_json(journal.to_json()) == journal
     True
@@ -60,6 +63,7 @@ class Journal:
     tokens: tuple[str, ...] = ()  # of the latest steps
     queries: Mapping[str, Served] = field(default_factory=dict)
     wake: int | None = None  # milliseconds
+    oldest: int = BEGINNING
     adaptation: str = ""  # JSON of what changes the plan, if anything does
 
     def has_passed(self, step: int, token: str) -> bool:
@@ -74,8 +78,9 @@ class Journal:
 
     def to_json(self) -> str:
         found = {"version": VERSION, **asdict(self)}
-        if not self.adaptation:
-            del found["adaptation"]  # versions that do not know it can go on
+        for name, usual in (("oldest", BEGINNING), ("adaptation", "")):
+            if found[name] == usual:  # versions that do not know it can go on
+                del found[name]
         return json.dumps(found, ensure_ascii=False)
 
     @staticmethod

@@ -262,7 +262,8 @@ class Shard:
         missed = [segment for segment in journal.segments if segment.last_step > since]
         if missed:
             events = self.reader.read([self.store.segment(segment.number) for segment in missed])
-            events = events.take(np.flatnonzero(arrivals_of(events) > since))
+            is_missed = (arrivals_of(events) > since) & (events.times >= journal.oldest)
+            events = events.take(np.flatnonzero(is_missed))
             report.repeated += events.n_events
             executor.repeat(_in_pool_of(executor, events), journal.frontier)
         elif since < journal.step:  # time alone has passed
@@ -333,6 +334,8 @@ class Shard:
             merged = self._written(events, number, *steps, group[0].level + 1)
             segments[place : place + len(group)] = [merged]
             number += 1
+        if executor.needs_every_event:
+            journal = replace(journal, oldest=max(journal.oldest, oldest))
         return replace(journal, segments=tuple(segments), next_number=number)
 
     def _written(self, events: Events, number: int, first_step: int, last_step: int, level: int) -> Segment:
