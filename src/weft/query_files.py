@@ -8,7 +8,6 @@ from pathlib import Path
 
 from weft.errors import DataError, Problem, QueryError, Span, WeftError
 
-
 _ENDINGS = (".weft", ".ccl")
 
 
