@@ -99,9 +99,17 @@ def events_per_batch(optimized: Optimized, events_per_second: float) -> int:
 
 
 def race(
-    arena: Arena, plans: Mapping[str, Optimized], repeat: int, say: Say, name: str = ""
+    arena: Arena,
+    plans: Mapping[str, Optimized],
+    repeat: int,
+    say: Say,
+    name: str = "",
+    *,
+    runs_singly: bool = False,
 ) -> dict[str, list[CoreRun]]:
     """Run all plans in turn, several rounds after one that warms the kernels; all find the same matches.
+
+    In a round, a quick plan runs five times and the median counts, unless each plan runs singly.
 
     What the planner left in memory is kept from the garbage collector, which a worker of Spark would not
     have to look through either.
@@ -113,7 +121,8 @@ def race(
     runs: dict[str, list[CoreRun]] = {plan_name: [] for plan_name in plans}
     for number in range(repeat):
         for plan_name, optimized in plans.items():
-            runs[plan_name].append(_typical_run(arena, optimized))
+            run = arena.run(optimized) if runs_singly else _typical_run(arena, optimized)
+            runs[plan_name].append(run)
         last = {plan_name: own[-1] for plan_name, own in runs.items()}
         check_matches(last)
         seconds = ", ".join(f"{plan_name} {run.seconds:.2f} s" for plan_name, run in last.items())
@@ -128,6 +137,15 @@ def _typical_run(arena: Arena, optimized: Optimized) -> CoreRun:
     if first.seconds >= SLOW_SECONDS:
         return first
     return sorted([first, *(arena.run(optimized) for _ in range(4))], key=lambda run: run.seconds)[2]
+
+
+def fastest_ratio(
+    over: Iterable[CoreRun],
+    under: Iterable[CoreRun],
+    seconds_of: Callable[[CoreRun], float] = lambda run: run.seconds,
+) -> float:
+    """Return the ratio of the fastest runs of two plans: what disturbs a run only ever makes it slower."""
+    return min(map(seconds_of, over)) / min(map(seconds_of, under))
 
 
 def check_matches(runs: Mapping[str, CoreRun]) -> None:

@@ -136,13 +136,13 @@ def _improve(weave: Weave, heuristic: Heuristic, k: int) -> None:
 
 def _reply_only(weave: Weave) -> None:
     keys = list(weave.multitree.trees)
-    best_reply(weave.multitree, weave.graph, weave.plans, keys, Limit(steps=STEPS))
+    best_reply(weave.multitree, weave.sharables, weave.plans, keys, Limit(steps=STEPS))
 
 
 def _search_only(weave: Weave, heuristic: Heuristic, k: int) -> None:
     """Search with the parameters of the paper, from the best tree of each pattern."""
     search = simulated_annealing if heuristic == "annealing" else tabu_search
-    neighborhood = Neighborhood(weave.multitree, weave.graph, weave.plans, list(weave.multitree.trees), k)
+    neighborhood = Neighborhood(weave.multitree, weave.sharables, weave.plans, list(weave.multitree.trees), k)
     search(neighborhood, Limit(steps=STEPS), random.Random(0))
 
 

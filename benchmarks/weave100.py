@@ -180,7 +180,7 @@ def measure_on_spark(
     events = spark.read.parquet(str(stocks_parquet(seconds)))
     section = "weave100, Spark"
     found, detections = [], {}
-    for strategy in (*BASELINES, "auto"):  # all count before any is timed, so that all are timed on a warm JVM
+    for strategy in (*BASELINES, "auto"):  # all count before any is timed: a warm JVM for all
         start = time.perf_counter()
         detection = weft.prepare(
             events,

@@ -11,7 +11,8 @@ from weft.spark.sources import Format
 from weft.spark.times import TimeUnit
 
 Queries = Annotated[
-    str, typer.Argument(metavar="QUERIES", help="A file of queries, or a directory of *.weft and *.ccl files.")
+    str,
+    typer.Argument(metavar="QUERIES", help="A file of queries, or a directory of *.weft and *.ccl files."),
 ]
 Events = Annotated[
     str,

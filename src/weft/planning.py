@@ -41,12 +41,18 @@ class Planning:
             raise WeftError(f"search_seconds is {self.search_seconds}; it must not be negative")
 
     def needs_statistics(self, queries: Sequence[Query]) -> bool:
-        """Say whether there is a choice to make: two events can be joined in one way only."""
+        """Say whether there is a choice to make.
+
+        Two events can be joined in one way only; but whether two such joins are better computed as one, for
+        the longer window or the weaker order, is a choice too.
+        """
         if self.plan in ("trivial", "share", "lcse"):
             return False
         known = self.plan.trees if isinstance(self.plan, Choice) else ()
         new = [query for query in queries if query.name not in known]
-        return any(len(form.items) > 2 for query in new for form in normalize(query))
+        sizes = [len(form.items) for query in new for form in normalize(query)]
+        shares = self.plan != "reorder" and sum(size > 1 for size in sizes) > 1
+        return any(size > 2 for size in sizes) or shares
 
 
 @dataclass(frozen=True)

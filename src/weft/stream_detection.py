@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from weft.adaptation.adapter import StreamAdapter
 from weft.adaptation.settings import Adaptation
 from weft.errors import WeftError
 from weft.explanation import form_lines, plan_lines
@@ -96,6 +97,19 @@ class StreamDetection(Workload):
             return None
         queries, choice = planned.share.queries, planned.optimized.choice.to_json()
         return AdaptedPart(queries, self.source.schema, choice, self.statistics, self._adaptation)
+
+    def _watched(self, planned: PlannedShare) -> list[str]:
+        """Say under which conditions a plan stays."""
+        adapted = self._adapted(planned)
+        if adapted is None:
+            return []
+        choice = planned.optimized.choice
+        adapter = StreamAdapter(
+            adapted.queries, adapted.schema, choice, adapted.statistics, adapted.adaptation
+        )
+        found = adapter.lines()
+        headline = "Watched, in nanoseconds for a second of events (a part is planned anew when they swap):"
+        return [headline, *found] if found else []
 
     @property
     def changes(self) -> "DataFrame":
@@ -205,6 +219,7 @@ class StreamDetection(Workload):
         lines = form_lines(self.match_queries) if self.match_queries else []
         for part, planned in self.weave().items():
             lines += ["", self._headline(part), *plan_lines(planned.optimized.plan)]
+            lines += self._watched(planned)
         for one in self._trend_parts():
             if isinstance(one.plan, TrendPlan):
                 lines += ["", self._headline(one.part), *trend_lines(one.plan.templates)]

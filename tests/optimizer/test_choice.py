@@ -60,6 +60,22 @@ WRONG = {
         '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
         "query q: found",
     ),
+    "a window that ends before it begins": (
+        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"clock": "time", "length": -1, "partition_by": []}}]}}',
+        "query q: found",
+    ),
+    "a window beyond all time": (
+        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"clock": "time", "length": 9223372036854775807, "partition_by": []}}]}}',
+        "query q: found",
+    ),
+    "far too deep for JSON": ("[" * 200_000, "plan.json is not JSON"),
+    "far too deep for a tree": (
+        '{"version": 2, "queries": {"q": [' + '["a", ' * 900 + '"b"' + "]" * 900 + "]}}",
+        "query q: found",
+    ),
+    "a number of too many digits": ('{"version": ' + "9" * 5_000 + "}", "plan.json is not JSON"),
     "parts without demands": ('{"version": 2, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
     "nothing": (
         '{"version": 1, "queries": {"q": [null]}}',

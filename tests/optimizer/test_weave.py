@@ -208,3 +208,47 @@ def test_what_the_books_count_once_is_one_node_of_the_plan(seed: int) -> None:
         if priced[number][1].is_join
     }
     assert len(joins) == len(counted)
+
+
+def general(order: list[list[str]], clock: str, length: int, *partition_by: str) -> Named:
+    extent = {"clock": clock, "length": length, "partition_by": list(partition_by)}
+    return [{"bare": ["a", "b"], "order": order, "extent": extent}, "c"]
+
+
+OUTDATED = {
+    "a shorter window than that of the query": general([["a", "b"]], "time", 9_000_000),
+    "an order that the query does not ask for": general([["b", "a"]], "time", 20_000_000),
+    "another clock": general([["a", "b"]], "position", 20_000_000),
+    "another partition": general([["a", "b"]], "time", 20_000_000, "k"),
+}
+
+
+@pytest.mark.parametrize("tree", OUTDATED.values(), ids=OUTDATED)
+def test_a_part_for_demands_that_do_not_fit_is_computed_for_the_query_alone(tree: Named) -> None:
+    weave = Workload((sequence("ABC", 10),)).weave()
+    assert weave.adopt(Choice({"P1": (tree,)})) == []
+    assert weave.outdated == ["P1"]
+    assert weave.choice().trees == {"P1": ([["a", "b"], "c"],)}
+    assert weave.adopt(Choice({"P1": (general([], "time", 20_000_000),)})) == []
+    assert weave.outdated == []
+
+
+def test_a_window_of_one_event_has_its_own_clock() -> None:
+    weave = Workload(("AND(A a, B b, C c) WITHIN 1 EVENTS",)).weave()
+    assert weave.adopt(Choice({"P1": (general([], "time", 5),)})) == []
+    assert weave.outdated == ["P1"]
+
+
+def test_hundreds_of_patterns_in_any_order_do_not_compare_all_pairs() -> None:
+    dice = random.Random(1)
+    types = [f"T{number}" for number in range(200)]
+    texts = []
+    for number in range(300):
+        names = dice.sample(types, 4)
+        operands = ", ".join(f"{name} {name.lower()}" for name in names)
+        texts.append(f"{'AND' if number % 2 else 'SEQ'}({operands}) WITHIN 10 seconds")
+    weave = Workload(tuple(texts)).weave()
+    near = [pair for key in weave.multitree.trees for pair in weave.sharables.unordered(key)]
+    assert 0 < len(near) < 300
+    asked = sum(len(pattern._weaker) for pattern in weave.multitree.patterns.values())
+    assert asked < 3_000

@@ -84,7 +84,8 @@ def test_nested_sequences_are_flat_ones(seed: int) -> None:
     pattern = names[-1]
     for name in reversed(names[:-1]):
         pattern = f"SEQ({name}, {pattern})"
-    texts = (pattern, f"SEQ({', '.join(names)})", f"SEQ({names[0]}, SEQ({', '.join(names[1:-1])}), {names[-1]})")
+    middle = ", ".join(names[1:-1])
+    texts = (pattern, f"SEQ({', '.join(names)})", f"SEQ({names[0]}, SEQ({middle}), {names[-1]})")
     events = [event(place, dice.choice(TYPES[:5]), place) for place in range(40)]
     text = "\n".join(f"QUERY q{number} PATTERN {one}" for number, one in enumerate(texts))
     case = Case(text, tuple(events))

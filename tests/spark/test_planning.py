@@ -113,7 +113,7 @@ def test_the_search_tells_how_far_it_is_and_stops_when_told_to(events: DataFrame
 
 
 def test_an_unknown_plan_is_refused(events: DataFrame) -> None:
-    with pytest.raises(WeftError, match="plan is 'best'; expected 'auto', 'trivial', 'reorder', 'share', 'mcep', 'motto'"):
+    with pytest.raises(WeftError, match="plan is 'best'; expected 'auto', 'trivial', 'reorder', 'share'"):
         prepared(events, plan="best")
     with pytest.raises(WeftError, match="search_seconds is -1"):
         prepared(events, search_seconds=-1)

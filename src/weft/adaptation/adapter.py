@@ -107,6 +107,10 @@ class StreamAdapter:
     def _keys(self) -> list[str]:
         return list(dict.fromkeys(key for form in self._forms for key in form.keys))
 
+    def lines(self) -> list[str]:
+        """Say what is watched in the beginning."""
+        return self._state("").watched.lines()
+
     def plan(self, remembered: str, given: Plan) -> Plan:
         """Return the plan to run now; where nothing is remembered yet, the one given."""
         stored = json.loads(remembered)["choice"] if remembered else None

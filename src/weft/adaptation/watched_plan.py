@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from weft.adaptation.decisions import DecisionFunction, Violation
 from weft.cost.model import CostModel
+from weft.cost.shape import items_of
 from weft.optimizer.choice import Choice
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side
 from weft.optimizer.orders.exact_tree import exact_tree_decided
@@ -171,6 +172,19 @@ class WatchedPlan:
         trees = {**self.choice.trees, **weave.choice().trees}
         choice = Choice({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
         return Replanned(choice, tuple(names), before, weave.cost)
+
+    def lines(self) -> list[str]:
+        """Say what is watched: the cost of what was chosen in each part, and of the next best."""
+        found = []
+        for key, decision in self._decisions.items():
+            names = self._weave.multitree.patterns[key].variables
+            for invariant in getattr(decision, "watched", ()):
+                chosen = ", ".join(names[item] for item in items_of(invariant.block))
+                found.append(
+                    f"  {key[0]}: the choice of {chosen} costs {invariant.taken:,.6g}, "
+                    f"another one {invariant.other:,.6g}"
+                )
+        return found
 
     def _component(self, key: Key) -> list[str]:
         for keys in self._weave.sharables.components():

@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 
 from weft.cost.shape import items_of
 from weft.errors import WeftError
+from weft.optimizer.assemble import LONGEST
 from weft.optimizer.trees import Demands, Tree, leaf, pair
 from weft.plan.nodes import Extent
 
 VERSION = 2
 READABLE = (1, 2)  # version 1 knew no parts for more general demands
+DEEPEST = 300  # levels of a tree
 
 Named: TypeAlias = "str | list[Named] | dict[str, Any]"
 
@@ -43,7 +45,7 @@ class Choice:
         """Return the choice written by `to_json`; what is wrong with the text is said."""
         try:
             document = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise WeftError(
                 f"{origin} is not JSON: {error}; expected what `weft run --save-plan` writes"
             ) from None
@@ -69,18 +71,22 @@ def _trees(trees: Any, query: str, origin: str) -> tuple[Named, ...]:
     return tuple(trees)
 
 
-def _is_tree(tree: Any) -> bool:
+def _is_tree(tree: Any, depth: int = 0) -> bool:
+    if depth > DEEPEST:
+        return False
     if isinstance(tree, dict):
         parts = tree.get("bare", tree.get("parts"))
         general = {key: value for key, value in tree.items() if key not in ("bare", "parts")}
         is_general = set(general) == {"order", "extent"} and _is_order(general["order"])
         return (
             isinstance(parts, list)
-            and _is_tree(parts)
+            and _is_tree(parts, depth)
             and ("bare" in tree) != ("parts" in tree)
             and (is_general and _is_extent(general["extent"]) if general else "bare" in tree)
         )
-    return isinstance(tree, str) or (isinstance(tree, list) and len(tree) == 2 and all(map(_is_tree, tree)))
+    if isinstance(tree, list):
+        return len(tree) == 2 and all(_is_tree(part, depth + 1) for part in tree)
+    return isinstance(tree, str)
 
 
 def _is_order(order: Any) -> bool:
@@ -98,6 +104,7 @@ def _is_extent(extent: Any) -> bool:
         and set(extent) == {"clock", "length", "partition_by"}
         and extent["clock"] in ("time", "position")
         and type(extent["length"]) is int
+        and 0 <= extent["length"] <= LONGEST
         and isinstance(extent["partition_by"], list)
         and all(isinstance(name, str) for name in extent["partition_by"])
     )

@@ -38,13 +38,13 @@ class Settings:
 
     `auto` searches for the best plan that shares, rewrites and reorders; `trivial` is pattern order without
     sharing, `reorder` the best tree of each query without sharing, `share` as much sharing as possible
-    whatever it costs. `mcep` is the search without rewriting, `motto` rewriting without reordering; `mst`
+    whatever it costs. `mcep` is the search without weaker orders, `motto` rewriting without reordering; `mst`
     shares whole queries with others, `lcse` the longest common sub-expressions.
 
-    `k` is the number of patterns that one step of the search changes; with `orders_only`, patterns share
-    prefixes of orders and nothing else. The search ends at the limit; with a limit of steps alone it is
-    deterministic. `worth` says for how many seconds it is worth while to search, given the cost of the plan
-    from which the search starts.
+    `k` is the number of patterns that one step of the search changes; with `orders_only`, the search and
+    `reorder` look at orders alone, of which patterns share prefixes. The search ends at the limit; with a
+    limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to search,
+    given the cost of the plan from which the search starts.
     """
 
     strategy: Strategy | Choice = "auto"
@@ -203,10 +203,16 @@ def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:
             f"the stored plan does not fit {', '.join(misfits)}: its trees name other variables than the "
             f'query binds. Make the plan anew (plan="auto"), or rename the query so that it counts as new.'
         )
+    outdated = ", ".join(weave.outdated)
     added = [query for query in queries if query.name not in choice.trees]
     for query in added:
         weave.add(query)
-    return [f"added to the stored plan without a search: {', '.join(q.name for q in added)}"] if added else []
+    notes = []
+    if added:
+        notes.append(f"added to the stored plan without a search: {', '.join(query.name for query in added)}")
+    if outdated:
+        notes.append(f"other order or window than in the stored plan, so parts are not shared: {outdated}")
+    return notes
 
 
 def _context(schema: Schema | None) -> Context:

@@ -23,7 +23,7 @@ from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
-from weft.optimizer.trees import Tree
+from weft.optimizer.trees import Tree, made_specific
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Node
 from weft.statistics.model import Statistics
@@ -62,6 +62,7 @@ class Weave:
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
         self.plans = LocalPlans(self.model, orders_only=orders_only)
+        self.outdated: list[str] = []
 
     @property
     def cost(self) -> float:
@@ -130,8 +131,12 @@ class Weave:
         return Choice({name: tuple(found) for name, found in trees.items()}, is_shared)
 
     def adopt(self, choice: Choice) -> list[str]:
-        """Take over a choice where it fits the queries; return the names of the queries it does not fit."""
-        misfits = []
+        """Take over a choice where it fits the queries; return the names of the queries it does not fit.
+
+        A part that was computed for demands which no longer are more general than those of its query is
+        computed for the query alone; such queries are `outdated`.
+        """
+        misfits, self.outdated = [], []
         for name in self.queries:
             keys = [key for key in self.multitree.trees if key[0] == name]
             chosen = choice.trees.get(name, ())
@@ -139,15 +144,14 @@ class Weave:
                 key: unnamed(tree, self.multitree.patterns[key].form.variables)
                 for key, tree in zip(keys, chosen, strict=False)
             }
-            fitting = {
-                key: tree
-                for key, tree in trees.items()
-                if tree is not None and self.multitree.patterns[key].admits(tree)
-            }
+            fitting = {key: tree for key, tree in trees.items() if tree is not None}
             if len(chosen) != len(keys) or len(fitting) != len(trees):
                 misfits.append(name)
-            else:
-                self.multitree.replace(fitting)
+                continue
+            if not all(self.multitree.patterns[key].admits(tree) for key, tree in fitting.items()):
+                self.outdated.append(name)
+                fitting = {key: made_specific(tree) for key, tree in fitting.items()}
+            self.multitree.replace(fitting)
         return misfits
 
     def woven(self, *, is_shared: bool = True) -> dict[Key, Woven]:

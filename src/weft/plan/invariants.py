@@ -48,7 +48,8 @@ def _problem(node: Node) -> str | None:
             if sorted(columns) != list(range(len(list_columns(source)))):
                 return "columns are those of the input in some order"
             is_list = list_columns(node)
-            if not all(0 <= column < len(is_list) and not is_list[column] for pair in order for column in pair):
+            related = [column for pair in order for column in pair]
+            if not all(0 <= column < len(is_list) and not is_list[column] for column in related):
                 return "the order relates columns of single events"
             if extent is not None and _falls_short(source, extent):
                 return "the extent is at most that of the input"

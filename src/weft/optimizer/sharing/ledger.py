@@ -4,7 +4,9 @@ Idea        Every node is counted with the windows of those who need it, and cos
             longest of these. Adding and removing a plan touches its own nodes only.
 Reference   Sections 3.2 and 3.3 of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event
             Streams. SIGMOD 2019: a state has the largest window of the patterns that share it.
-Differs     Costs are whole numbers of 2^-20, so that sums are exact whatever was added and removed.
+Differs     Only single events are counted for several windows: a join is one node for each window that it
+            is computed for. Costs are whole numbers of 2^-20, so that sums are exact whatever was added
+            and removed.
 Complexity  O(m) to add or remove a plan of m nodes.
 """
 

@@ -37,7 +37,7 @@ class MultiTree(Generic[Key]):
         self.trees: dict[Key, Tree] = {}
         self.ledger = Ledger(self.price)
         self._parts: dict[int, dict[Part, int]] = {}
-        self._unordered: dict[int, Labelled] = {}
+        self._unordered: dict[int, dict[int, Labelled]] = {}  # by the first leaf, then by number
 
     def price(self, node: int, window: float) -> float:
         """Return what a node costs that is needed for a window in seconds."""
@@ -82,7 +82,7 @@ class MultiTree(Generic[Key]):
             trees[part] = trees.get(part, 0) + 1
             label = self.numbers.labels[part.number]
             if label.is_unordered:
-                self._unordered[part.number] = label
+                self._unordered.setdefault(label.leaves[0], {})[part.number] = label
 
     def _leave(self, pattern: Pattern, tree: Tree) -> None:
         self.ledger.remove(pattern.numbered(tree).nodes)
@@ -91,6 +91,9 @@ class MultiTree(Generic[Key]):
             trees[part] -= 1
             if not trees[part]:
                 del trees[part]
+            if not trees:
+                first = self.numbers.labels[part.number].leaves[0]
+                self._unordered.get(first, {}).pop(part.number, None)
 
     def existing(self, key: Key, sharables: Iterable[Labelled]) -> dict[int, Offer]:
         """Return the trees of other patterns that a pattern could use, by its items: the cheapest to read."""
@@ -111,10 +114,11 @@ class MultiTree(Generic[Key]):
     def _weaker(self, pattern: Pattern) -> Iterator[Labelled]:
         """Yield what there is under a weaker order than that of a pattern."""
         if self.weakens and pattern.own.order:
-            for number, label in self._unordered.items():
-                found = pattern.weaker(label) if self._parts[number] else None
-                if found is not None:
-                    yield found
+            for leaf in sorted(pattern.leaf_set & self._unordered.keys()):
+                for label in self._unordered[leaf].values():
+                    found = pattern.weaker(label)
+                    if found is not None:
+                        yield found
 
     def _reading(self, pattern: Pattern, tree: Tree) -> float:
         """Return what it costs to take from an existing tree what a pattern wants of it."""

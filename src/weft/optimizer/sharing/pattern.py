@@ -16,7 +16,7 @@ from weft.optimizer.sharing.numbering import Labelled, Numbered, Numbers, Part
 from weft.optimizer.sharing.sub_patterns import Order, SubPatterns
 from weft.optimizer.trees import Demands, Tree, leaf, made_bare, made_checking, relabelled
 from weft.pattern.normal_form import NormalForm
-from weft.plan.extents import is_within
+from weft.plan.extents import is_within, same_clock
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
 
@@ -228,8 +228,7 @@ class Pattern(SubPatterns):
         inner = tree.general or around
         if inner is not around and not (
             inner.order <= self.within(around.order, tree.mask)
-            and is_within(around.extent, inner.extent)
-            and (inner.extent is None) == (around.extent is None)
+            and _is_longer(inner.extent, around.extent)
             and not (tree.mask & self.shape.list_mask and inner.order != self.within(around.order, tree.mask))
         ):
             return False
@@ -254,3 +253,10 @@ class Pattern(SubPatterns):
         inner = general or demands
         left, right = self._plain(tree.left, inner), self._plain(tree.right, inner)
         return Tree(tree.mask, left, right, tree.bare, general)
+
+
+def _is_longer(extent: Extent | None, other: Extent | None) -> bool:
+    """Say whether an extent is of the same clock as another, and at least as long."""
+    if extent is None or other is None:
+        return extent is other
+    return same_clock(extent, other) and extent.length >= other.length

@@ -8,10 +8,9 @@ Reference   Operator transformation, table I of Zhang, Vo, Dahlmeier, He. Multi-
             Complex Event Processing in SAP ESP. ICDE 2017; on top of the multi-pattern graph of
             Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event Streams. SIGMOD 2019.
 Differs     Any partial order may serve any stricter one, not CONJ for SEQ alone. Only orders that some
-            pattern has are offered: no more general one pays, because its rows are at least those of all
-            the patterns that would read it.
-Complexity  O(u) to find where a pattern may begin, u being the different pairs that some pattern leaves
-            unordered; O(m) to grow a pair in a pattern of m items.
+            pattern has are offered: a more general one has at least the rows of all the patterns that
+            would read it, so it seldom pays.
+Complexity  O(m^2) to find where a pattern of m items may begin, O(m) to grow a pair.
 """
 
 import random
@@ -44,7 +43,7 @@ class Sharables(Generic[Key]):
         self._patterns: dict[Key, Pattern] = {}
         self._new: dict[Key, Pattern] = {}
         self._graph: MultiPatternGraph[Key] = MultiPatternGraph()
-        self._pairs: dict[int, UnorderedPair[Key]] | None = None
+        self._pairs: dict[tuple[int, ...], list[UnorderedPair[Key]]] | None = None  # by leaves
 
     def add(self, key: Key, pattern: Pattern) -> None:
         """Add a pattern; what it has in common with others is found when somebody asks."""
@@ -76,10 +75,12 @@ class Sharables(Generic[Key]):
         """Return the pairs that others leave unordered and a pattern orders."""
         if self._pairs is None:
             self._pairs = self._unordered_pairs() if self._weakens else {}
-        pattern = self._patterns[key]
-        return [pair for pair in self._pairs.values() if pattern.weaker(pair.label) is not None]
+        pattern, leaves = self._patterns[key], self._patterns[key].leaves
+        own = dict.fromkeys(tuple(sorted((leaves[a], leaves[b]))) for a, b in pattern.own.order)
+        near = [pair for both in own for pair in self._pairs.get(both, ())]
+        return [pair for pair in near if pattern.weaker(pair.label) is not None]
 
-    def _unordered_pairs(self) -> dict[int, UnorderedPair[Key]]:
+    def _unordered_pairs(self) -> dict[tuple[int, ...], list[UnorderedPair[Key]]]:
         found: dict[int, UnorderedPair[Key]] = {}
         for key, pattern in self._patterns.items():
             plain = [item for item in range(pattern.n_items) if item not in pattern.shape.lists]
@@ -89,7 +90,10 @@ class Sharables(Generic[Key]):
                     label = pattern.labelled(mask)
                     pair = found.setdefault(label.number, UnorderedPair(label))
                     pair.owners.setdefault(key, mask)
-        return found
+        by_leaves: dict[tuple[int, ...], list[UnorderedPair[Key]]] = {}
+        for pair in found.values():
+            by_leaves.setdefault(tuple(sorted(pair.label.leaves)), []).append(pair)
+        return by_leaves
 
     def grown(self, key: Key, pair: UnorderedPair[Key], dice: random.Random) -> dict[Key, Labelled]:
         """Return where a sub-pattern with the pair is in a pattern and in another of which it may use it."""
