@@ -180,6 +180,21 @@ def test_an_attempt_that_failed_leaves_no_trace() -> None:
     assert stream.outcomes[-1].report.repeated == 1
 
 
+def test_events_that_were_given_up_still_count_after_a_restart() -> None:
+    """A segment stays whole for its last event; what lay between that and its first is gone with others."""
+    case = case_of(
+        "QUERY near PATTERN SEQ(A a, B b) WITHIN 3 EVENTS",
+        *(("A", 1), ("E", 20), ("E", 11), ("E", 12), ("E", 13), ("E", 30), ("B", 21), ("E", 50), ("E", 90)),
+    )
+    stream, table = stream_of(case, delay=10)
+    deliver(stream, table, [0, 1], [2, 3, 4], [5])
+    stream.workers = [Memory()]
+    deliver(stream, table, [6], [7], [8])
+    assert stream.late == 0
+    assert matches_of(stream) == {"near": 0}
+    assert stream.outcomes[3].report.repeated == 2  # of 20 s and 30 s
+
+
 def test_a_shard_begins_with_nothing() -> None:
     work: Work = stream_of(case_of(PAIRS, ("A", 1)))[0].work
     store = Kept()

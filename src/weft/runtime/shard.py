@@ -308,10 +308,8 @@ class Shard:
 
     def _store(self, journal: Journal, executor: ShardExecutor, new: Events) -> Journal:
         """Write the new events that are still needed, and give up segments that are not."""
-        oldest = journal.frontier
-        for events in executor.known:
-            if events.n_events:
-                oldest = min(oldest, int(events.times[0]))
+        needed = [int(events.times[0]) for events in executor.known if events.n_events]
+        oldest = min([journal.frontier, *needed])
         segments = []
         for segment in journal.segments:
             if segment.last_time < oldest:
