@@ -141,7 +141,7 @@ class StreamAdapter:
         known = state.live.statistics()
         alarm = state.watched.alarm(known) if events.n_events else None
         if alarm is not None:
-            self._answer(state, alarm, known, executor)
+            self._answer(state, alarm, known)
         text = self._text(state)
         self._known[text] = state
         while len(self._known) > MOST_KNOWN:
@@ -162,11 +162,11 @@ class StreamAdapter:
             state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
         state.work = [latest]
 
-    def _answer(self, state: _State, alarm: Alarm, known: Statistics, executor: ShardExecutor) -> None:
+    def _answer(self, state: _State, alarm: Alarm, known: Statistics) -> None:
         wanted = self.adaptation
         found = state.watched.replanned(alarm, known, Limit(steps=wanted.steps), seed=state.version)
         state.watched.learn(alarm, found.gain)
-        way = self._way(state, found, executor)
+        way = self._way(state, found)
         if way is None:
             state.watched.adopt(state.watched.choice, known)
             return
@@ -176,18 +176,17 @@ class StreamAdapter:
         change = Change(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
         state.log = [*state.log, change][-MOST_LOGGED:]
 
-    def _way(self, state: _State, found: Replanned, executor: ShardExecutor) -> Way | None:
+    def _way(self, state: _State, found: Replanned) -> Way | None:
         """Return how to switch, or None where the new plan does not pay for it."""
         wanted, seconds = self.adaptation, state.live.window_seconds
         if found.gain < wanted.least_gain or found.choice.trees == state.watched.choice.trees:
             return None
-        buffered = sum(events.n_events for events in executor.known)
         rate = max(state.live.statistics().events_per_second, 1e-9)
         predicted = Prediction(
             old=found.cost_before,
             new=found.cost_after,
             rest=self._longest_window,
-            buffered=buffered,
+            buffered=rate * self._longest_window,
             per_event=found.cost_after / rate,
         )
         way = choose_way(predicted, wanted.way)
