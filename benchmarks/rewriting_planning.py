@@ -17,13 +17,17 @@ SHARE_OF_SEARCH = 0.95  # of the time; the rest is for building the trees
 
 @dataclass(frozen=True)
 class Planning:
-    """What the planner looked at, the seconds that it took, and how much its plan may be too dear."""
+    """What the planner looked at, the seconds that it took, and how much its plan may be too dear.
+
+    The gap is that to the best plan with the candidates, which are all where it is complete.
+    """
 
     n_candidates: int
     n_chosen: int
     seconds: float
     gap: float
     is_optimal: bool
+    is_complete: bool
 
 
 def exact_planning(arena: Arena, seconds: float) -> Planning:
@@ -38,6 +42,7 @@ def exact_planning(arena: Arena, seconds: float) -> Planning:
         found.n_candidates,
         found.n_chosen,
         seconds=time.perf_counter() - start,
-        gap=0.0 if found.is_optimal else 1 - found.bound / found.cost,
+        gap=found.gap,
         is_optimal=found.is_optimal,
+        is_complete=found.is_complete,
     )

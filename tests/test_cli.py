@@ -177,6 +177,11 @@ def test_help_has_examples() -> None:
         assert f"weft {command} " in result.stdout
 
 
+def test_help_names_the_kinds_of_query_files() -> None:
+    shown = invoke("--help").stdout
+    assert all(word in shown for word in ("*.weft", "*.ccl", "--plan"))
+
+
 def test_mistakes_show_before_spark_starts(files: Path) -> None:
     (files / "full").mkdir()
     (files / "full" / "thesis.tex").touch()

@@ -54,7 +54,9 @@ from weft.statistics_file import save_statistics
 
 app = typer.Typer(
     name="weft",
-    help="Find patterns of events with Spark: many queries, one shared plan.",
+    help="Find patterns of events with Spark: many queries, one shared plan.\n\n"
+    "Queries stand in *.weft files, or as statements of CCL in *.ccl files. The best plan is searched for, "
+    "or one is read from a file: see --plan of weft run.",
     epilog="Start with: weft demo",
     no_args_is_help=True,
     add_completion=False,

@@ -22,6 +22,7 @@ from weft.expressions import (
 )
 from weft.language.binder import bind
 from weft.language.parser import parse
+from weft.language.read import read
 from weft.pattern.nodes import Event, Kleene, Negation, Query, ReturnColumn, Sequence, TimeWindow
 from weft.schema import (
     BOOLEAN,
@@ -456,3 +457,22 @@ def test_problems_can_be_compared() -> None:
         bind(parse("PATTERN A a WHERE a.prise = 1"), SCHEMA)
     (problem,) = raised.value.problems
     assert problem == Problem("unknown attribute prise", problem.span, "did you mean price?", "query")
+
+
+@pytest.mark.parametrize(
+    ("branches", "is_fine"),
+    [
+        ("SEQ(A a, NOT B b), SEQ(A a, NOT SEQ(B b, C c))", True),
+        ("SEQ(A a, NOT SEQ(B b, C c)), SEQ(A a, NOT B b)", True),
+        ("SEQ(A a, NOT B b), AND(A a, NOT C c), SEQ(A a, NOT SEQ(B b, C c))", True),
+        ("SEQ(A a, NOT B b, NOT C c), SEQ(A a, NOT SEQ(B b, C c))", False),
+        ("SEQ(A a, NOT SEQ(B b, C c)), SEQ(A a, NOT B b, NOT C c)", False),
+    ],
+)
+def test_variables_of_two_negations_are_compared_in_each_branch(branches: str, *, is_fine: bool) -> None:
+    text = f"QUERY q PATTERN OR({branches}) WHERE b.x < c.x WITHIN 5 s"
+    if is_fine:
+        assert read(text, None)
+        return
+    with pytest.raises(QueryError, match="b and c, which are in two different NOTs"):
+        read(text, None)

@@ -13,7 +13,9 @@ from weft.errors import QueryError, WeftError
 from weft.language.parser import parse
 from weft.language.printer import to_text
 from weft.language.read import read
+from weft.pattern.nodes import Event
 from weft.query_files import join_texts, read_queries
+from weft.tree import find
 
 TEMPLATE = "SELECT * FROM A, B, C, D, E MATCHING [1 minute: {}]"
 
@@ -82,6 +84,9 @@ def query_of(text: str) -> str:
     [
         ("ON a.k = b.k = c.k", "[k]"),
         ("ON b.k == c.k = a.k", "[k]"),
+        ("ON a.k = b.k = c.k = a.k = b.k", "[k]"),
+        ("ON a.k = b.k = a.k", "a.k = b.k"),
+        ("ON a.k = a.k = a.k", "a.k = a.k"),
         ("ON a.k = b.k = c.k AND c.j = b.j = a.j", "[k] AND [j]"),
         ("ON a.k = b.k", "a.k = b.k"),
         ("ON a.k = b.k = c.j", "a.k = b.k AND a.k = c.j AND b.k = c.j"),
@@ -174,6 +179,33 @@ def test_deep_nesting_is_refused() -> None:
         parse(f"SELECT * FROM A, B MATCHING [1 s: {'(' * 500}A{')' * 500}] ON {'NOT ' * 200} A.x = B.x")
 
 
+def test_the_depth_of_a_pattern_is_that_of_its_steps() -> None:
+    fine = "(A, (B & " * 49 + "A" + "))" * 49
+    with pytest.raises(QueryError, match="occurs twice in the pattern"):
+        parse(f"SELECT * FROM A, B MATCHING [1 s: {fine}]")
+    for steps in ("(A, (B & " * 60 + "A" + "))" * 60, "!(" * 101 + "A" + ")" * 101, "!" * 3_000 + "A"):
+        with pytest.raises(QueryError) as raised:
+            parse(f"SELECT * FROM A, B MATCHING [1 s: {steps}]")
+        assert [each.message for each in raised.value.problems] == [
+            "MATCHING nests more than 100 levels deep"
+        ]
+
+
+def test_a_statement_may_have_many_sources() -> None:
+    names = [f"a{number}" for number in range(60)]
+    text = f"SELECT * FROM {', '.join(f'A {name}' for name in names)} MATCHING [1 s: {', '.join(names)}]"
+    (query,) = parse(text)
+    assert [event.variable for event in find(query.pattern, Event)] == names
+
+
+def test_a_chain_has_64_different_values_at_most() -> None:
+    sides = [f"A.k{number}" for number in range(65)]
+    (query,) = parse(f"SELECT * FROM A MATCHING [1 s: A] ON {' = '.join(sides[1:] * 2)}")
+    assert len(query.where) == 64 * 63 / 2
+    with pytest.raises(QueryError, match="a chain has at most 64 different values, found 65"):
+        parse(f"SELECT * FROM A MATCHING [1 s: A] ON {' = '.join(sides)}")
+
+
 # Texts of both languages.
 
 MIXED = """-- both languages
@@ -244,6 +276,41 @@ def test_files_of_both_languages(tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("no queries")
     found = read_queries(str(tmp_path))
     assert [query.name for query in read(found.text, None, origin=found.origin)] == ["ccl_1", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        'QUERY "left alone" -- a comment\nPATTERN B',
+        'QUERY /* a comment */ "left alone"\n# another\nPATTERN B',
+        '-- a comment\nQUERY "left alone" WHERE B.x > 1 PATTERN B',
+        'QUERY "left alone" GROUP BY k PATTERN B WITHIN 1 s RETURN COUNT(*)',
+        'QUERY "left alone" PARTITION BY k PATTERN B WITHIN 5 EVENTS',
+        'QUERY "left alone" SLIDE 1 s PATTERN B WITHIN 2 s RETURN COUNT(*)',
+        'first: -- a comment\nPATTERN A\nQUERY "left alone" PATTERN B',
+    ],
+)
+def test_a_statement_without_a_semicolon_ends_with_its_file(own: str) -> None:
+    texts = join_texts({"a.ccl": "SELECT * FROM A MATCHING [1 s: A]", "b.weft": own})
+    queries = read(texts.text, None)
+    assert (queries[0].name, queries[-1].name) == ("ccl_1", "left alone")
+
+
+def test_a_mistake_after_a_statement_without_a_semicolon_is_one_of_the_next_query() -> None:
+    with pytest.raises(QueryError) as raised:
+        read("SELECT * FROM A MATCHING [1 s: A]\nQUERY q MATCH B", None)
+    assert raised.value.problems[-1].message == "found MATCH in QUERY, expected the end of the clause"
+
+
+def test_a_semicolon_before_a_statement_is_fine() -> None:
+    texts = join_texts({"a.weft": "QUERY a PATTERN A", "b.ccl": "; // b\n;SELECT * FROM B MATCHING [1 s: B]"})
+    assert [query.name for query in read(texts.text, None)] == ["a", "ccl_1"]
+    assert [query.name for query in read(texts.text.partition("\n")[2], None)] == ["ccl_1"]
+
+
+def test_query_is_a_name_where_an_event_is_expected() -> None:
+    (query,) = parse("SELECT * FROM A,\nQuery q WHERE q.x > 1\nMATCHING [1 s: A,\nq]")
+    assert [event.type for event in find(query.pattern, Event)] == ["A", "Query"]
 
 
 def test_mistakes_are_located_in_their_file() -> None:

@@ -22,6 +22,9 @@ VALID = [
     "q1: RETURN k, COUNT(*), SUM(b.x) PATTERN SEQ(A a, B b+, NOT C c) WHERE [y] AND a.k=Pool AND b.x < 3 "
     "GROUP-BY k WITHIN 30 min SLIDE 1 min\n"
     "q2: PATTERN (SEQ(A a, NOT C c, (B+ b)*)){2,} WHERE b[i].x > b[i-1].x + 1 RETURN COUNT(*), MAX(b.y) AS m",
+    "CREATE OUTPUT STREAM s AS SELECT a.x, b.y AS z FROM A a, B AS b, C, D\n"
+    "MATCHING: [1 min 30 sec: a, (b | !C) & !(D)] ON a.x = b.x = C.x AND a.y > 3;\n"
+    "SELECT * FROM A MATCHING [5 sec: A]\nQUERY q PATTERN A a",
 ]
 WORDS = [
     *(
@@ -56,7 +59,9 @@ WORDS = [
     *("1", "2.5", "1e400", "99999999999999999999", '"name"', "\n", "\u00e9", "\u2028", "\x00"),
     *"()()[]{},.+-*/%?!=<>;#'\"\\",
     *("==", "!=", "<>", "<=", ">=", "--", ":", "q:", "COUNT(*)", "(A a)+"),
+    *("CREATE", "STREAM", "SELECT", "FROM", "MATCHING", "ON", "&", "|", "[1 sec: a, !b]", "//"),
 ]
+CCL = "SELECT * FROM A, B MATCHING [1 s: "
 SCHEMA = Schema({"x": LONG, "y": DOUBLE, "k": STRING, "time": TIMESTAMP}, "time")
 
 
@@ -143,8 +148,20 @@ def test_a_thousand_wrong_queries_are_all_reported() -> None:
         + " RETURN COUNT(*), t1.x",
         "PATTERN A a WHERE " + "(" * 48 + "a.x" + " BETWEEN 1 AND 2)" * 48,
         "PATTERN A a WHERE " + "ABS(" * 48 + "a.x" + " BETWEEN 1 AND 2)" * 48 + " = 1",
+        CCL + "!(" * 3_000 + "A" + ")" * 3_000 + "]",
+        CCL + "!" * 3_000 + "A]",
+        CCL + "(A, (B & " * 3_000 + "A" + "))" * 3_000 + "]",
+        CCL + "[1 s: A | " * 3_000 + "A" + "]" * 3_001,
+        CCL + "A, B] ON " + " = ".join(f"A.k{number}" for number in range(3_000)),
+        CCL + "A, B] ON " + " = ".join(["A.k", "B.z"] * 1_500) + " = ",
+        CCL + "A, B] ON " + "A.x = B.x = (" * 48 + "1" + ")" * 48,
+        CCL + "A, B] ON A.x = B.x = " + "-(" * 3_000 + "A.x" + ")" * 3_000,
+        CCL.replace("*", "ABS(" * 3_000 + "A.x" + ")" * 3_000) + "A, B]",
+        "SELECT * FROM " + ", ".join(f"A a{number}" for number in range(3_000)) + " MATCHING [1 s: a1]",
+        (CCL + "A, B]\nQUERY /* ") * 3_000,
+        (CCL + "A, B]\nx: --") * 3_000,
     ],
-    ids=range(20),
+    ids=range(32),
 )
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()

@@ -1,6 +1,7 @@
 """Oracle test: branches of OR that have variables in common give the reference's matches."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -26,8 +27,27 @@ def written(dice: random.Random) -> str:
     )
 
 
+def written_with_negations(dice: random.Random) -> str:
+    """Return a query whose branches have negated events in common, alone or together in a NOT."""
+    together = ["NOT SEQ(B b, C c)", "NOT AND(C c, B b)", "NOT B b", "NOT C c", "NOT SEQ(B b, NOT D d)"]
+    branches = []
+    for _ in range(dice.choice([2, 2, 3])):
+        parts = ["A a", *dice.sample(["E e"], dice.choice([0, 1])), dice.choice(together)]
+        dice.shuffle(parts)
+        branches.append(f"{dice.choice(['SEQ', 'AND'])}({', '.join(parts)})")
+    pattern = ", ".join(branches)
+    possible = ["a.x > 0", "[k]"]
+    possible += ["b.x != a.x"] if "B b" in pattern else ["c.x > 0"]
+    possible += ["b.x < c.x + 1"] * 2 if "SEQ(B b, C c)" in pattern or "AND(C c, B b)" in pattern else []
+    return (
+        f"QUERY q PATTERN OR({pattern}) WHERE {' AND '.join(dice.sample(possible, 2))} "
+        f"WITHIN {dice.choice(['2 s', '5 s', '5 EVENTS'])} RETURN a.x AS x"
+    )
+
+
+@pytest.mark.parametrize("write", [written, written_with_negations])
 @pytest.mark.parametrize("seed", range(40))
-def test_the_engine_finds_what_the_reference_finds(seed: int) -> None:
-    case = replace(random_case(seed, most_queries=1), text=written(random.Random(seed)))
+def test_the_engine_finds_what_the_reference_finds(seed: int, write: Callable[[random.Random], str]) -> None:
+    case = replace(random_case(seed, most_queries=1), text=write(random.Random(seed)))
     assert is_supported(case)
     assert run_case(case, n_batches=1 + seed % 3, seed=seed).matches == expected_outcome(case)

@@ -14,6 +14,7 @@ from weft.language.lexer import (
     SYMBOLS,
     holds_query,
     starts_labeled_query,
+    starts_named_query,
 )
 
 CLAUSES = ("CREATE", "SELECT", "FROM", "MATCHING", "ON", "WHERE")
@@ -36,7 +37,7 @@ _TOKEN = re.compile(
 )
 _SYMBOLS = SYMBOLS | {"&": "AMPERSAND", "&&": "AMPERSAND", "|": "PIPE", "||": "PIPE", ":": "COLON"}
 _TIME_LITERAL = re.compile(r"\s*'")
-_OWN_QUERY = re.compile(r'QUERY\s+(?:\w+|"[^"\n]+")\s+(?:PATTERN|WHERE|WITHIN|RETURN)\b', re.IGNORECASE)
+_UNFINISHED = frozenset({"FROM", "COMMA", "AMPERSAND", "PIPE", "BANG", "COLON"})  # an event comes next
 
 
 def read_statement(text: str, start: int, *, doubt_long_texts: bool = False) -> tuple[list[Token], int]:
@@ -94,7 +95,9 @@ def _starts_statement(text: str, previous: Token, place: int, *, is_header: bool
     if word in ("CREATE", "SELECT"):
         is_whole = not text[place + 6 : place + 7].isidentifier()
         return is_whole and not (is_header and word == "SELECT") and previous.type != "AS"
-    return starts_labeled_query(text, place) or _OWN_QUERY.match(text, place) is not None
+    if starts_labeled_query(text, place):
+        return True
+    return previous.type not in _UNFINISHED and starts_named_query(text, place, KEYWORDS)
 
 
 def _kind_of_word(word: str, previous: str, text: str, end: int, *, is_header: bool) -> str | None:

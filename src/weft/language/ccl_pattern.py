@@ -6,13 +6,20 @@ from itertools import product
 from math import prod
 
 from weft.errors import Problem, Span
-from weft.language.ccl_rules import Absent, Combined, Named, Source, Step
+from weft.language.ccl_rules import Source
+from weft.language.ccl_steps import Absent, Combined, Named, Step
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.pattern import nodes
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Some
-
-MAX_ALTERNATIVES = 256
+from weft.pattern.nodes import (
+    MAX_ALTERNATIVES,
+    Conjunction,
+    Disjunction,
+    Event,
+    Negation,
+    Pattern,
+    Some,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,9 @@ class Translation:
         match step:
             case Named():
                 return [_Alternative(self._event(step))]
-            case Absent(part=part, span=span):
-                return [self._absent(part, span)]
-            case Combined(operator=operator, parts=steps):
+            case Absent(operand=operand, span=span):
+                return [self._absent(operand, span)]
+            case Combined(operator=operator, operands=steps):
                 choices = [self._alternatives(each) for each in steps]
                 if operator == "|":
                     return _some(choices, step.span)

@@ -1,16 +1,23 @@
 """Build the clauses of a CCL statement from the rules of the grammar."""
 
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any, NamedTuple
 
 from lark import Token
 
 from weft.errors import Span
-from weft.expressions import And, Comparison, CountTrends, Expression
-from weft.language.expression_rules import Column, Rules
+from weft.expressions import And, Comparison, CountTrends, Expression, Literal
+from weft.language.ccl_steps import Absent, Combined, Named, Step
+from weft.language.expression_rules import Column, Rules, holds_predicate
+from weft.language.nesting import is_nested_too_deeply
 from weft.language.notes import span_of
 from weft.language.pattern_rules import counts_events
 from weft.pattern.nodes import TimeWindow
+from weft.schema import BOOLEAN
 from weft.tree import find
+
+MAX_CHAIN = 64
 
 
 class Source(NamedTuple):
@@ -19,31 +26,6 @@ class Source(NamedTuple):
     type: str
     alias: str
     span: Span
-
-
-class Named(NamedTuple):
-    """An event of the pattern."""
-
-    alias: str
-    span: Span
-
-
-class Combined(NamedTuple):
-    """Steps joined by one operator: `,`, `&` or `|`."""
-
-    operator: str
-    parts: list[Any]  # of Step
-    span: Span
-
-
-class Absent(NamedTuple):
-    """A step that must not happen."""
-
-    part: Any  # a Step
-    span: Span
-
-
-Step: TypeAlias = Named | Combined | Absent
 
 
 class Matching(NamedTuple):
@@ -71,7 +53,7 @@ class CclRules(Rules):
         return [] if type(parts[0]) is Token else parts[::2]
 
     def select_column(self, parts: list[Any]) -> Column:
-        for counted in find(parts[0], CountTrends):
+        for counted in () if is_nested_too_deeply(parts[0]) else find(parts[0], CountTrends):
             hint = "count the matches afterwards, or count trends: QUERY q PATTERN ... RETURN COUNT(*)"
             self.complain("SELECT shows each match; COUNT(*) would count them", counted.span, hint)
         name = parts[-1].value if len(parts) > 1 else None
@@ -129,11 +111,22 @@ class CclRules(Rules):
             if token.value not in ("=", "=="):
                 message = f"a chain of comparisons is one of equalities, found {token.value}"
                 self.complain(message, span_of(token, token), "join two comparisons with AND")
-        pairs = [
-            Comparison("=", left, right, span_of(left, right))
-            for place, left in enumerate(sides)
-            for right in sides[place + 1 :]
-        ]
-        found = And(tuple(pairs), span_of(sides[0], sides[-1]))
-        self.chains[id(found)] = sides
+        span = span_of(sides[0], sides[-1])
+        for side in filter(holds_predicate, sides):  # which nested would double at every level
+            self.complain("a chain takes numbers, texts and times, found a predicate", side.span)
+            return Literal(None, BOOLEAN, span)
+        if any(map(is_nested_too_deeply, sides)):
+            return And(tuple(sides), span)  # refused with its clause
+        different = list(dict.fromkeys(sides))
+        if len(different) > MAX_CHAIN:
+            message = f"a chain has at most {MAX_CHAIN} different values, found {len(different)}"
+            self.complain(message, span, "write [k] for one attribute k of all events, or several chains")
+            return Literal(None, BOOLEAN, span)
+        pairs = [Comparison("=", left, right, span_of(left, right)) for left, right in _pairs(different)]
+        found = And(tuple(pairs), span) if len(pairs) > 1 else pairs[0]
+        self.chains[id(found)] = different
         return found
+
+
+def _pairs(different: list[Expression]) -> Iterable[tuple[Expression, Expression]]:
+    return combinations(different, 2) if len(different) > 1 else [(different[0], different[0])]

@@ -59,14 +59,22 @@ def problem_of_depth(clause: Clause, value: Any) -> Problem | None:
     """Return the problem of a clause that nests too deeply."""
     if len(clause.tokens) <= MAX_NESTING:
         return None
-    if isinstance(value, list):  # of columns
-        is_too_deep = any(is_nested_too_deeply(column.expression) for column in value)
-    else:
-        is_too_deep = hasattr(value, "span") and is_nested_too_deeply(value)
-    if not is_too_deep:
+    if not any(map(is_nested_too_deeply, _nesting_parts(clause.keyword.type, value))):
         return None
     message = f"{clause.name} nests more than {MAX_NESTING} levels deep"
     return Problem(message, span_of(clause.tokens[0], clause.tokens[-1]))
+
+
+def _nesting_parts(keyword: str, value: Any) -> list[Any]:
+    """Return the patterns and expressions of a clause; names, lengths and sources do not nest."""
+    match keyword:
+        case "PATTERN" | "WHERE" | "ON":
+            return [value]
+        case "MATCHING":
+            return [value.steps]
+        case "RETURN" | "SELECT":
+            return [column.expression for column in value]
+    return []
 
 
 class _ReadyTokens(Lexer):

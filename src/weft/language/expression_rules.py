@@ -118,7 +118,7 @@ class Rules(PatternRules):
     def between(self, parts: list[Any]) -> Expression:
         operand, low, high = parts[0], parts[-3], parts[-1]
         span = span_of(operand, high)
-        if _holds_predicate(operand):  # which has no order, and nested would double at every level
+        if holds_predicate(operand):  # which has no order, and nested would double at every level
             self.complain("BETWEEN takes a number, a text or a time, found a predicate", operand.span)
             return Literal(None, BOOLEAN, span)
         return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
@@ -281,7 +281,8 @@ class Rules(PatternRules):
         return Literal(None, STRING, span)
 
 
-def _holds_predicate(expression: Any) -> bool:
+def holds_predicate(expression: Any) -> bool:
+    """Return whether a value has a predicate in it, or is one."""
     waiting = [expression]
     while waiting:
         node = waiting.pop()

@@ -1,7 +1,7 @@
 """Turn query text into the terminals of the grammar: words, numbers, quoted texts, symbols."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from lark import Token
 
@@ -66,9 +66,14 @@ SYMBOLS = {
 
 _KIND_OF_NAME = {"word": "NAME", "call": "CALL", "label": "NAME"}
 
-_CLAUSE_WORD = r"(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE|(?:GROUP|PARTITION)[\s-])"
+_CLAUSE_WORD = r"(?:(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE)\b|(?:GROUP|PARTITION)[\s-])(?!\s*\.)"
 _LABEL = rf"[^\W\d]\w*\s*:\s*{_CLAUSE_WORD}"
-_BEFORE_CLAUSE = re.compile(_LABEL, re.IGNORECASE)
+_BETWEEN = rf"(?:\s+|//[^\n]*|{COMMENT})*+"
+_BEFORE_CLAUSE = re.compile(rf"[^\W\d]\w*\s*:{_BETWEEN}{_CLAUSE_WORD}", re.IGNORECASE | re.DOTALL)
+_NAMED_QUERY = re.compile(
+    rf"QUERY\b{_BETWEEN}(?P<name>[^\W\d]\w*|{QUOTED})(?P<clause>{_BETWEEN}{_CLAUSE_WORD})?",
+    re.IGNORECASE | re.DOTALL,
+)
 _QUERY_LINE = re.compile(rf"\n[^\S\n]*(?:QUERY\s|CREATE\s|SELECT\s|{_LABEL})", re.IGNORECASE)
 
 
@@ -131,6 +136,12 @@ def holds_query(quoted: str) -> bool:
 def starts_labeled_query(text: str, position: int) -> bool:
     """Return whether `name:` and a clause stand at a place of a text."""
     return _BEFORE_CLAUSE.match(text, position) is not None
+
+
+def starts_named_query(text: str, position: int, keywords: Collection[str]) -> bool:
+    """Return whether QUERY and a name stand at a place of a text; before a clause, a keyword is a name."""
+    found = _NAMED_QUERY.match(text, position)
+    return found is not None and (found["clause"] is not None or found["name"].upper() not in keywords)
 
 
 def _starts_line(text: str, position: int) -> bool:

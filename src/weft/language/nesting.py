@@ -13,17 +13,18 @@ from weft.expressions import (
     Literal,
     Or,
 )
+from weft.language.ccl_steps import Combined, Named
 from weft.pattern.nodes import Conjunction, Disjunction, Event, ReturnColumn, Sequence, Some
 
 MAX_NESTING = 100
 
-_LEAVES = frozenset({Literal, Attribute, Aggregate, CountTrends, Equivalence, Event})
-_WITH_OPERANDS = frozenset({And, Or, Sequence, Conjunction, Disjunction, Some})
+_LEAVES = frozenset({Literal, Attribute, Aggregate, CountTrends, Equivalence, Event, Named})
+_WITH_OPERANDS = frozenset({And, Or, Sequence, Conjunction, Disjunction, Some, Combined})
 _WITH_SIDES = frozenset({Comparison, Arithmetic})
 
 
 def is_nested_too_deeply(node: Any) -> bool:
-    """Return whether a pattern, an expression or a column has more than MAX_NESTING levels.
+    """Return whether a pattern, a step of CCL, an expression or a column has more than MAX_NESTING levels.
 
     >>> from weft.expressions import Not
     >>> from weft.schema import BOOLEAN

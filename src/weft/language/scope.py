@@ -26,7 +26,8 @@ class Variable:
     """A variable of a pattern.
 
     `negations` numbers the NOTs around it, from the outside in, `groups` the repeated groups; `branches`
-    says which operand of which OR it lies in. `always` means that every match binds it.
+    says which operand of which OR it lies in. `always` means that every match binds it. `declarations`
+    are those of a variable that several operands of an OR declare, empty for any other.
     """
 
     event: Event
@@ -35,6 +36,7 @@ class Variable:
     branches: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
     always: bool
+    declarations: tuple["Variable", ...] = ()
 
 
 Scope = dict[str, Variable]
@@ -120,12 +122,19 @@ def common(declarations: list[Variable]) -> Variable:
     if len(declarations) == 1:
         return first
     branches = tuple(each for each in first.branches if all(each in one.branches for one in declarations))
-    return replace(first, branches=branches)
+    return replace(first, branches=branches, declarations=tuple(declarations))
 
 
 def in_different_negations(one: Variable, other: Variable) -> bool:
-    """Return whether two variables lie in two NOTs, neither inside the other."""
-    return any(mine != theirs for mine, theirs in zip(one.negations, other.negations, strict=False))
+    """Return whether two variables lie in two NOTs, neither inside the other, of one alternative."""
+    if not one.negations or not other.negations:
+        return False
+    return any(
+        any(mine != theirs for mine, theirs in zip(first.negations, second.negations, strict=False))
+        for first in one.declarations or (one,)
+        for second in other.declarations or (other,)
+        if not never_together(first, second)
+    )
 
 
 def mentions(expression: Predicate) -> list[Attribute | Aggregate]:

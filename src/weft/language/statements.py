@@ -11,6 +11,7 @@ from weft.language.lexer import COMMENT, tokenize
 
 _STATEMENT_WORD = re.compile(r"\b(?:create|select)\b", re.IGNORECASE)
 _CCL_STATEMENT = re.compile(r"(?:CREATE|SELECT)\b(?!\s*[,).:\]=])", re.IGNORECASE)
+_LEADING = re.compile(rf"(?:\s+|//[^\n]*|{COMMENT})*+", re.DOTALL)
 _GAP = re.compile(rf"(?:\s+|;|//[^\n]*|{COMMENT})*+", re.DOTALL)
 
 # What cannot end a query of our own language; a word after it is a name, whatever the word.
@@ -46,10 +47,11 @@ def statements(text: str, *, doubt_long_texts: bool = False) -> Iterator[Stateme
             yield Statements(tokens, is_ccl=False)
         return
     position = int(text.startswith("\ufeff"))
-    is_after_ccl = False
+    is_first = True
     while position < len(text):
-        gap = _GAP if is_after_ccl else _LEADING
-        start = _end_of(gap, text, position)
+        start = _end_of(_GAP, text, position)
+        if is_first and not _CCL_STATEMENT.match(text, start):
+            start = _end_of(_LEADING, text, position)
         if start == len(text):
             return
         if _CCL_STATEMENT.match(text, start):
@@ -60,10 +62,7 @@ def statements(text: str, *, doubt_long_texts: bool = False) -> Iterator[Stateme
             position = len(text) if part.following is None else part.following.start_pos or 0
             if part.tokens:
                 yield part
-        is_after_ccl = True
-
-
-_LEADING = re.compile(rf"(?:\s+|//[^\n]*|{COMMENT})*+", re.DOTALL)
+        is_first = False
 
 
 def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -82,7 +81,12 @@ def _own_queries(text: str, start: int, *, doubt_long_texts: bool) -> Statements
 
 
 def _starts_ccl(text: str, token: Token, previous: Token) -> bool:
+    """Return whether a statement of CCL starts at a token that is first on its line, or after semicolons."""
+    start = token.start_pos or 0
+    if "\n" not in text[previous.end_pos : start]:
+        return False
+    if token.value == ";":
+        return _CCL_STATEMENT.match(text, _end_of(_GAP, text, start)) is not None
     if previous.type in _UNFINISHED or token.value.upper() not in ("CREATE", "SELECT"):
         return False
-    gap = text[previous.end_pos : token.start_pos]
-    return "\n" in gap and _CCL_STATEMENT.match(text, token.start_pos or 0) is not None
+    return _CCL_STATEMENT.match(text, start) is not None

@@ -4,10 +4,18 @@ import itertools
 from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
+from weft.pattern.nodes import (
+    MAX_ALTERNATIVES,
+    Conjunction,
+    Disjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+    Sequence,
+    Some,
+)
 from weft.tree import find
-
-MAX_ALTERNATIVES = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """From queries to one shared plan: normalize each, choose trees for all, put them together."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from weft.cost.model import CostModel
@@ -29,7 +30,7 @@ Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst"
 STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse")
 SECONDS = 3.0  # of search, when nothing else is said
 REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
-MOST_REWRITTEN = 300  # patterns; with more, the graph of rewritten queries takes too long
+MOST_REWRITTEN = 1_000  # patterns; with more, the graph of rewritten queries takes too long
 
 
 @dataclass(frozen=True)
@@ -165,14 +166,14 @@ def _add_in_pattern_order(weave: Weave, queries: Sequence[Query]) -> None:
 def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:
     """Give every pattern the tree that MOTTO's planner finds; return how good its plan is."""
     multitree = weave.multitree
-    found = jumbo_plan(multitree.patterns, multitree.model, limit, seed=seed, techniques=techniques)
+    anew = replace(limit, started=time.perf_counter())  # to add patterns is no search
+    found = jumbo_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
     multitree.replace(found.trees)
-    gap = (
-        "the best of these"
-        if found.is_optimal
-        else f"at most {1 - found.bound / found.cost:.1%} from the best"
-    )
-    return [f"Rewriting: {found.n_candidates} sub-queries looked at, {found.n_chosen} chosen, {gap}"]
+    chosen = f"{found.n_chosen} chosen" if found.is_rewritten else "pattern order is cheaper than all found"
+    gap = f"at most {found.gap:.1%} from the best of these" if found.gap else "the best of these"
+    said = [f"{found.n_candidates} sub-queries looked at", chosen, *([gap] if found.is_rewritten else [])]
+    rest = "" if found.is_complete else ", and not all sub-queries were looked at"
+    return [f"Rewriting: {', '.join(said)}{rest}"]
 
 
 def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:

@@ -6,6 +6,8 @@ from typing import TypeAlias
 from weft.errors import Span
 from weft.expressions import CountTrends, Expression, Predicate
 
+MAX_ALTERNATIVES = 256  # of one query: more ways to match are refused
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

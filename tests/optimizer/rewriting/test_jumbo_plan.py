@@ -1,6 +1,7 @@
 """MOTTO's plans: what they share, and what they cost."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
@@ -117,6 +118,34 @@ def test_when_it_is_late_no_more_sub_queries_are_looked_for() -> None:
     graph = JumboGraph(FIGURE_12.patterns, MODEL, limit=Limit(is_cancelled=lambda: True))
     assert graph.n_candidates == 0
     assert len(graph.terminals) == 5
+    assert not graph.is_complete
+    assert JumboGraph(FIGURE_12.patterns, MODEL).is_complete
+
+
+def test_when_time_is_up_the_most_promising_is_still_found() -> None:
+    plan = jumbo_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0))
+    assert not plan.is_complete
+    assert not plan.is_optimal
+    assert plan.n_chosen or FIGURE_12.multitree(plan.trees).n_shared()
+    mst = jumbo_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0), techniques="mst")
+    assert mst.is_complete
+    assert cost(FIGURE_12, plan.trees) <= cost(FIGURE_12, mst.trees)
+
+
+def test_the_gap_is_that_of_the_steiner_tree() -> None:
+    plan = planned(FIGURE_12)
+    assert (plan.gap, plan.is_rewritten) == (0.0, True)
+    dear = replace(plan, steiner=replace(plan.steiner, bound=plan.steiner.cost / 2))
+    assert dear.gap == pytest.approx(0.5)
+    assert not dear.is_optimal
+
+
+def test_hundreds_of_patterns_within_a_short_time() -> None:
+    workload = random_workload(random.Random(1), 300, (3, 4, 5), n_types=8)
+    plan = jumbo_plan(workload.patterns, MODEL, Limit(seconds=0.5))
+    assert not plan.is_complete
+    assert plan.n_candidates
+    assert cost(workload, plan.trees) < cost(workload, in_pattern_order(workload))
 
 
 def test_example_6() -> None:

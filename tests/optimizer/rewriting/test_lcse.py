@@ -1,6 +1,7 @@
 """The baseline that shares the longest common sub-expressions."""
 
 import random
+import time
 
 import pytest
 from tests.optimizer.workloads import Workload, random_workload, sequence
@@ -54,3 +55,11 @@ def test_every_pattern_has_a_tree_over_all_its_items(seed: int) -> None:
         leaves = sorted(node.mask for node in nodes_of(tree) if node.is_leaf)
         assert leaves == [1 << item for item in range(workload.patterns[key].n_items)]
         assert workload.patterns[key].admits(tree)
+
+
+def test_many_patterns_are_quick() -> None:
+    workload = random_workload(random.Random(1), 400, (3, 4, 5), n_types=8)
+    patterns = workload.patterns
+    start = time.perf_counter()
+    lcse_trees(patterns)
+    assert time.perf_counter() - start < 5

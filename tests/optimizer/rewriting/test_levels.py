@@ -53,4 +53,4 @@ def test_repeated_operands_stand_at_several_places() -> None:
     (level,) = levels("SEQ(A a, A b, A c) WITHIN 10 seconds")
     number = level.query.operands[0]
     found = [label.mask for label in level.places_of(FlatQuery("SEQ", (number, number)))]
-    assert found == [3, 5, 6]
+    assert found == [3, 6, 5]

@@ -2,14 +2,21 @@
 
 import pytest
 
-from weft.optimizer.rewriting.flat_query import conjunction, disjunction, sequence
-from weft.optimizer.rewriting.merge import Merge, merge
+from weft.optimizer.rewriting.flat_query import FlatQuery, conjunction, disjunction, sequence
+from weft.optimizer.rewriting.merge import Merge, merges
+
+
+def merge(source: FlatQuery, beneficiary: FlatQuery) -> Merge | None:
+    return next(merges(source, beneficiary), None)
 
 
 def test_example_1() -> None:
     q1, q2 = sequence("E1", "E2", "E3"), sequence("E1", "E3")
     merged = conjunction(q2, "E2")
-    assert merge(q2, q1) == Merge("subsequence", (0, 2), ("E2",), merged, order=("E1", "E2", "E3"))
+    found = merge(q2, q1)
+    assert found == Merge(q2, q1, (0, 2))
+    assert (found.case, found.rest, found.query) == ("subsequence", ("E2",), merged)
+    assert found.order == ("E1", "E2", "E3")
     assert merge(q1, q2) is None
 
 
@@ -55,3 +62,8 @@ def test_repeated_operands_are_used_once_each() -> None:
     again = merge(conjunction("a", "a"), conjunction("a", "b", "a", "a"))
     assert again is not None
     assert again.rest == ("a", "b")
+
+
+def test_substrings_come_before_subsequences() -> None:
+    found = [one.places for one in merges(sequence("a", "b"), sequence(*"axab"))]
+    assert found == [(2, 3), (0, 3)]

@@ -47,4 +47,4 @@ def test_queries_with_the_same_operator_are_not_transformed() -> None:
 
 def test_the_closure_with_transformation() -> None:
     found = closure([sequence("b", "a", "c"), conjunction("a", "b", "d")], interesting_sub_queries)
-    assert found == (conjunction("a", "b"),)
+    assert found.queries == (conjunction("a", "b"),)

@@ -9,12 +9,15 @@ Differs     Substrings come from a table of all pairs of operands and not from a
             lists are short. Lists of lone operands are all maximal ones, at most MOST_LONG of them,
             as there may be exponentially many.
 Complexity  O(n m) for the substrings of lists of n and m operands, O(n m k) for k lists of lone
-            operands. The closure looks at all pairs of q queries and c sub-queries, O((q + c)^2) of them;
-            in the worst case c is exponential in n, and the closure ends at the number it is given.
+            operands. The closure looks at all pairs of q queries and c sub-queries with two operands in
+            common, at most O((q + c)^2) of them; in the worst case c is exponential in n, and the closure
+            ends at the number it is given.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
+from typing import NamedTuple
 
 from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, have_two_in_common
 
@@ -22,6 +25,7 @@ MOST_LONG = 64
 MOST_SUB_QUERIES = 2_000
 
 Place = tuple[int, int]  # of an operand in the one list and in the other
+Pair = frozenset[Symbol]  # of operands, of one where it is repeated
 Rule = Callable[[FlatQuery, FlatQuery], Sequence[FlatQuery]]
 
 
@@ -88,45 +92,54 @@ def _is_before(one: Place, other: Place) -> bool:
     return one[0] < other[0] and one[1] < other[1]
 
 
+class Closure(NamedTuple):
+    """Sub-queries in the order in which they were found, and whether these are all."""
+
+    queries: tuple[FlatQuery, ...]
+    is_complete: bool
+
+
 def closure(
-    queries: Sequence[FlatQuery],
+    queries: Iterable[FlatQuery],
     rule: Rule = interesting_sub_queries,
     most: int = MOST_SUB_QUERIES,
     is_late: Callable[[], bool] = lambda: False,
-) -> tuple[FlatQuery, ...]:
+) -> Closure:
     """Return the sub-queries of all pairs of queries, of pairs of sub-queries, and so on.
 
     It ends before that when there are `most` of them or time is up.
 
     >>> from weft.optimizer.rewriting.flat_query import names, sequence
-    >>> names(closure([sequence(*"abcd"), sequence(*"abce"), sequence(*"xab")]))
+    >>> names(closure([sequence(*"abcd"), sequence(*"abce"), sequence(*"xab")]).queries)
     ['SEQ(a, b, c)', 'SEQ(a, b)']
     """
     known = list(dict.fromkeys(queries))
     n_queries, seen = len(known), set(known)
-    places: dict[Symbol, int] = {}
-    operands: list[int] = []
-    done = 0
-    while done < len(known) and not is_late():
-        one = known[done]
-        mine = _operand_bits(one, places)
-        for other, theirs in zip(known, operands, strict=False):
-            common = mine & theirs
-            if not common & (common - 1):
-                continue
+    with_pair: dict[Pair, list[int]] = defaultdict(list)
+    for done, one in enumerate(known):  # grows as it goes
+        if is_late():
+            return Closure(tuple(known[n_queries:]), is_complete=False)
+        pairs = pairs_of(one)
+        for place in sorted({place for pair in pairs for place in with_pair[pair]}):
+            other = known[place]
+            if one.operator == other.operator and min(len(one.operands), len(other.operands)) == 2:
+                continue  # a pair has no sub-query but itself
             for query in rule(one, other):
-                if query not in seen and len(known) < n_queries + most:
+                if query not in seen:
+                    if len(known) == n_queries + most:
+                        return Closure(tuple(known[n_queries:]), is_complete=False)
                     seen.add(query)
                     known.append(query)
-        operands.append(mine)
-        done += 1
-    return tuple(known[n_queries:])
+        for pair in pairs:
+            with_pair[pair].append(done)
+    return Closure(tuple(known[n_queries:]), is_complete=True)
 
 
-def _operand_bits(query: FlatQuery, places: dict[Symbol, int]) -> int:
-    """Return a bit for every operand; two for one that is repeated, so that it counts as two in common."""
-    bits = 0
-    for symbol, count in query.counts.items():
-        place = places.setdefault(symbol, len(places))
-        bits |= (3 if count > 1 else 1) << 2 * place
-    return bits
+def pairs_of(query: FlatQuery) -> tuple[Pair, ...]:
+    """Return the pairs of operands that a query has, in whichever order.
+
+    >>> from weft.optimizer.rewriting.flat_query import sequence
+    >>> [sorted(pair) for pair in pairs_of(sequence("b", "a", "b"))]
+    [['a', 'b'], ['b']]
+    """
+    return tuple(dict.fromkeys(frozenset(pair) for pair in combinations(query.operands, 2)))

@@ -16,24 +16,7 @@ Complexity  O(n) for a nested query of n operands; O(n^3) for an order of n item
 from collections.abc import Callable, Sequence, Set
 from typing import Literal
 
-from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol
-
-
-def flattened(query: FlatQuery) -> FlatQuery:
-    """Return a query without an operator directly inside itself.
-
-    >>> from weft.optimizer.rewriting.flat_query import sequence
-    >>> print(flattened(sequence("E1", sequence("E2", "E3"))))
-    SEQ(E1, E2, E3)
-    """
-    operands: list[Symbol] = []
-    for operand in query.operands:
-        inner = flattened(operand) if isinstance(operand, FlatQuery) else operand
-        if isinstance(inner, FlatQuery) and inner.operator == query.operator:
-            operands.extend(inner.operands)
-        else:
-            operands.append(inner)
-    return FlatQuery(query.operator, tuple(operands))
+from weft.optimizer.rewriting.flat_query import FlatQuery
 
 
 def nested_level(query: FlatQuery) -> int:

@@ -12,18 +12,15 @@ Complexity  O(v^2) edges in the worst case for v vertices, each priced by the no
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.decomposition import MOST_SUB_QUERIES, closure
-from weft.optimizer.rewriting.flat_query import FlatQuery
-from weft.optimizer.rewriting.levels import Level, levels_of
-from weft.optimizer.rewriting.transformation import interesting_sub_queries
+from weft.optimizer.rewriting.placing import Placing
 from weft.optimizer.sharing.ledger import SCALE
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.numbering import Labelled
@@ -35,7 +32,8 @@ from weft.plan.nodes import Extent
 Key = TypeVar("Key", bound=Hashable)
 Techniques = Literal["motto", "mst"]
 ROOT = 0
-SHARE_OF_RULES = 0.6  # of the limit, after which no more sub-queries are looked for
+SHARE_OF_GRAPH = 0.85  # of the limit, after which no more edges are looked for
+LEAST_OFFERS = 5_000  # edges that are looked at whatever the time
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,19 @@ class Source:
     demands: Demands
 
 
+class Place(NamedTuple):
+    """A sub-pattern of a pattern, its items there, and the order that is demanded of them."""
+
+    label: Labelled
+    mask: int
+    order: frozenset[tuple[int, int]]
+
+
 class JumboGraph(Generic[Key]):
-    """Vertices by number, from 1; `into` are the weights of edges, `sources` what they stand for."""
+    """Vertices by number, from 1; `into` are the weights of edges, `sources` what they stand for.
+
+    `is_complete` says whether the limit left time for all that the rules find.
+    """
 
     def __init__(
         self,
@@ -71,7 +80,7 @@ class JumboGraph(Generic[Key]):
         techniques: Techniques = "motto",
         limit: Limit | None = None,
     ) -> None:
-        self._limit = limit or Limit()
+        self._limit = (limit or Limit()).part(1.0)
         self.patterns = patterns
         self.model = model
         self.vertices: dict[int, Vertex[Key]] = {}
@@ -80,20 +89,24 @@ class JumboGraph(Generic[Key]):
         self.sources: dict[tuple[int, int], Source] = {}
         self._numbers: dict[tuple[Hashable, Extent | None], int] = {}
         self._windows: dict[int, list[Extent | None]] = defaultdict(list)
-        self._places: dict[Key, dict[Labelled, None]] = {key: {} for key in patterns}
-        levels = {key: levels_of(key, pattern) for key, pattern in patterns.items()}
+        self._n_others: dict[int, int] = {}
+        self._prices: dict[tuple[int, float], int] = {}
+        self._starts: dict[tuple[Key, int], Tree] = {}
+        placing = Placing(patterns, self._limit)
         if techniques == "mst":
-            self._place_whole_queries(levels)
+            placing.place_whole_queries()
         else:
-            self._place_sub_queries(levels)
+            placing.place_sub_queries()
+        self.is_complete = placing.is_complete
+        self._places = {
+            key: [Place(label, label.mask, patterns[key].demands(label, None).order) for label in places]
+            for key, places in placing.places.items()
+        }
         for key, pattern in patterns.items():
             self.terminals[key] = self._add(self._whole(key, pattern))
         if techniques != "mst":
             self._add_sub_patterns()
-        for number, vertex in self.vertices.items():
-            self._connect(number, vertex)
-            if techniques != "mst":
-                self._connect_windows(number, vertex)
+        self._connect(has_windows=techniques != "mst")
 
     @property
     def n_candidates(self) -> int:
@@ -113,63 +126,16 @@ class JumboGraph(Generic[Key]):
                 self._windows[vertex.label.number].append(vertex.demands.extent)
         return number
 
-    def _place_whole_queries(self, levels: Mapping[Key, Sequence[Level[Key]]]) -> None:
-        """Find queries that are sources of others as they are: same operator, same window."""
-        whole = [one for found in levels.values() for one in found if one.is_whole]
-        for source in whole:
-            pattern = source.pattern
-            if pattern.form.negations or pattern.shape.lists:
-                continue
-            number = pattern.labelled(pattern.shape.everything).number
-            for level in whole:
-                other = level.pattern
-                if (other.frame, other.extent, level.query.operator) == (
-                    pattern.frame,
-                    pattern.extent,
-                    source.query.operator,
-                ):
-                    labels = [label for label in level.places_of(source.query) if label.number == number]
-                    self._places[level.key].update(dict.fromkeys(labels))
-
-    def _place_sub_queries(self, levels: Mapping[Key, Sequence[Level[Key]]]) -> None:
-        """Find the interesting sub-queries of all patterns in every pattern."""
-        frames: dict[int, list[Level[Key]]] = defaultdict(list)
-        for key, own in levels.items():
-            frames[self.patterns[key].frame].extend(own)
-        for together in frames.values():
-            queries = list(dict.fromkeys(level.query for level in together))
-            waiting = [*queries, *closure(queries, interesting_sub_queries, is_late=self._is_late)]
-            seen = set(waiting)
-            for query in waiting:
-                if self._is_late():
-                    break
-                found = self._place(query, together)
-                if len(found) > 1 and len(query.operands) > 2 and len(seen) < MOST_SUB_QUERIES:
-                    shorter = [one for one in _with_one_less(query) if one not in seen]
-                    seen.update(shorter)
-                    waiting.extend(shorter)
-
-    def _is_late(self) -> bool:
-        return self._limit.used() > SHARE_OF_RULES or self._limit.is_cancelled()
-
-    def _place(self, query: FlatQuery, levels: Iterable[Level[Key]]) -> set[int]:
-        """Note where a query stands in all levels; return the numbers of the sub-patterns it is there."""
-        found = set()
-        for level in levels:
-            for label in level.places_of(query):
-                self._places[level.key][label] = None
-                found.add(label.number)
-        return found
-
     def _add_sub_patterns(self) -> None:
         """Make vertices of sub-patterns that several patterns have, for each of their windows."""
         owners: dict[int, dict[Key, Labelled]] = defaultdict(dict)
         for key, places in self._places.items():
-            for label in places:
-                owners[label.number].setdefault(key, label)
-        for places_of in owners.values():
+            for place in places:
+                owners[place.label.number].setdefault(key, place.label)
+        for number, places_of in owners.items():
             if len(places_of) < 2:
                 continue
+            self._n_others[number] = len(places_of) - 1
             for extent in dict.fromkeys(self.patterns[key].extent for key in places_of):
                 self._add(self._home(places_of, extent))
 
@@ -188,27 +154,42 @@ class JumboGraph(Generic[Key]):
         pattern = self.patterns[key]
         return pattern.own if pattern.is_own(label, extent) else pattern.demands(label, extent)
 
-    def _connect(self, number: int, vertex: Vertex[Key]) -> None:
-        """Find all that a vertex can be computed from."""
-        self.into[number] = {ROOT: self.weight(vertex, [])}
-        for label in self._usable(vertex):
-            self._offer(number, vertex, label, vertex.demands.extent)
+    def _connect(self, *, has_windows: bool) -> None:
+        """Find all that vertices can be computed from; when it is late, the most promising sources alone."""
+        offers: list[tuple[int, Labelled, Extent | None]] = []
+        for number, vertex in self.vertices.items():
+            self.into[number] = {ROOT: self.weight(vertex, [])}
+            offers += [(number, label, vertex.demands.extent) for label in self._usable(vertex)]
+            if has_windows:
+                offers += [(number, label, longer) for label, longer in self._longer(vertex)]
+        offers.sort(key=lambda offer: -self._promise(offer[1], offer[2]))
+        for n_offered, (number, label, extent) in enumerate(offers):
+            is_late = n_offered >= LEAST_OFFERS and self._limit.used() > SHARE_OF_GRAPH
+            if is_late or self._limit.is_cancelled():
+                self.is_complete = False
+                break
+            self._offer(number, self.vertices[number], label, extent)
+
+    def _promise(self, label: Labelled, extent: Extent | None) -> int:
+        """Return what is saved where all that have a sub-pattern take it from one, which costs nothing."""
+        known = self._numbers.get((label.number, extent))
+        return 0 if known is None else self.into[known][ROOT] * self._n_others.get(label.number, 0)
 
     def _usable(self, vertex: Vertex[Key]) -> Iterator[Labelled]:
         """Yield the sub-patterns of a vertex that demand no more than it does."""
         pattern, mask = self.patterns[vertex.key], self.mask_of(vertex)
-        order = _within(vertex.demands.order, mask)
-        for label in self._places[vertex.key]:
-            if not label.mask & ~mask and pattern.demands(label, None).order <= order:
-                yield label
+        order = pattern.within(vertex.demands.order, mask)
+        for place in self._places[vertex.key]:
+            if not place.mask & ~mask and place.order <= order:
+                yield place.label
 
-    def _connect_windows(self, number: int, vertex: Vertex[Key]) -> None:
-        """Let a vertex be what a filter leaves of the same for a longer window."""
+    def _longer(self, vertex: Vertex[Key]) -> Iterator[tuple[Labelled, Extent | None]]:
+        """Yield the same for longer windows: a vertex may be what a filter leaves of it."""
         extent = vertex.demands.extent
         if vertex.label is not None:
             for longer in self._windows[vertex.label.number]:
                 if longer != extent and is_within(extent, longer):
-                    self._offer(number, vertex, vertex.label, longer)
+                    yield vertex.label, longer
 
     def _offer(self, number: int, vertex: Vertex[Key], label: Labelled, extent: Extent | None) -> None:
         """Let a vertex be computed from a sub-pattern of its home, for its own or a longer window."""
@@ -242,7 +223,7 @@ class JumboGraph(Generic[Key]):
     def _weights(self, vertex: Vertex[Key], sources: Sequence[Source]) -> list[int]:
         """Return the same for each of the trees that the sources could be joined by."""
         pattern = self.patterns[vertex.key]
-        starts = [self._in_order(pattern, source.label.mask) for source in sources]
+        starts = [self._in_order(vertex.key, source.label.mask) for source in sources]
         present = set[tuple[int, float]]()
         for source, start in zip(sources, starts, strict=True):
             present |= self._part_nodes(pattern, start, source.demands)
@@ -250,12 +231,14 @@ class JumboGraph(Generic[Key]):
         return [self._price(pattern, self._nodes(vertex, tree) - present) for tree in trees]
 
     def _price(self, pattern: Pattern, nodes: Set[tuple[int, float]]) -> int:
-        total = 0
-        for node, window in nodes:
+        return sum(self._node_price(pattern, one) for one in nodes)
+
+    def _node_price(self, pattern: Pattern, one: tuple[int, float]) -> int:
+        if one not in self._prices:
+            node, window = one
             shape, step = pattern.numbers.priced[node]
-            if step.left:
-                total += round(self.model.node(shape, step, window) * SCALE)
-        return total
+            self._prices[one] = round(self.model.node(shape, step, window) * SCALE) if step.left else 0
+        return self._prices[one]
 
     def _nodes(self, vertex: Vertex[Key], tree: Tree) -> set[tuple[int, float]]:
         pattern = self.patterns[vertex.key]
@@ -266,8 +249,11 @@ class JumboGraph(Generic[Key]):
     def _part_nodes(self, pattern: Pattern, tree: Tree, demands: Demands) -> set[tuple[int, float]]:
         return set(pattern.part(tree, None if demands is pattern.own else demands).nodes)
 
-    def _in_order(self, pattern: Pattern, mask: int) -> Tree:
-        return made_bare(order_tree([item for item in pattern_order(pattern.shape) if mask >> item & 1]))
+    def _in_order(self, key: Key, mask: int) -> Tree:
+        if (key, mask) not in self._starts:
+            order = pattern_order(self.patterns[key].shape)
+            self._starts[key, mask] = made_bare(order_tree([item for item in order if mask >> item & 1]))
+        return self._starts[key, mask]
 
     def mask_of(self, vertex: Vertex[Key]) -> int:
         """Return the items of a vertex at its home."""
@@ -288,8 +274,8 @@ class JumboGraph(Generic[Key]):
         pattern = self.patterns[vertex.key]
         units = []
         for source, start in zip(sources, starts, strict=True):
-            given = _narrowed(source.demands, start.mask)
-            is_other = start.general is None and given != _narrowed(vertex.demands, start.mask)
+            given = _narrowed(pattern, source.demands, start.mask)
+            is_other = start.general is None and given != _narrowed(pattern, vertex.demands, start.mask)
             units.append(start._replace(general=given) if is_other else start)
         rest = self.mask_of(vertex) & ~sum(start.mask for start in starts)
         order = pattern_order(pattern.shape)
@@ -305,17 +291,5 @@ def joined(units: Sequence[Tree]) -> Tree:
     return reduce(pair, units)
 
 
-def _with_one_less(query: FlatQuery) -> list[FlatQuery]:
-    operands = query.operands
-    return [
-        FlatQuery(query.operator, (*operands[:place], *operands[place + 1 :]))
-        for place in range(len(operands))
-    ]
-
-
-def _within(order: frozenset[tuple[int, int]], mask: int) -> frozenset[tuple[int, int]]:
-    return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)
-
-
-def _narrowed(demands: Demands, mask: int) -> Demands:
-    return Demands(_within(demands.order, mask), demands.extent)
+def _narrowed(pattern: Pattern, demands: Demands, mask: int) -> Demands:
+    return Demands(pattern.within(demands.order, mask), demands.extent)

@@ -32,19 +32,31 @@ Key = TypeVar("Key", bound=Hashable)
 class JumboPlan(Generic[Key]):
     """A tree for every pattern, and how it was found.
 
-    `n_candidates` sub-patterns were looked at, `n_chosen` of them are computed. The Steiner tree costs
-    `cost`, and none costs less than `bound`; nothing that is read from the stream is counted.
+    `n_candidates` sub-patterns were looked at, which are all where the plan `is_complete`, and `n_chosen` of
+    them are computed. `is_rewritten` is false where pattern order costs less than the Steiner tree.
     """
 
     trees: dict[Key, Tree]
-    n_candidates: int = 0
-    n_chosen: int = 0
-    cost: float = 0.0
-    bound: float = 0.0
+    steiner: SteinerTree
+    n_candidates: int
+    n_chosen: int
+    is_complete: bool
+    is_rewritten: bool
+
+    @property
+    def cost(self) -> float:
+        """What the Steiner tree costs; nothing that is read from the stream is counted."""
+        return self.steiner.cost / SCALE
+
+    @property
+    def gap(self) -> float:
+        """By how much of its cost the Steiner tree is dearer than the best over these at most."""
+        return self.steiner.gap
 
     @property
     def is_optimal(self) -> bool:
-        return self.cost <= self.bound
+        """Whether no Steiner tree over any sub-patterns that the rules find costs less."""
+        return self.is_complete and self.steiner.is_optimal
 
 
 def motto_trees(
@@ -85,11 +97,17 @@ def jumbo_plan(
     trees = planned_trees(graph, found)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}
     costs = [shared_cost(patterns, model, one) for one in (trees, in_order)]
-    if costs[1] < costs[0]:
-        trees = in_order
     limit.tell(min(costs))
-    n_chosen = len(found.sources) - len(set(graph.terminals.values()))
-    return JumboPlan(trees, graph.n_candidates, n_chosen, found.cost / SCALE, found.bound / SCALE)
+    is_rewritten = costs[0] <= costs[1]
+    n_chosen = len(found.sources) - len(set(graph.terminals.values())) if is_rewritten else 0
+    return JumboPlan(
+        trees if is_rewritten else in_order,
+        found,
+        graph.n_candidates,
+        n_chosen,
+        is_complete=graph.is_complete,
+        is_rewritten=is_rewritten,
+    )
 
 
 def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]:

@@ -6,11 +6,12 @@ Idea        The longest list of neighboring operands that several queries have b
 Reference   LCSE in section VII-A of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for Complex Event
             Processing in SAP ESP. ICDE 2017.
 Differs     Conditions are part of a sub-expression. Among the longest, the one that most have comes first.
-Complexity  O(s n^2) for s sub-expressions shared among n operands in all.
+Complexity  O(c l^2 log n) for c times that an expression of at most l operands changes, among n in all.
 """
 
+import heapq
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -24,12 +25,15 @@ from weft.plan.nodes import Extent
 
 Key = TypeVar("Key", bound=Hashable)
 Group = tuple[Operator, int, Extent | None]  # what may share: operator, frame and window
+Name = tuple[int, int]  # of a sub-expression: its group and its number
+Rank = tuple[int, int, int]
 
 
 @dataclass
-class Expression:
-    """The items of each operand, and which of them are shared."""
+class Expression(Generic[Key]):
+    """The items of each operand, and which of them are shared, at home in one pattern."""
 
+    key: Key
     pattern: Pattern
     operator: Operator
     operands: list[int]
@@ -58,44 +62,75 @@ def lcse_trees(patterns: Mapping[Key, Pattern]) -> dict[Key, Tree]:
 
 
 class _Sharing(Generic[Key]):
-    """The expressions of all patterns, and what they share so far."""
+    """The expressions of all patterns, what they share so far, and who has which sub-expression.
+
+    The heap has every sub-expression that several had when one of them last changed; what is out of date
+    is skipped.
+    """
 
     def __init__(self, patterns: Mapping[Key, Pattern]) -> None:
         self.patterns = patterns
-        self.levels: dict[Key, dict[int, Expression]] = {}
-        self.shared: dict[tuple[Group, int], Expression] = {}
+        self.levels: dict[Key, dict[int, Expression[Key]]] = {}
+        self.shared: dict[Name, Expression[Key]] = {}
+        self._pool: list[Expression[Key]] = []
+        self._owners: dict[Name, dict[int, tuple[int, int]]] = defaultdict(dict)
+        self._names: dict[int, set[Name]] = {}
+        self._groups: dict[Group, int] = {}
+        self._heap: list[tuple[Rank, Name]] = []
         for key, pattern in patterns.items():
             self.levels[key] = {}
             for level in levels_of(key, pattern):
-                own = Expression(pattern, level.query.operator, list(level.masks), set())
+                own = Expression(key, pattern, level.query.operator, list(level.masks), set())
                 self.levels[key][own.mask] = own
-        self._pool = [one for levels in self.levels.values() for one in levels.values()]
-        while self._share_longest():
-            pass
+                self._pool.append(own)
+        self._note(range(len(self._pool)))
+        while self._heap:
+            rank, name = heapq.heappop(self._heap)
+            if rank == self._rank(name):
+                self._share(name)
 
-    def _share_longest(self) -> bool:
-        owners: dict[tuple[Group, int], dict[int, tuple[int, int]]] = defaultdict(dict)
-        for place, expression in enumerate(self._pool):
+    def _note(self, changed: Iterable[int]) -> None:
+        """Look again at the sub-expressions of changed expressions."""
+        touched: dict[Name, None] = {}
+        for place in changed:
+            expression = self._pool[place]
+            for name in self._names.pop(place, ()):
+                del self._owners[name][place]
+                touched[name] = None
+            group = self._groups.setdefault(expression.group, len(self._groups))
+            own = self._names[place] = set()
             for number, start, length in expression.substrings():
-                owners[expression.group, number].setdefault(place, (start, length))
-        common = {name: places for name, places in owners.items() if len(places) > 1}
-        if not common:
-            return False
-        name = max(common, key=lambda one: (_length(common[one]), len(common[one]), -one[1]))
-        for place, (start, length) in common[name].items():
-            if self._pool[place] is not self.shared.get(name):
-                self._replace(self._pool[place], name, start, length)
-        return True
+                name = group, number
+                if name not in own:
+                    own.add(name)
+                    self._owners[name][place] = start, length
+                    touched[name] = None
+        for name in touched:
+            if len(self._owners[name]) > 1:
+                heapq.heappush(self._heap, (self._rank(name), name))
 
-    def _replace(self, expression: Expression, name: tuple[Group, int], start: int, length: int) -> None:
-        """Make one operand of neighbors; the first ones to be replaced say how they are computed."""
-        operands = expression.operands[start : start + length]
-        if name not in self.shared:
-            inner = expression.shared & set(operands)
-            self.shared[name] = Expression(expression.pattern, expression.operator, operands, inner)
-            self._pool.append(self.shared[name])
-        expression.operands[start : start + length] = [sum(operands)]
-        expression.shared.add(sum(operands))
+    def _rank(self, name: Name) -> Rank:
+        """Return what comes first: long ones, those that many have, low numbers."""
+        owners = self._owners[name].values()
+        return (-max((length for _, length in owners), default=0), -len(owners), name[1])
+
+    def _share(self, name: Name) -> None:
+        """Make one operand of neighbors in all that have them; the first says how they are computed."""
+        changed = []
+        for place, (start, length) in sorted(self._owners[name].items()):
+            expression = self._pool[place]
+            operands = expression.operands[start : start + length]
+            if name not in self.shared:
+                inner = expression.shared & set(operands)
+                new = Expression(expression.key, expression.pattern, expression.operator, operands, inner)
+                self.shared[name] = new
+                changed.append(len(self._pool))
+                self._pool.append(new)
+            if expression is not self.shared[name]:
+                expression.operands[start : start + length] = [sum(operands)]
+                expression.shared.add(sum(operands))
+                changed.append(place)
+        self._note(changed)
 
     def trees(self) -> dict[Key, Tree]:
         """Return a tree for every pattern, lists last."""
@@ -109,7 +144,7 @@ class _Sharing(Generic[Key]):
             found[key] = pattern.settled(joined(units))
         return found
 
-    def _units(self, expression: Expression, levels: Mapping[int, Expression]) -> list[Tree]:
+    def _units(self, expression: Expression[Key], levels: Mapping[int, Expression[Key]]) -> list[Tree]:
         """Return the shared parts of an expression, and the items that are in none."""
         units: list[Tree] = []
         for mask in expression.operands:
@@ -124,12 +159,7 @@ class _Sharing(Generic[Key]):
     def _placed(self, group: Group, pattern: Pattern, mask: int) -> Tree:
         """Return a shared expression as a tree over items of a pattern."""
         label = pattern.labelled(mask)
-        shared = self.shared[group, label.number]
-        home = next(key for key, one in self.patterns.items() if one is shared.pattern)
-        units = sorted(self._units(shared, self.levels[home]), key=lambda unit: unit.mask & -unit.mask)
+        shared = self.shared[self._groups[group], label.number]
+        units = sorted(self._units(shared, self.levels[shared.key]), key=lambda unit: unit.mask & -unit.mask)
         origin = {item: place for place, item in enumerate(shared.pattern.labelled(shared.mask).items)}
         return relabelled(made_bare(joined(units)), lambda item: label.items[origin[item]])
-
-
-def _length(places: Mapping[int, tuple[int, int]]) -> int:
-    return max(length for _, length in places.values())

@@ -41,7 +41,7 @@ class SteinerTree:
 
     @property
     def is_optimal(self) -> bool:
-        return self.cost <= self.bound
+        return not self.gap
 
     @property
     def gap(self) -> float:

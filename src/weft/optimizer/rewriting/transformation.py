@@ -5,7 +5,9 @@ Idea        The matches of SEQ are those of CONJ that are in order, the matches 
             stricter one is transformed.
 Reference   OTT in section IV-C and table I of Zhang, Vo, Dahlmeier, He. Multi-Query Optimization for
             Complex Event Processing in SAP ESP. ICDE 2017.
-Differs     Nothing.
+Differs     The planner uses the first row of the table alone: SOME, the paper's DISJ, is normalized to one
+            AND for every combination of its operands before it is planned, so the completeness filter
+            is the choice of a combination. The rows of DISJ are the paper's rule as written.
 Complexity  O(n log n) to sort n operands, then that of decomposition.
 """
 

@@ -1,0 +1,34 @@
+"""What is said about a plan of rewritten queries."""
+
+import pytest
+from tests.optimizer.workloads import Workload, sequence
+from tests.strategies import SCHEMA
+
+from weft.optimizer.pipeline import Settings, choose_plan
+from weft.optimizer.rewriting import jumbo_plan
+from weft.optimizer.sharing.limits import Limit
+
+WORKLOAD = Workload(tuple(map(sequence, ("ABC", "ABD", "ABE"))))
+
+
+def note(limit: Limit) -> str:
+    (said,) = choose_plan(WORKLOAD.queries, SCHEMA, Settings("motto", limit=limit)).notes
+    return said
+
+
+def test_the_best_of_all() -> None:
+    assert note(Limit(steps=100)) == "Rewriting: 1 sub-queries looked at, 1 chosen, the best of these"
+
+
+def test_the_best_of_some() -> None:
+    said = note(Limit(seconds=0))
+    assert said.startswith("Rewriting: 0 sub-queries looked at")
+    assert said.endswith(", and not all sub-queries were looked at")
+
+
+def test_nothing_is_chosen_where_pattern_order_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = iter((2.0, 1.0))
+    monkeypatch.setattr(jumbo_plan, "shared_cost", lambda *_: next(costs))
+    assert note(Limit(steps=100)) == (
+        "Rewriting: 1 sub-queries looked at, pattern order is cheaper than all found"
+    )
