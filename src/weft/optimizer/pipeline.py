@@ -30,7 +30,7 @@ Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst"
 STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse")
 SECONDS = 3.0  # of search, when nothing else is said
 REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
-MOST_REWRITTEN = 1_000  # patterns; with more, the graph of rewritten queries takes too long
+MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries takes too long
 
 
 @dataclass(frozen=True)
