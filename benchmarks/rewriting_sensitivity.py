@@ -102,6 +102,8 @@ def _planner(n_trades: int, seconds: float, say: Say) -> list[Measure]:
         )
         most = seconds if count == EXACT_COUNT else None
         kind = "exact" if own.is_optimal else f"gap of at most {own.gap:.2%}"
+        if not own.is_complete:
+            kind += " among the sub-queries looked at"
         what = f"{count} queries: planning, {kind}"
         found.append(Measure("rewriting-sensitivity", what, own.seconds, "s", at_most=most))
     report_table("rewriting-planning", rows)
