@@ -122,7 +122,9 @@ def named(tree: Tree, variables: tuple[str, ...]) -> Named:
     if tree.general is None:
         return {"bare": parts} if tree.bare else parts
     order = sorted([variables[a], variables[b]] for a, b in tree.general.order)
-    extent = None if tree.general.extent is None else asdict(tree.general.extent)
+    extent = tree.general.extent and asdict(tree.general.extent)
+    if extent is not None:
+        extent["partition_by"] = list(extent["partition_by"])  # as JSON has it
     return {"bare" if tree.bare else "parts": parts, "order": order, "extent": extent}
 
 
