@@ -122,10 +122,13 @@ def named(tree: Tree, variables: tuple[str, ...]) -> Named:
     if tree.general is None:
         return {"bare": parts} if tree.bare else parts
     order = sorted([variables[a], variables[b]] for a, b in tree.general.order)
-    extent = tree.general.extent and asdict(tree.general.extent)
-    if extent is not None:
-        extent["partition_by"] = list(extent["partition_by"])  # as JSON has it
+    extent = None if tree.general.extent is None else _plain(tree.general.extent)
     return {"bare" if tree.bare else "parts": parts, "order": order, "extent": extent}
+
+
+def _plain(extent: Extent) -> dict[str, Any]:
+    """Return an extent as JSON has it."""
+    return {**asdict(extent), "partition_by": list(extent.partition_by)}
 
 
 def unnamed(tree: Named, variables: tuple[str, ...]) -> Tree | None:
