@@ -47,7 +47,7 @@ class Wanted:
     save_plan: str | None
     save_statistics: str | None
     sharing: Sharing = "dynamic"
-    adapt: Decider = "invariants"
+    adapt: Decider = "off"
 
 
 def plan_of(name: str) -> Strategy | StoredPlan:

@@ -129,7 +129,7 @@ def stream(
     statistics: StatisticsOption = None,
     search_seconds: SearchSeconds = SECONDS,
     sharing: SharingOption = "dynamic",
-    adapt: AdaptOption = "invariants",
+    adapt: AdaptOption = "off",
     as_json: AsJson = False,
     master: Master = "local[*]",
 ) -> None:

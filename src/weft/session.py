@@ -56,7 +56,7 @@ def detect(
     sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
-    adapt: Adaptation | Decider = "invariants",
+    adapt: Adaptation | Decider = "off",
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -102,10 +102,10 @@ def detect(
         For streams: the checkpoint location of the query that will be started. Weft remembers there which
         queries share shards, so that they find their state again when the workload has changed.
     adapt
-        For streams: when to plan anew while the rates and selectivities drift. "invariants" does so when a
-        condition under which the plan was the best is violated, "threshold" when a statistic has changed by
-        half, "unconditional" with every batch, "off" never; or a `weft.Adaptation`. Only plans that
-        were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
+        For streams: when to plan anew while the rates and selectivities drift. "off", the default, is never;
+        "invariants" does so when a condition under which the plan was the best is violated, "threshold" when
+        a statistic has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans
+        that were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -193,7 +193,7 @@ def prepare_stream(
     sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
-    adapt: Adaptation | Decider = "invariants",
+    adapt: Adaptation | Decider = "off",
     origin: str = "<query>",
 ) -> StreamDetection:
     """Check queries against a stream and return the detection, which also has late rows and reports.

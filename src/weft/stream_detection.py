@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from weft.adaptation.adapter import StreamAdapter
+from weft.adaptation.adapter import adapter_of
 from weft.adaptation.settings import Adaptation
 from weft.errors import WeftError
 from weft.explanation import form_lines, plan_lines
@@ -66,7 +66,7 @@ class StreamDetection(Workload):
         self.statistics = statistics or Statistics()
         self._lateness = lateness
         self._checkpoint = checkpoint
-        self._adaptation = adaptation or Adaptation()
+        self._adaptation = adaptation or Adaptation("off")
         self._planned: dict[Part, PlannedShare] | None = None
 
     @cached_property
@@ -103,9 +103,8 @@ class StreamDetection(Workload):
         adapted = self._adapted(planned)
         if adapted is None:
             return []
-        choice = planned.optimized.choice
-        adapter = StreamAdapter(
-            adapted.queries, adapted.schema, choice, adapted.statistics, adapted.adaptation
+        adapter = adapter_of(
+            adapted.queries, adapted.schema, adapted.choice, adapted.statistics, adapted.adaptation
         )
         found = adapter.lines()
         headline = "Watched, in nanoseconds for a second of events (a part is planned anew when they swap):"

@@ -273,6 +273,13 @@ class StreamAdapter:
         )
 
 
+def adapter_of(
+    queries: Sequence[Query], schema: Schema, choice: str, statistics: Statistics, adaptation: Adaptation
+) -> StreamAdapter:
+    """Return an adapter for queries with a choice of trees, which is given as JSON."""
+    return StreamAdapter(queries, schema, Choice.from_json(choice), statistics, adaptation)
+
+
 def _missing(plan: Plan, given: Plan) -> frozenset[str]:
     """Return the queries of a plan that are not in another."""
     kept = {output.query for output in given.outputs}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from weft.adaptation.adapter import StreamAdapter
-from weft.optimizer.choice import Choice
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json
 from weft.plan.template import Template
@@ -21,7 +20,7 @@ from weft.runtime.emit import TIMESTAMP, emit, match_schema
 from weft.runtime.layout import Layout
 from weft.runtime.segments import table_from_bytes, table_to_bytes
 from weft.runtime.shard import Memory, Outcome, Shard, Work
-from weft.runtime.shard_executor import FoundTrends
+from weft.runtime.shard_executor import Adapter, FoundTrends
 from weft.runtime.trend_emit import emit_trends, trend_schema
 from weft.runtime.trend_executor import TrendPlan
 from weft.spark.packing import OWNER, rejected_in
@@ -187,19 +186,20 @@ def _plan_of(part: PartTask) -> Plan | TrendPlan:
     return _plan(part.plan) if part.sharing is None else TrendPlan(_templates(part.plan), part.sharing)
 
 
-_adapters: dict[tuple[str, int], StreamAdapter] = {}  # of this worker process
+_adapters: dict[tuple[str, int], Adapter] = {}  # of this worker process
 
 
-def _adapter(run: str, number: int, part: AdaptedPart | None) -> StreamAdapter | None:
+def _adapter(run: str, number: int, part: AdaptedPart | None) -> Adapter | None:
     """Return what adapts the plans of a part; all its shards share it, and what it has at hand."""
     if part is None:
         return None
     if (run, number) not in _adapters:
         for old in [key for key in _adapters if key[0] != run]:
             del _adapters[old]
-        choice = Choice.from_json(part.choice)
-        adapter = StreamAdapter(part.queries, part.schema, choice, part.statistics, part.adaptation)
-        _adapters[run, number] = adapter
+        made = import_module("weft.adaptation.adapter").adapter_of  # the optimizer with it: only if needed
+        _adapters[run, number] = made(
+            part.queries, part.schema, part.choice, part.statistics, part.adaptation
+        )
     return _adapters[run, number]
 
 
