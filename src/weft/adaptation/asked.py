@@ -7,15 +7,12 @@ from functools import reduce
 
 import numpy as np
 
-from weft.expressions import Aggregate, Attribute, Expression
+from weft.expressions import Expression
 from weft.runtime.columns import Array, Events
-from weft.runtime.evaluate import Scope, column_number, evaluate, is_true
+from weft.runtime.evaluate import Scope, evaluate, is_true
+from weft.runtime.measure import microseconds, places_with_previous, speaks_of_whole_list
 from weft.runtime.table import Table
 from weft.statistics.model import ItemKey, Question
-from weft.tree import find
-
-MICROSECONDS = 1_000_000
-LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
 
 
 @dataclass(frozen=True)
@@ -35,15 +32,13 @@ class Asked:
 
 def is_answerable(question: Question) -> bool:
     """Say whether tuples of single events answer a question: none of them is a whole list."""
-    predicates = question.group.predicates
-    places = {attribute.place for one in predicates for attribute in find(one, Attribute)}
-    return not places & {"first", "last"} and not any(any(find(one, Aggregate)) for one in predicates)
+    return not any(map(speaks_of_whole_list, question.group.predicates))
 
 
 def ready(question: Question) -> Asked:
     """Return a question with one place for each event of a tuple.
 
-    >>> from weft.expressions import Comparison
+    >>> from weft.expressions import Attribute, Comparison
     >>> from weft.statistics.model import GroupKey
     >>> rises = Comparison(">", Attribute("$0", "x", "current"), Attribute("$0", "x", "previous"))
     >>> asked = ready(Question(GroupKey((ItemKey("A"),), (rises,)), window=60.0))
@@ -52,7 +47,7 @@ def ready(question: Question) -> Asked:
     """
     items, order = list(question.group.items), set(question.order)
     previous: dict[int, int] = {}
-    for place in sorted(_places_with_previous(question.group.predicates)):
+    for place in sorted(places_with_previous(question.group.predicates)):
         previous[place] = len(items)
         order |= {(a, len(items)) for a, b in question.order if b == place} | {(len(items), place)}
         items.append(items[place])
@@ -73,25 +68,6 @@ def holds_all(
     return holds
 
 
-def microseconds(seconds: float) -> int:
-    """Return a length of time in microseconds, at most one that is longer than all of time."""
-    return int(min(round(seconds * MICROSECONDS, 0), float(LONGEST)))
-
-
 def digest_of(key: object) -> str:
     """Return a short name for a key, the same in every process."""
     return hashlib.blake2b(repr(key).encode(), digest_size=8).hexdigest()
-
-
-def attributes_of(keys: Iterable[object]) -> set[str]:
-    """Return the attributes that occur in keys of items and groups."""
-    names: set[str] = set()
-    for key in keys:
-        names |= {attribute.name for attribute in find(key, Attribute)}
-        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
-    return names
-
-
-def _places_with_previous(predicates: Iterable[Expression]) -> set[int]:
-    attributes = (one for predicate in predicates for one in find(predicate, Attribute))
-    return {column_number(one.variable) for one in attributes if one.place == "previous"}

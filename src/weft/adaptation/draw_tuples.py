@@ -8,11 +8,11 @@ take any. So every tuple has one anchor, and is looked at when its last event ar
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from weft.runtime.columns import Array, Events
+from weft.runtime.measure import which_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def draw_tuples(
         if own.any():
             parts.append(_filled(anchor, one, np.repeat(np.arange(own.size), own), generator))
     tuples = np.concatenate(parts, axis=1)
-    return np.ascontiguousarray(tuples[:, _fits(wanted, events, tuples)])
+    return np.ascontiguousarray(tuples[:, which_fit(tuples, events, wanted.order, wanted.window)])
 
 
 @dataclass(frozen=True)
@@ -126,20 +126,6 @@ def _filled(anchor: int, one: _Anchored, chosen: Array, generator: np.random.Gen
         found = np.searchsorted(partners.sums, points, side="right") - 1
         tuples[place] = partners.rows[np.clip(found, start, stop - 1)]
     return tuples
-
-
-def _fits(wanted: Wanted, events: Events, tuples: Array) -> Array:
-    """Return which tuples are in order, within the window, and of different events."""
-    fits = np.ones(tuples.shape[1], np.bool_)
-    if wanted.window is not None:
-        times = [events.times[rows] for rows in tuples]
-        fits &= reduce(np.maximum, times) - reduce(np.minimum, times) <= wanted.window
-    for a, b in wanted.order:
-        fits &= events.ranks[tuples[a]] < events.ranks[tuples[b]]
-    for b in range(len(tuples)):
-        for a in range(b):
-            fits &= tuples[a] != tuples[b]
-    return fits
 
 
 def resampled(weights: Array, n_wanted: int, generator: np.random.Generator) -> tuple[Array, Array]:

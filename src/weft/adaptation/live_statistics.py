@@ -12,24 +12,17 @@ from typing import Any
 import numpy as np
 
 from weft.adaptation import recent_events
-from weft.adaptation.asked import (
-    MICROSECONDS,
-    attributes_of,
-    digest_of,
-    holds_all,
-    is_answerable,
-    microseconds,
-    ready,
-)
+from weft.adaptation.asked import digest_of, holds_all, is_answerable, ready
 from weft.adaptation.draw_tuples import NOTHING, Wanted, Weighted, draw_tuples, resampled
 from weft.adaptation.exponential_histogram import ExponentialHistogram
 from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
 from weft.expressions import Attribute, Comparison
 from weft.runtime.columns import Array, Events
 from weft.runtime.evaluate import holds_everywhere
-from weft.runtime.measure import UNSEEN, largest_window
+from weft.runtime.measure import MICROSECONDS, UNSEEN, largest_window, microseconds
 from weft.runtime.state import END_OF_TIME
 from weft.runtime.table import events_table
+from weft.statistics.keys import attributes_of
 from weft.statistics.model import ItemKey, Question, Statistics
 
 VERSION = 1

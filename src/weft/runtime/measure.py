@@ -136,16 +136,16 @@ class _Sample:
     def selectivity(self, question: Question) -> float | None:
         """Return how often a group holds among the tuples of a question; None when that stays open."""
         group = question.group
-        if any(map(_speaks_of_whole_list, group.predicates)):
+        if any(map(speaks_of_whole_list, group.predicates)):
             return None
         rows = [self.rows_of(item) for item in group.items]
         order = set(question.order)
         previous: dict[int, int] = {}  # a list's v[i-1] is an event more, which comes before v[i]
-        for place in sorted(_places_with_previous(group.predicates)):
+        for place in sorted(places_with_previous(group.predicates)):
             previous[place] = len(rows)
             order |= {(a, len(rows)) for a, b in question.order if b == place} | {(len(rows), place)}
             rows.append(rows[place])
-        tuples = _Tuples(rows, frozenset(order), _microseconds(question.window))
+        tuples = _Tuples(rows, frozenset(order), _length(question.window))
         return self._share(tuples, group.predicates, previous, repr(group))
 
     def agreement(self, key: str, types: Iterable[str], window: float | None) -> float | None:
@@ -153,7 +153,7 @@ class _Sample:
         found = [self.events.rows_of_type(name) for name in types]
         rows = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         equal = Comparison("=", Attribute("$0", key), Attribute("$1", key))
-        tuples = _Tuples([rows, rows], frozenset(), _microseconds(window))
+        tuples = _Tuples([rows, rows], frozenset(), _length(window))
         return self._share(tuples, (equal,), {}, key)
 
     def _share(
@@ -212,7 +212,8 @@ def _draw(asked: _Tuples, events: Events, n_draws: int, generator: np.random.Gen
         lengths = (stop - start)[chosen]
         steps = np.minimum((generator.random(n_draws) * lengths).astype(np.int64), lengths - 1)
         tuples[place] = asked.rows[place][start[chosen] + steps]
-    fitting = np.ascontiguousarray(tuples[:, _fits(asked, events, tuples)])
+    window = asked.window if len(tuples) > 2 else None  # two were chosen in the window
+    fitting = np.ascontiguousarray(tuples[:, which_fit(tuples, events, asked.order, window)])
     if n_possible > MANY * n_draws:
         return fitting  # hardly any of them twice
     _, first = np.unique(mix_hashes(fitting), return_index=True)
@@ -235,13 +236,13 @@ def _bounds(asked: _Tuples, events: Events, anchors: Array, anchor: int, place: 
     return start, stop
 
 
-def _fits(asked: _Tuples, events: Events, tuples: Array) -> Array:
+def which_fit(tuples: Array, events: Events, order: Iterable[tuple[int, int]], window: int | None) -> Array:
     """Return which tuples are in order, within the window, and of different events."""
     fits = np.ones(tuples.shape[1], np.bool_)
-    if asked.window is not None and len(tuples) > 2:  # two were chosen in the window
+    if window is not None:
         times = [events.times[rows] for rows in tuples]
-        fits &= reduce(np.maximum, times) - reduce(np.minimum, times) <= asked.window
-    for a, b in asked.order:
+        fits &= reduce(np.maximum, times) - reduce(np.minimum, times) <= window
+    for a, b in order:
         fits &= events.ranks[tuples[a]] < events.ranks[tuples[b]]
     for b in range(len(tuples)):
         for a in range(b):
@@ -249,13 +250,15 @@ def _fits(asked: _Tuples, events: Events, tuples: Array) -> Array:
     return fits
 
 
-def _speaks_of_whole_list(predicate: Expression) -> bool:
+def speaks_of_whole_list(predicate: Expression) -> bool:
+    """Say whether single events cannot decide a predicate."""
     return any(find(predicate, Aggregate)) or any(
         attribute.place in ("first", "last") for attribute in find(predicate, Attribute)
     )
 
 
-def _places_with_previous(predicates: Iterable[Expression]) -> set[int]:
+def places_with_previous(predicates: Iterable[Expression]) -> set[int]:
+    """Return the places of the lists whose v[i-1] occurs."""
     return {
         column_number(attribute.variable)
         for predicate in predicates
@@ -264,5 +267,10 @@ def _places_with_previous(predicates: Iterable[Expression]) -> set[int]:
     }
 
 
-def _microseconds(window: float | None) -> int | None:
-    return None if window is None else int(min(round(window * MICROSECONDS, 0), float(LONGEST)))
+def _length(window: float | None) -> int | None:
+    return None if window is None else microseconds(window)
+
+
+def microseconds(seconds: float) -> int:
+    """Return a length of time in microseconds, at most one that is longer than all of time."""
+    return int(min(round(seconds * MICROSECONDS, 0), float(LONGEST)))

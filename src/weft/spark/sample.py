@@ -19,7 +19,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.expressions import Aggregate, Attribute
+from weft.expressions import Attribute
 from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns import Events
 from weft.runtime.ingest import ingest
@@ -27,8 +27,8 @@ from weft.runtime.layout import Layout
 from weft.runtime.measure import largest_window, measure
 from weft.spark.batch import CONTENT, TIME, Input, wire
 from weft.spark.pushdown import quoted
+from weft.statistics.keys import attributes_of
 from weft.statistics.model import ItemKey, Question, Statistics
-from weft.tree import find
 
 ROWS = 100_000  # events that a sample holds at most, about
 WINDOWS_PER_SLICE = 8
@@ -87,7 +87,7 @@ def estimate(
     asked, attributes = tuple(questions), tuple(keys)
     wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
     longest = largest_window(asked, window)
-    names = {*attributes, *_mentioned(wanted), *_mentioned(one.group for one in asked)}
+    names = {*attributes, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
     types = {item.type for item in wanted}
     sample = None
     if is_quick:
@@ -254,12 +254,3 @@ def _covered(events: Events, slice_bits: int) -> float:
 def _span(counted: Sequence[Row]) -> float:
     latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
     return float(latest - earliest) / MICROSECONDS
-
-
-def _mentioned(keys: Iterable[object]) -> set[str]:
-    """Return the attributes that occur in keys of items and groups."""
-    names: set[str] = set()
-    for key in keys:
-        names |= {attribute.name for attribute in find(key, Attribute)}
-        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
-    return names

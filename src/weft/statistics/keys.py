@@ -5,7 +5,7 @@ from itertools import groupby, permutations, product
 
 from weft.expressions import Aggregate, Attribute, Expression
 from weft.statistics.model import GroupKey, ItemKey
-from weft.tree import transform_up
+from weft.tree import find, transform_up
 
 MOST_PERMUTED = 6  # equal items whose orders are all tried; more of them keep the order given
 
@@ -57,3 +57,16 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
         return node
 
     return transform_up(expression, changed)
+
+
+def attributes_of(keys: Iterable[object]) -> set[str]:
+    """Return the attributes that occur in keys of items and groups.
+
+    >>> sorted(attributes_of([ItemKey("A", (Attribute("$0", "x"),)), ItemKey("B")]))
+    ['x']
+    """
+    names: set[str] = set()
+    for key in keys:
+        names |= {attribute.name for attribute in find(key, Attribute)}
+        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
+    return names
