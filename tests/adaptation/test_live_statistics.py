@@ -171,11 +171,11 @@ def test_partners_come_from_earlier_batches() -> None:
 def test_a_change_is_followed_within_the_window(seconds: float) -> None:
     before = stream(100, {"A": 20.0, "B": 4.0}, n_users=2).take(slice(1_200, None))
     after = stream(
-        45, {"A": 4.0, "B": 20.0}, start=100, seed=1, n_users=50, x_of={"A": (900, 1_000), "B": (0, 950)}
+        55, {"A": 4.0, "B": 20.0}, start=100, seed=1, n_users=50, x_of={"A": (900, 1_000), "B": (0, 950)}
     )
     live = watched(live_of(), before, seconds)
     early = live.statistics()
-    late = watched(live, after, seconds, until=145).statistics()
+    late = watched(live, after, seconds, until=155).statistics()
     assert early.rates[A] == pytest.approx(20.0, rel=0.3)
     assert early.selectivities[ORDERED.group] == pytest.approx(0.5, abs=0.12)
     assert early.agreements["user"] == pytest.approx(0.5, abs=0.06)

@@ -16,6 +16,7 @@ from weft.adaptation.asked import digest_of, holds_all, is_answerable, ready
 from weft.adaptation.draw_tuples import NOTHING, Wanted, Weighted, draw_tuples, resampled
 from weft.adaptation.exponential_histogram import ExponentialHistogram
 from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
+from weft.adaptation.sliding_counts import Count, Share
 from weft.expressions import Attribute, Comparison
 from weft.runtime.columns import Array, Events
 from weft.runtime.evaluate import holds_everywhere
@@ -23,10 +24,11 @@ from weft.runtime.measure import MICROSECONDS, UNSEEN, largest_window, microseco
 from weft.runtime.state import END_OF_TIME
 from weft.runtime.table import events_table
 from weft.statistics.keys import attributes_of
-from weft.statistics.model import ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
-VERSION = 1
+VERSION = 2
 TICKS = 64  # into which the sliding window is cut; what falls into one is not told apart
+ROUND = 16  # ticks in which all questions get their turn, unless there are too many
 WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
 TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
@@ -36,9 +38,10 @@ TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch t
 class Sampling:
     """How much is looked at, and when it is enough.
 
-    In one batch of every 64th of the sliding window, `tuples` tuples are drawn for each of
-    `questions_per_look` questions, which take turns, and for agreement on keys. Such a batch costs the
-    attributes of at most `rows_per_type` events of each type, any other an eighth of that. Some
+    In one batch of every quarter of the sliding window, or more often where there are more than
+    `questions_per_look` questions, `tuples` tuples are drawn for each of so many questions, which take
+    turns, and for agreement on keys. Such a batch costs the attributes of at most `rows_per_type` events
+    of each type, any other an eighth of that, and nothing once there are `kept_events` new ones. Some
     `kept_events` earlier events are kept as partners for those to come: at most twice as many, or as
     many as there are slots of all roles.
 
@@ -48,7 +51,7 @@ class Sampling:
     """
 
     rows_per_type: int = 512
-    tuples: int = 256
+    tuples: int = 1024
     questions_per_look: int = 16
     kept_events: int = 256
     least_tuples: int = 32
@@ -67,30 +70,14 @@ def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
     return max(wanted, BATCHES * batch_seconds, 1.0)
 
 
-class _Share:
-    """How many tuples were looked at, and how many of them held."""
+@dataclass(frozen=True)
+class _Counted:
+    """Events of a batch by tick and type; the first row in the sliding window, also among those of a type."""
 
-    def __init__(self, epsilon: float, state: Sequence[Any] = ((), ())) -> None:
-        self.looked, self.held = (ExponentialHistogram.from_json(one, TICKS, epsilon) for one in state)
-
-    def add(self, tick: int, n_looked: int, n_held: int) -> None:
-        self.looked.add(tick, n_looked)
-        self.held.add(tick, n_held)
-
-    def value(self, tick: int, least: int) -> float | None:
-        looked, held = self.looked.total(tick), self.held.total(tick)
-        return min((held + 0.5) / (looked + 1), 1.0) if looked >= least else None
-
-    def to_json(self) -> list[Any]:
-        return [self.looked.to_json(), self.held.to_json()]
-
-
-@dataclass
-class _Count:
-    """Events of an item, counted since a time in microseconds; None: since the first event."""
-
-    histogram: ExponentialHistogram
-    since: int | None = None
+    ticks: Array
+    first_row: int
+    amounts: Mapping[str, Array]
+    first_of_type: Mapping[str, int]
 
 
 class LiveStatistics:
@@ -152,11 +139,19 @@ class LiveStatistics:
         self._first: int | None = None
         self._now = 0
         self._total = self._histogram()
-        self._counts = {item: _Count(self._histogram()) for item in wanted}
-        self._groups = {one.digest: _Share(self.sampling.epsilon) for one in self._asked}
-        self._agreements = {key: _Share(self.sampling.epsilon) for key in self._keys}
+        self._counts = {item: Count(self._histogram(), held=self._usual_share(item)) for item in wanted}
+        self._groups = {one.digest: Share(TICKS, self.sampling.epsilon) for one in self._asked}
+        self._agreements = {key: Share(TICKS, self.sampling.epsilon) for key in self._keys}
         self._recent: Recent | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
+        n_asked = max(len(self._asked), 1)
+        self._pace = max(1, ROUND * self.sampling.questions_per_look // n_asked)
+        self._pace = min(self._pace, ROUND)
+        self._selectivities: tuple[int, Mapping[GroupKey, float]] | None = None
+
+    def _usual_share(self, item: ItemKey) -> float:
+        """Return the share of its type that an item is expected to have, before any event was looked at."""
+        return min(1.0, self.initial.rate(item) / max(self.initial.rate(ItemKey(item.type)), 1e-30))
 
     def _histogram(self, state: Sequence[Sequence[float]] = ()) -> ExponentialHistogram:
         return ExponentialHistogram.from_json(state, TICKS, self.sampling.epsilon)
@@ -174,30 +169,55 @@ class LiveStatistics:
             return
         dice = np.random.default_rng((self.sampling.seed, self._step))
         tick = self._now // self._tick
-        is_due = tick != self._looked
-        most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
-        self._recent = merged(self._recent, self._sampled(events, max(most, 1), dice))
+        is_due = self._looked is None or tick >= self._looked + self._pace
+        counted, shares = self._counted(events), dict[ItemKey, float]()
+        if is_due or self._n_new < self.sampling.kept_events:
+            most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
+            self._recent = merged(self._recent, self._sampled(events, counted, max(most, 1), shares, dice))
+        for name, items in self._items_of.items():
+            for item in items:
+                count = self._counts[item]
+                share = shares.get(item, count.held / count.looked)
+                count.histogram.extend(_filled(counted.ticks, counted.amounts[name] * share))
+        if self._recent is None:
+            return
         if is_due:
             self._look(self._recent, tick, dice)
-            self._looked = tick
+            self._looked, self._selectivities = tick, None
             self._recent = replace(self._recent, is_new=np.zeros_like(self._recent.is_new))
         if is_due or self._recent.events.n_events > 2 * self.sampling.kept_events:
             n_kept = self.sampling.kept_events // (recent_events.SLOTS * max(len(self._roles), 1))
             self._recent = thinned(self._recent, self._now, self._reach, max(n_kept, 1), dice)
 
-    def _sampled(self, events: Events, most: int, dice: np.random.Generator) -> Recent:
-        """Count the events of each item; return a sample of rows, with those of each role."""
+    @property
+    def _n_new(self) -> int:
+        """How many sampled events no tuple had yet."""
+        return 0 if self._recent is None else int(np.count_nonzero(self._recent.is_new))
+
+    def _counted(self, events: Events) -> _Counted:
+        """Count the events of each tick and type that the sliding window still has."""
         last = self._now // self._tick
         ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
         edges = np.searchsorted(events.times, ticks * self._tick, side="left")
         self._total.extend(_filled(ticks, np.diff(edges)))
+        places = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}
+        amounts = {name: np.diff(own) for name, own in places.items()}
+        return _Counted(ticks, int(edges[0]), amounts, {name: int(own[0]) for name, own in places.items()})
+
+    def _sampled(
+        self,
+        events: Events,
+        counted: _Counted,
+        most: int,
+        shares: dict[ItemKey, float],
+        dice: np.random.Generator,
+    ) -> Recent:
+        """Return a sample of rows, with those of each role; note the share of the type that each item has."""
         tail = int(np.searchsorted(events.times, events.times[-1] - TAIL_WINDOWS * self._reach, side="left"))
-        tail = max(min(tail, events.n_events - TAIL), int(edges[0]))
-        chosen, counts, weights = {}, {}, {}
+        tail = max(min(tail, events.n_events - TAIL), counted.first_row)
+        chosen, weights = {}, {}
         for name in self._items_of:
-            rows = events.rows_of_type(name)
-            places = np.searchsorted(rows, edges)
-            counts[name], rows = np.diff(places), rows[places[0] :]
+            rows = events.rows_of_type(name)[counted.first_of_type[name] :]
             rows = rows[min(int(np.searchsorted(rows, tail)), max(rows.size - most, 0)) :]
             chosen[name] = rows[_spread(rows.size, most, dice)]
             weights[name] = rows.size / max(chosen[name].size, 1)
@@ -211,16 +231,16 @@ class LiveStatistics:
                 rows = own
                 for predicate in item.predicates:
                     rows = rows[holds_everywhere(predicate, sample, events_table(rows))]
-                amounts = counts[name] * rows.size / max(own.size, 1)
-                self._counts[item].histogram.extend(_filled(ticks, amounts))
+                if own.size:
+                    shares[item] = rows.size / own.size
+                    self._counts[item].look(own.size, rows.size, self.sampling.rows_per_type)
                 if item in self._roles:
                     roles[self._roles[item]] = Weighted(rows, np.full(rows.size, weights[name]))
         if None in self._roles:
-            shares = np.zeros(used.size)
+            amounts = np.zeros(used.size)
             for name in self._items_of:
-                shares[np.searchsorted(used, chosen[name])] = weights[name]
-            places, shares = resampled(shares, most, dice)
-            roles[self._roles[None]] = Weighted(places, shares)
+                amounts[np.searchsorted(used, chosen[name])] = weights[name]
+            roles[self._roles[None]] = Weighted(*resampled(amounts, most, dice))
         return Recent(sample, roles, np.ones(used.size, np.bool_))
 
     def _look(self, sample: Recent, tick: int, dice: np.random.Generator) -> None:
@@ -258,17 +278,16 @@ class LiveStatistics:
             return self.initial
         moment = self._now if now is None else max(now, self._now)
         tick, least = moment // self._tick, self.sampling.least_tuples
+        looked = self._looked or 0
+        as_of = looked + (tick - looked) // ROUND * ROUND  # between looks, the answers stay the same
         rates = dict(self.initial.rates)
         for item, count in self._counts.items():
             seconds, is_enough = self._covered(moment, count.since)
             if is_enough or item not in rates:
                 rates[item] = max(count.histogram.total(tick), UNSEEN) / seconds
-        selectivities: dict[Any, float] = {}
-        for one in self._asked:
-            share = self._groups[one.digest].value(tick, least)
-            if share is not None:
-                selectivities.setdefault(one.question.group, share)
-        shares = {key: share.value(tick, least) for key, share in self._agreements.items()}
+        if self._selectivities is None or self._selectivities[0] != as_of:
+            self._selectivities = as_of, self._measured(as_of)
+        shares = {key: share.value(as_of, least) for key, share in self._agreements.items()}
         total_rate = self.initial.total_rate
         seconds, is_enough = self._covered(moment, None)
         if is_enough or total_rate is None:
@@ -276,13 +295,22 @@ class LiveStatistics:
         return replace(
             self.initial,
             rates=rates,
-            selectivities={**self.initial.selectivities, **selectivities},
+            selectivities=self._selectivities[1],
             agreements={
                 **self.initial.agreements,
                 **{key: share for key, share in shares.items() if share is not None},
             },
             total_rate=total_rate,
         )
+
+    def _measured(self, tick: int) -> Mapping[GroupKey, float]:
+        """Return the selectivities at a tick, those of the beginning where too little was looked at."""
+        found: dict[GroupKey, float] = {}
+        for one in self._asked:
+            share = self._groups[one.digest].value(tick, self.sampling.least_tuples)
+            if share is not None:
+                found.setdefault(one.question.group, share)
+        return {**self.initial.selectivities, **found}
 
     def rate_variance(self, item: ItemKey) -> float | None:
         """Return how much the rate of an item varies within the sliding window; None: too little is known."""
@@ -309,7 +337,7 @@ class LiveStatistics:
             "now": self._now,
             "total": self._total.to_json(),
             "items": {
-                digest_of(item): [count.since, count.histogram.to_json()]
+                digest_of(item): [count.since, count.histogram.to_json(), count.looked, count.held]
                 for item, count in self._counts.items()
             },
             "groups": {digest: share.to_json() for digest, share in self._groups.items()},
@@ -329,16 +357,18 @@ class LiveStatistics:
         self._step, self._turn, self._looked = state["step"], state["turn"], state["looked"]
         self._first, self._now = state["first"], state["now"]
         self._total = self._histogram(state["total"])
-        new = (self._now if self._first is not None else None, ())
+        since_now = self._now if self._first is not None else None
         for item in self._counts:
-            since, histogram = state["items"].get(digest_of(item), new)
-            self._counts[item] = _Count(self._histogram(histogram), since)
+            new = (since_now, (), 1.0, self._usual_share(item))
+            since, histogram, looked, held = state["items"].get(digest_of(item), new)
+            self._counts[item] = Count(self._histogram(histogram), since, looked, held)
         epsilon, empty = self.sampling.epsilon, ((), ())
-        self._groups = {one: _Share(epsilon, state["groups"].get(one, empty)) for one in self._groups}
-        self._agreements = {key: _Share(epsilon, state["keys"].get(key, empty)) for key in self._keys}
+        self._groups = {one: Share(TICKS, epsilon, state["groups"].get(one, empty)) for one in self._groups}
+        self._agreements = {key: Share(TICKS, epsilon, state["keys"].get(key, empty)) for key in self._keys}
         known = {digest: number for number, digest in enumerate(state["roles"])}
         roles = [known.get(digest_of(role)) for role in self._roles]
         self._recent = recent_events.from_json(state["recent"], roles)
+        self._selectivities = None
 
 
 def _spread(n_rows: int, most: int, dice: np.random.Generator) -> Array:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.adaptation.decisions import DecisionFunction, Violation
+from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
 from weft.optimizer.choice import Choice
@@ -24,7 +25,6 @@ from weft.optimizer.orders.decided import Block, Condition, Decided, Side
 from weft.optimizer.orders.exact_tree import exact_tree_decided
 from weft.optimizer.orders.local_cost import tree_steps
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
-from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree
@@ -85,6 +85,8 @@ class WatchedPlan:
         """Watch a choice from now on."""
         self.choice, self.statistics = choice, statistics
         self._weave = self._woven(self.queries, statistics)
+        patterns, context = self._weave.multitree.patterns, self._weave.context
+        self._readers = {key: ShapeReader(pattern.form, context) for key, pattern in patterns.items()}
         for key in self._weave.multitree.trees:
             decision = self._decisions.setdefault(key, self._decide())
             pattern = self._weave.multitree.patterns[key]
@@ -156,8 +158,7 @@ class WatchedPlan:
         """Return the first violation under the statistics of a moment, or None."""
         for key, decision in self._decisions.items():
             pattern = self._weave.multitree.patterns[key]
-            shape = shape_of(pattern.form, statistics, self._weave.context)
-            violation = decision.violation(shape)
+            violation = decision.violation(self._readers[key].shape(statistics))
             if violation is not None:
                 sentence = f"query {key[0]}: {violation.sentence(pattern.variables)}"
                 return Alarm(key, violation, sentence)

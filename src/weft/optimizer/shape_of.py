@@ -1,6 +1,7 @@
 """From a normal form and statistics to the numbers that cost models work on."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
@@ -13,6 +14,7 @@ from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 from weft.tree import find
 
 MICROSECONDS = 1_000_000.0
+MOST_KNOWN = 4096  # forms of which it is known what is asked about them
 
 
 def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shape:
@@ -27,13 +29,8 @@ def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shap
     """
     numbers = {variable: number for number, variable in enumerate(form.variables)}
     groups = tuple(
-        Group(
-            sum(1 << numbers[variable] for variable in variables),
-            statistics.selectivity(_key(form, variables, predicates)),
-            _equality(form, variables, predicates, statistics),
-        )
-        for variables, predicates in _grouped(form.predicates).items()
-        if len(variables) > 1
+        Group(mask, statistics.selectivity(key), 1.0 if equal is None else statistics.selectivity(equal))
+        for mask, key, equal in _group_keys(form)
     )
     agreement = 1.0
     for key in form.keys:
@@ -43,7 +40,7 @@ def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shap
         sum(1 << numbers[a] for a, b in form.order if b == variable) for variable in form.variables
     )
     return Shape(
-        rates=tuple(statistics.rate(item_key(item, form)) for item in form.items),
+        rates=tuple(map(statistics.rate, _own_item_keys(form))),
         before=before,
         window=window,
         groups=groups,
@@ -152,12 +149,26 @@ def _columns_of(
     return placed([]) or sorted(variables)
 
 
-def _equality(
-    form: NormalForm, variables: frozenset[str], predicates: Sequence[Expression], statistics: Statistics
-) -> float:
-    """Return how often the equalities of a group hold, which the engine joins by hash."""
-    equalities = [p for p in predicates if _is_hashable(p)]
-    return statistics.selectivity(_key(form, variables, equalities)) if equalities else 1.0
+@lru_cache(maxsize=MOST_KNOWN)
+def _group_keys(form: NormalForm) -> tuple[tuple[int, GroupKey, GroupKey | None], ...]:
+    """Return the items of each predicate group, what it is known by, and the equalities among it.
+
+    The engine joins by hash where there are equalities.
+    """
+    numbers = {variable: number for number, variable in enumerate(form.variables)}
+    found = []
+    for variables, predicates in _grouped(form.predicates).items():
+        if len(variables) > 1:
+            equalities = [p for p in predicates if _is_hashable(p)]
+            equal = _key(form, variables, equalities) if equalities else None
+            mask = sum(1 << numbers[variable] for variable in variables)
+            found.append((mask, _key(form, variables, predicates), equal))
+    return tuple(found)
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _own_item_keys(form: NormalForm) -> tuple[ItemKey, ...]:
+    return tuple(item_key(item, form) for item in form.items)
 
 
 def _is_hashable(predicate: Expression) -> bool:

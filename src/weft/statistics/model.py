@@ -78,10 +78,11 @@ class Statistics:
         What is not known of the items with their own predicates is asked of their types alone; what
         is not known of the group is the product over its predicates.
         """
+        if group in self.selectivities:
+            return self.selectivities[group]
         plain = replace(group, items=tuple(ItemKey(item.type) for item in group.items))
-        for key in (group, plain):
-            if key in self.selectivities:
-                return self.selectivities[key]
+        if plain in self.selectivities:
+            return self.selectivities[plain]
         if len(group.predicates) > 1:
             return math.prod(self.selectivity(replace(group, predicates=(p,))) for p in group.predicates)
         return default_selectivity(group.predicates[0])

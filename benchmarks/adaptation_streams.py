@@ -1,0 +1,130 @@
+"""Two streams whose statistics change: skewed with rare, drastic changes, and even with frequent, small ones.
+
+The settings are those of section 5.1 of Kolchinsky, Schuster. Efficient Adaptive Detection of Complex Event
+Patterns. PVLDB 11(11), 2018, whose data are not at hand. There, rates and selectivities of the traffic are
+"highly skewed and stable, with few on-the-fly changes", which "were mostly very extreme"; those of the stocks
+were "nearly identical for all event types", with changes that were "highly frequent, but mostly minor". Both
+streams are drawn from stated distributions, so rates and selectivities are known at every moment:
+
+- Events of each type are a Poisson stream. An event has a number `given` in [0, 1), and wants one between
+  `low` and `high`, which are apart by the width of its type; all are uniform. So of the pairs of events, one is
+  given what the other wants in a share that is the width of the other's type, whatever else holds.
+- `SKEWED`: rates and widths are spread evenly, on a logarithmic scale, over two orders of magnitude and one.
+  Every so often, the rate of one type falls to another level or rises to it, and so does a width; those in the
+  upper half fall, those in the lower half rise.
+- `EVEN`: rates and widths are equal in the beginning, and each takes a small step at random all the time.
+  They are drawn back to where they began, so that they stay within a factor of two or three.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from weft.runtime.columns import Array, Column, Events, StringPool
+from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
+
+SCHEMA = Schema(
+    {"ts": TIMESTAMP, "type": STRING, "id": LONG, "given": DOUBLE, "low": DOUBLE, "high": DOUBLE}, time="ts"
+)
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The rate per second and the width of each type in every epoch."""
+
+    rates: Array
+    widths: Array
+    epoch_seconds: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How statistics begin and change, in relation to their geometric mean.
+
+    They begin with a factor of `rate_skew` and of `width_skew` between the highest and the lowest, at
+    random. After every `calm` epochs, the level of one type changes to one in the other half. In every epoch,
+    the logarithm of each takes a step with the deviation `step`, and is drawn back by a share `pull`.
+    """
+
+    name: str
+    rate_skew: float = 1.0
+    width_skew: float = 1.0
+    calm: int | None = None
+    step: float = 0.0
+    pull: float = 0.0
+
+    def factors(self, n_epochs: int, n_types: int, seed: int = 1) -> Array:
+        """Return factors for each epoch, kind (rate or width) and type.
+
+        >>> factors = SKEWED.factors(SKEWED.calm + 1, 5)
+        >>> factors.shape[1:], float(round(factors[0, 0].max() / factors[0, 0].min()))
+        ((2, 5), 100.0)
+        >>> [int((factors[0] != factors[epoch]).sum()) for epoch in (1, SKEWED.calm)]
+        [0, 2]
+        >>> np.allclose(EVEN.factors(9, 5).prod(axis=2), 1.0)
+        True
+        """
+        dice = np.random.default_rng((seed, n_types))
+        off = np.array([_ladder(skew, n_types) for skew in (self.rate_skew, self.width_skew)])
+        off = dice.permuted(off, axis=1)
+        found = []
+        for epoch in range(n_epochs):
+            if epoch and self.calm is not None and epoch % self.calm == 0:
+                skews = (self.rate_skew, self.width_skew)
+                off = np.array([_changed(*one, dice) for one in zip(off, skews, strict=True)])
+            if epoch and self.step:
+                steps = self.step * dice.normal(size=off.shape)
+                off = (1.0 - self.pull) * off + steps - steps.mean(axis=1, keepdims=True)
+            found.append(off)
+        return np.exp(np.array(found))
+
+
+def _ladder(skew: float, n_types: int) -> Array:
+    return np.linspace(-0.5, 0.5, n_types) * np.log(skew)
+
+
+def _changed(levels: Array, skew: float, dice: np.random.Generator) -> Array:
+    place = dice.integers(levels.size)
+    changed = levels.copy()
+    changed[place] = -np.sign(levels[place] or 1.0) * dice.uniform(0.0, 0.5) * np.log(skew)
+    return changed
+
+
+SKEWED = Drift("skewed", rate_skew=100.0, width_skew=10.0, calm=24)
+EVEN = Drift("even", step=0.06, pull=0.01)
+DRIFTS = (SKEWED, EVEN)
+
+
+def type_names(n_types: int) -> tuple[str, ...]:
+    """Return the names of types.
+
+    >>> type_names(2)
+    ('T00', 'T01')
+    """
+    return tuple(f"T{number:02d}" for number in range(n_types))
+
+
+def drawn_events(levels: Levels, seed: int = 1) -> Events:
+    """Return the events of a stream, sorted, no two at the same time."""
+    dice = np.random.default_rng((seed, 7))
+    counts = dice.poisson(levels.rates * levels.epoch_seconds)
+    epochs, codes = (np.repeat(places.ravel(), counts.ravel()) for places in np.indices(counts.shape))
+    moments = (epochs + dice.random(epochs.size)) * levels.epoch_seconds * MICROSECONDS
+    order = np.argsort(moments, kind="stable")
+    epochs, codes = epochs[order], codes[order].astype(np.int16)
+    widths = levels.widths[epochs, codes]
+    low = dice.random(codes.size) * (1.0 - widths)
+    return Events(
+        times=moments[order].astype(np.int64) + np.arange(order.size),
+        type_codes=codes,
+        type_names=type_names(levels.rates.shape[1]),
+        columns={
+            "given": Column(DOUBLE, dice.random(codes.size)),
+            "low": Column(DOUBLE, low),
+            "high": Column(DOUBLE, low + widths),
+        },
+        ids=pa.array(np.arange(codes.size)),
+        strings=StringPool(pa.array([], pa.string())),
+    )
