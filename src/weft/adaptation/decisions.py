@@ -15,6 +15,7 @@ from weft.adaptation.invariants import (
     plain_invariant,
     select_invariants,
 )
+from weft.adaptation.quick_check import QuickCheck, Terms, terms_of
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.orders.decided import Decided
@@ -121,25 +122,36 @@ class Invariants:
         self._switch_cost = switch_cost
         self.distance = switch_cost if distance == "tuned" else 0.0 if distance == "average" else distance
         self.watched: tuple[Invariant, ...] = ()
+        self._terms: Terms | None = None
+        self._check: QuickCheck | None = None
 
     def adopt(self, decided: Decided, shape: Shape) -> None:
         """Choose the invariants of a plan."""
         selection = self._selection
         tightness = SELECTIONS[selection] if isinstance(selection, str) else selection
         self.watched = select_invariants(decided, shape, self._model, self._k, tightness)
+        if self._terms is None:
+            self._terms = terms_of(shape, self._model)
+        self._check = None if self._terms is None else QuickCheck(self.watched, self._terms)
         if self._rule == "average":
             self.distance = average_relative_difference(decided, shape, self._model)
 
     def violation(self, shape: Shape) -> Violation | None:
         """Return the first invariant that is violated, parts of the plan before the whole."""
         prices = Remembered(self._model)
-        for invariant in self.watched:
+        for invariant in self._suspects(shape):
             taken, other = invariant.condition.values(shape, prices)
             if not invariant.condition.allows(taken, other, self.distance):
                 return Violation(
                     "invariant", "choice", invariant.block, taken, other, self.distance, invariant
                 )
         return None
+
+    def _suspects(self, shape: Shape) -> Sequence[Invariant]:
+        """Return the invariants that may be violated, most of the time none."""
+        if self._check is None:
+            return self.watched
+        return [self.watched[number] for number in self._check.suspects(shape, self.distance)]
 
     def learn(self, gain: float) -> None:
         """Tune the distance, if it is to be tuned."""
