@@ -7,13 +7,16 @@ were "nearly identical for all event types", with changes that were "highly freq
 streams are drawn from stated distributions, so rates and selectivities are known at every moment:
 
 - Events of each type are a Poisson stream. An event has a number `given` in [0, 1), and wants one between
-  `low` and `high`, which are apart by the width of its type; all are uniform. So of the pairs of events, one is
-  given what the other wants in a share that is the width of the other's type, whatever else holds.
-- `SKEWED`: rates and widths are spread evenly, on a logarithmic scale, over two orders of magnitude and one.
-  Every so often, the rate of one type falls to another level or rises to it, and so does a width; those in the
-  upper half fall, those in the lower half rise.
+  `low` and `high`, which are apart by the width of its type; all are uniform. So the share of the pairs in
+  which one event is given what the other wants is the width of the other's type, whatever else holds.
+- `SKEWED`: rates and widths stand on a ladder, evenly spaced on a logarithmic scale, over two orders of
+  magnitude and one. It has one rung more than there are types. Every so often, a type goes from its rung to
+  the free one, which is at least half of the ladder away: its rate rises or falls, and so does a width.
 - `EVEN`: rates and widths are equal in the beginning, and each takes a small step at random all the time.
   They are drawn back to where they began, so that they stay within a factor of two or three.
+
+So the product of all rates, and of all widths, is always about the same: there are neither more matches nor
+fewer, and what changes is which plan finds them with the least work.
 """
 
 from dataclasses import dataclass
@@ -44,8 +47,8 @@ class Drift:
     """How statistics begin and change, in relation to their geometric mean.
 
     They begin with a factor of `rate_skew` and of `width_skew` between the highest and the lowest, at
-    random. After every `calm` epochs, the level of one type changes to one in the other half. In every epoch,
-    the logarithm of each takes a step with the deviation `step`, and is drawn back by a share `pull`.
+    random. After every `calm` epochs, the level of one type changes to the free one. In every epoch, the
+    logarithm of each takes a step with the deviation `step`, and is drawn back by a share `pull`.
     """
 
     name: str
@@ -59,41 +62,41 @@ class Drift:
         """Return factors for each epoch, kind (rate or width) and type.
 
         >>> factors = SKEWED.factors(SKEWED.calm + 1, 5)
-        >>> factors.shape[1:], float(round(factors[0, 0].max() / factors[0, 0].min()))
-        ((2, 5), 100.0)
+        >>> factors.shape[1:], bool(factors[0, 0].max() > 40 * factors[0, 0].min())
+        ((2, 5), True)
         >>> [int((factors[0] != factors[epoch]).sum()) for epoch in (1, SKEWED.calm)]
         [0, 2]
         >>> np.allclose(EVEN.factors(9, 5).prod(axis=2), 1.0)
         True
         """
         dice = np.random.default_rng((seed, n_types))
-        off = np.array([_ladder(skew, n_types) for skew in (self.rate_skew, self.width_skew)])
-        off = dice.permuted(off, axis=1)
-        found = []
+        rungs = np.array([_ladder(skew, n_types + 1) for skew in (self.rate_skew, self.width_skew)])
+        rungs, found = dice.permuted(rungs, axis=1), []
         for epoch in range(n_epochs):
             if epoch and self.calm is not None and epoch % self.calm == 0:
-                skews = (self.rate_skew, self.width_skew)
-                off = np.array([_changed(*one, dice) for one in zip(off, skews, strict=True)])
+                rungs = np.array([_changed(levels, dice) for levels in rungs])
             if epoch and self.step:
-                steps = self.step * dice.normal(size=off.shape)
-                off = (1.0 - self.pull) * off + steps - steps.mean(axis=1, keepdims=True)
-            found.append(off)
+                steps = self.step * dice.normal(size=rungs.shape)
+                rungs = (1.0 - self.pull) * rungs + steps - steps[:, :-1].mean(axis=1, keepdims=True)
+            found.append(rungs[:, :-1])
         return np.exp(np.array(found))
 
 
-def _ladder(skew: float, n_types: int) -> Array:
-    return np.linspace(-0.5, 0.5, n_types) * np.log(skew)
+def _ladder(skew: float, n_rungs: int) -> Array:
+    return np.linspace(-0.5, 0.5, n_rungs) * np.log(skew)
 
 
-def _changed(levels: Array, skew: float, dice: np.random.Generator) -> Array:
-    place = dice.integers(levels.size)
+def _changed(levels: Array, dice: np.random.Generator) -> Array:
+    """Exchange the last level, which is free, with one that is far from it."""
+    distances = np.abs(levels - levels[-1])
+    place = dice.choice(np.flatnonzero(distances >= distances.max() / 2))
     changed = levels.copy()
-    changed[place] = -np.sign(levels[place] or 1.0) * dice.uniform(0.0, 0.5) * np.log(skew)
+    changed[[place, -1]] = levels[[-1, place]]
     return changed
 
 
-SKEWED = Drift("skewed", rate_skew=100.0, width_skew=10.0, calm=24)
-EVEN = Drift("even", step=0.06, pull=0.01)
+SKEWED = Drift("skewed", rate_skew=100.0, width_skew=10.0, calm=6)
+EVEN = Drift("even", step=0.15, pull=0.04)
 DRIFTS = (SKEWED, EVEN)
 
 

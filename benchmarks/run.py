@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyspark
+from adaptation_distance import measure_distance
 from calibrate import measure_costs
 from generate import events_parquet
 from graph import measure_graph
@@ -32,6 +33,7 @@ from trends import measure_trends
 from weave100 import measure_weave
 from workloads import Workload, keyed, queries20, queries100
 
+from adaptation import measure_adaptation
 from weft.spark.local import local_session
 
 MASTER = "local[2]"
@@ -57,6 +59,8 @@ class Settings:
     traffic_days: float
     n_trades: int
     exact_seconds: float
+    drift_windows: int
+    drift_repeat: int
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -188,6 +192,16 @@ def sensitivity_section(settings: Settings) -> list[Measure]:
     )
 
 
+def adaptation_section(settings: Settings) -> list[Measure]:
+    """Compare decision functions on streams that drift."""
+    return measure_adaptation(settings.drift_windows, settings.drift_repeat, console.log)
+
+
+def distance_section(settings: Settings) -> list[Measure]:
+    """Compare distances of invariants that were chosen with the best ones."""
+    return measure_distance(settings.drift_windows, settings.drift_repeat, console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -209,6 +223,8 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "trends": trends_section,
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
+    "adaptation": adaptation_section,
+    "adaptation-distance": distance_section,
 }
 
 
@@ -291,6 +307,12 @@ def arguments() -> argparse.Namespace:
         "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
     )
     parser.add_argument(
+        "--drift-windows", type=int, default=60, help="length of the streams that drift, in windows"
+    )
+    parser.add_argument(
+        "--drift-repeat", type=int, default=1, help="runs of each method in adaptation; the fastest counts"
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )
     return parser.parse_args()
@@ -315,6 +337,8 @@ def main() -> None:
         traffic_days=given.traffic_days,
         n_trades=given.trades,
         exact_seconds=given.exact_seconds,
+        drift_windows=given.drift_windows,
+        drift_repeat=given.drift_repeat,
     )
     measures: list[Measure] = []
     for name, section in SECTIONS.items():

@@ -151,7 +151,7 @@ def test_estimates_agree_with_those_of_a_sample_of_all_events() -> None:
     for item, rate in expected.rates.items():
         assert found.rates[item] == pytest.approx(rate, rel=0.11)
     for group, share in expected.selectivities.items():
-        assert found.selectivities[group] == pytest.approx(share, abs=0.05)
+        assert found.selectivities[group] == pytest.approx(share, abs=0.07)
     assert found.agreements["user"] == pytest.approx(expected.agreements["user"], abs=0.02)
 
 
@@ -313,7 +313,7 @@ def test_what_never_came_is_as_it_was_given() -> None:
     assert found.rates[A] == 3.0, "an eighth of the sliding window is not enough"
     assert found.rates[B] == pytest.approx(10.0, rel=0.5), "but better than nothing"
     assert found.total_rate == 77.0
-    assert found.selectivities[ORDERED.group] == pytest.approx(0.5, abs=0.1)
+    assert found.selectivities[ORDERED.group] == pytest.approx(0.5, abs=0.2)
     watched(live, stream(45, {"A": 10.0, "B": 10.0}, start=105, seed=1), 1.0)
     found = live.statistics()
     assert found.rates[A] == pytest.approx(10.0, rel=0.3)

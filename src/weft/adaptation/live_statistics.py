@@ -28,7 +28,7 @@ from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
 VERSION = 2
 TICKS = 64  # into which the sliding window is cut; what falls into one is not told apart
-ROUND = 16  # ticks in which all questions get their turn, unless there are too many
+ROUND = 32  # ticks in which all questions get their turn, unless there are too many
 WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
 TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
@@ -38,10 +38,11 @@ TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch t
 class Sampling:
     """How much is looked at, and when it is enough.
 
-    In one batch of every quarter of the sliding window, or more often where there are more than
+    In one batch of every half of the sliding window, or more often where there are more than
     `questions_per_look` questions, `tuples` tuples are drawn for each of so many questions, which take
     turns, and for agreement on keys. Such a batch costs the attributes of at most `rows_per_type` events
-    of each type, any other an eighth of that, and nothing once there are `kept_events` new ones. Some
+    of each type. Any other costs an eighth of that, and no attributes at all where no item has predicates of
+    its own and its events are no partners for those of the next look, or there are enough of these. Some
     `kept_events` earlier events are kept as partners for those to come: at most twice as many, or as
     many as there are slots of all roles.
 
@@ -171,7 +172,7 @@ class LiveStatistics:
         tick = self._now // self._tick
         is_due = self._looked is None or tick >= self._looked + self._pace
         counted, shares = self._counted(events), dict[ItemKey, float]()
-        if is_due or self._n_new < self.sampling.kept_events:
+        if is_due or self._is_worth_a_look(events):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
             self._recent = merged(self._recent, self._sampled(events, counted, max(most, 1), shares, dice))
         for name, items in self._items_of.items():
@@ -189,10 +190,14 @@ class LiveStatistics:
             n_kept = self.sampling.kept_events // (recent_events.SLOTS * max(len(self._roles), 1))
             self._recent = thinned(self._recent, self._now, self._reach, max(n_kept, 1), dice)
 
-    @property
-    def _n_new(self) -> int:
-        """How many sampled events no tuple had yet."""
-        return 0 if self._recent is None else int(np.count_nonzero(self._recent.is_new))
+    def _is_worth_a_look(self, events: Events) -> bool:
+        """Say whether rows are needed for rates, or as partners of events that are looked at next."""
+        if any(item.predicates for item in self._counts):
+            return True
+        n_new = 0 if self._recent is None else int(np.count_nonzero(self._recent.is_new))
+        following = (self._looked or 0) + self._pace
+        is_in_reach = int(events.times[-1]) >= following * self._tick - self._reach
+        return is_in_reach and n_new < self.sampling.kept_events
 
     def _counted(self, events: Events) -> _Counted:
         """Count the events of each tick and type that the sliding window still has."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weft.adaptation.draw_tuples import NOTHING, Weighted, resampled
+from weft.adaptation.draw_tuples import NOTHING, Weighted
 from weft.runtime.columns import Array, Column, Events, StringPool
 from weft.runtime.merge import TIE, extended, merge_events, recoded
 from weft.schema import Type
@@ -113,13 +113,29 @@ def _thinned(
     own = times[role.rows]
     start = int(np.searchsorted(own, since, side="left"))
     slots = own[start:] // length
-    edges = start + np.append(np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1)), slots.size)
-    rows, weights = [], []
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
-        places, stand_for = resampled(role.weights[first:last], per_slot, generator)
-        rows.append(role.rows[first:last][places])
-        weights.append(stand_for)
-    return Weighted(np.concatenate(rows), np.concatenate(weights)) if rows else NOTHING
+    firsts = np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1))
+    counts = np.diff(firsts, append=slots.size)
+    if not counts.size or counts.max() <= per_slot:
+        return role.take(np.arange(start, role.rows.size))
+    places, weights = _resampled_slots(role.weights[start:], firsts, counts, per_slot, generator)
+    return Weighted(role.rows[start + places], weights)
+
+
+def _resampled_slots(
+    weights: Array, firsts: Array, counts: Array, per_slot: int, generator: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return at most `per_slot` places of every slot, as `resampled` does for one."""
+    is_full = counts > per_slot
+    ends = np.append(0.0, np.cumsum(weights))
+    starts, totals = ends[firsts[is_full]], np.diff(ends[np.append(firsts, weights.size)])[is_full]
+    shares = (np.arange(per_slot) + generator.random((totals.size, 1))) / per_slot
+    drawn = np.searchsorted(ends[1:], (starts[:, None] + shares * totals[:, None]).ravel(), side="right")
+    lasts = (firsts + counts - 1)[is_full]
+    drawn = np.clip(drawn, np.repeat(firsts[is_full], per_slot), np.repeat(lasts, per_slot))
+    amounts = np.where(np.repeat(is_full, counts), 0.0, weights)
+    np.add.at(amounts, drawn, np.repeat(totals / per_slot, per_slot))
+    places = np.flatnonzero(amounts)
+    return places, amounts[places]
 
 
 def to_json(sample: Recent | None) -> Any:
