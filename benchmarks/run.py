@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pyspark
 from adaptation_distance import measure_distance
+from adaptation_shuffle import measure_shuffle
+from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
 from generate import events_parquet
 from graph import measure_graph
@@ -61,6 +63,7 @@ class Settings:
     exact_seconds: float
     drift_windows: int
     drift_repeat: int
+    shuffle_seconds: float
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -202,6 +205,16 @@ def distance_section(settings: Settings) -> list[Measure]:
     return measure_distance(settings.drift_windows, settings.drift_repeat, console.log)
 
 
+def shuffle_section(settings: Settings) -> list[Measure]:
+    """Reshuffle the arrival rates under a hundred patterns."""
+    return measure_shuffle(settings.shuffle_seconds, settings.search_seconds, console.log)
+
+
+def adaptive_traffic_section(settings: Settings) -> list[Measure]:
+    """Let plans follow the hours of real traffic."""
+    return measure_adaptive_traffic(settings.traffic_days, settings.search_seconds, console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -225,6 +238,8 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "rewriting-sensitivity": sensitivity_section,
     "adaptation": adaptation_section,
     "adaptation-distance": distance_section,
+    "adaptation-shuffle": shuffle_section,
+    "adaptation-traffic": adaptive_traffic_section,
 }
 
 
@@ -313,6 +328,9 @@ def arguments() -> argparse.Namespace:
         "--drift-repeat", type=int, default=1, help="runs of each method in adaptation; the fastest counts"
     )
     parser.add_argument(
+        "--shuffle-seconds", type=float, default=300, help="length of the stream in adaptation-shuffle"
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )
     return parser.parse_args()
@@ -339,6 +357,7 @@ def main() -> None:
         exact_seconds=given.exact_seconds,
         drift_windows=given.drift_windows,
         drift_repeat=given.drift_repeat,
+        shuffle_seconds=given.shuffle_seconds,
     )
     measures: list[Measure] = []
     for name, section in SECTIONS.items():

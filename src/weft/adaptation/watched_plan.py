@@ -79,12 +79,18 @@ class WatchedPlan:
         self.choice = choice
         self._decide = decide
         self._decisions: dict[Key, DecisionFunction] = {}
+        self._planned: tuple[Statistics, Weave] | None = None  # all queries, as they were planned last
         self.adopt(choice, statistics)
 
     def adopt(self, choice: Choice, statistics: Statistics) -> None:
         """Watch a choice from now on."""
         self.choice, self.statistics = choice, statistics
-        self._weave = self._woven(self.queries, statistics)
+        if self._planned is not None and self._planned[0] is statistics:
+            self._weave = self._planned[1]
+            self._weave.adopt(choice)
+        else:
+            self._weave = self._woven(self.queries, statistics)
+        self._planned = None
         patterns, context = self._weave.multitree.patterns, self._weave.context
         self._readers = {key: ShapeReader(pattern.form, context) for key, pattern in patterns.items()}
         for key in self._weave.multitree.trees:
@@ -168,6 +174,7 @@ class WatchedPlan:
         """Plan the component of a pattern anew, under the statistics of a moment."""
         names = self._component(alarm.key)
         weave = self._woven([query for query in self.queries if query.name in names], statistics)
+        self._planned = (statistics, weave) if len(names) == len(self.queries) else None
         before = weave.cost
         weave.improve(limit, seed=seed)
         trees = {**self.choice.trees, **weave.choice().trees}

@@ -1,0 +1,89 @@
+"""A hundred patterns on a stream whose arrival rates are reshuffled: figure 13 of "Real-Time Multi-Pattern
+Detection over Event Streams" (Kolchinsky, Schuster. SIGMOD 2019, section 6.2.3).
+
+After every x events, five types are drawn and exchange their names at random. What an event is called from
+then on is what all exchanges so far made of its type. The paper does not say whether it counts them together;
+were every x events transformed on their own, 55 of 60 types would keep their rates at any time.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from adaptation_workloads import SharedRun, cut, race_shared
+from contest import Say
+from measures import Measure
+from result_tables import Row, report_table
+from weave100 import VARIANTS, priced
+
+from weft.adaptation.settings import Adaptation
+from weft.cost.measured import Measured
+from weft.optimizer.pipeline import Settings
+from weft.optimizer.sharing.limits import Limit
+from weft.runtime.columns import Array, Events
+from weft.runtime.ingest import ingest
+
+N_EXCHANGED = 5
+DISTANCES = (10, 100, 1000)  # events between two reshufflings
+EVENTS_PER_BATCH = 5_000
+LEAST_GAIN = 10.0
+METHODS: dict[str, Adaptation | None] = {
+    "static": None,
+    "threshold": Adaptation("threshold"),
+    "invariants": Adaptation(),
+}
+
+
+def reshuffled(events: Events, every: int, n_types: int, seed: int = 1) -> Events:
+    """Return events whose types exchange names after so many of them.
+
+    >>> from adaptation_streams import EVEN, Levels, drawn_events
+    >>> ones = np.ones((2, 6))
+    >>> events = drawn_events(Levels(ones, 0.1 * ones, 10.0))
+    >>> changed = reshuffled(events, 20, 6)
+    >>> bool((events.type_codes == changed.type_codes)[:20].all()), changed.n_events == events.n_events
+    (True, True)
+    """
+    dice = np.random.default_rng((seed, every))
+    codes: Array = events.type_codes.copy()
+    names = np.arange(n_types)
+    for start in range(every, events.n_events, every):
+        chosen = dice.choice(n_types, N_EXCHANGED, replace=False)
+        names[chosen] = names[dice.permutation(chosen)]
+        codes[start : start + every] = names[events.type_codes[start : start + every]]
+    return replace(events, type_codes=codes)
+
+
+def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Measure]:
+    """Compare a plan that stays with plans that follow, for each distance between reshufflings."""
+    arena = VARIANTS[0].arena(seconds)
+    events = ingest(arena.rows, arena.layout)
+    model = priced(Measured(), arena)
+    optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(seconds=search_seconds)))
+    rows: list[Row] = []
+    found: list[Measure] = []
+    for every in DISTANCES:
+        batches = cut(reshuffled(events, every, len(arena.layout.type_names)), EVENTS_PER_BATCH)
+        name = f"adaptation-shuffle, every {every} events"
+        runs = race_shared(arena, optimized, batches, METHODS, say, name)
+        rows += [_row(every, method, run, runs["static"]) for method, run in runs.items()]
+        gain = runs["static"].seconds / runs["invariants"].seconds
+        found.append(
+            Measure(
+                "adaptation-shuffle", f"invariants / static, {name.split(', ')[1]}", gain, at_least=LEAST_GAIN
+            )
+        )
+    report_table("adaptation_shuffle", rows)
+    return found
+
+
+def _row(every: int, method: str, run: SharedRun, static: SharedRun) -> Row:
+    return {
+        "events between reshufflings": every,
+        "method": method,
+        "events/s": round(run.throughput),
+        "gain over static": round(static.seconds / run.seconds, 2),
+        "changes": run.n_changes,
+        "adapting %": round(100 * run.adapting_seconds / run.seconds, 2),
+        "switching %": round(100 * run.switching_seconds / run.seconds, 2),
+        "matches": sum(run.matches.values()),
+    }

@@ -1,0 +1,155 @@
+"""The sections on adaptation compare what they say, on streams that are too short to time."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
+
+import adaptation_contests
+import adaptation_distance
+import adaptation_patterns
+import adaptation_runs
+import adaptation_streams
+import plots
+import result_tables
+from adaptation_shuffle import reshuffled
+from adaptation_workloads import cut, run_shared
+from contest import Arena
+
+import adaptation
+from weft.adaptation.decisions import Invariants, Static, Unconditional
+from weft.adaptation.settings import Adaptation
+from weft.language.read import read
+from weft.optimizer.pipeline import Settings
+from weft.semantics.events import ReferenceEvent
+from weft.semantics.matcher import find_matches
+from weft.statistics.model import ItemKey, Statistics
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch) -> Path:
+    place = tmp_path / "results"
+    for module in (plots, result_tables):
+        monkeypatch.setattr(module, "RESULTS", place)
+    return place
+
+
+@pytest.fixture
+def small(monkeypatch) -> None:
+    monkeypatch.setattr(adaptation_contests, "EVENTS_PER_WINDOW", 60)
+    for module in (adaptation, adaptation_distance):
+        monkeypatch.setattr(module, "SIZES", (3,))
+        monkeypatch.setattr(module, "DRIFTS", (adaptation_streams.SKEWED,))
+        monkeypatch.setattr(module, "ALGORITHMS", ("greedy",))
+    monkeypatch.setattr(adaptation, "SETS", ("sequence", "kleene"))
+
+
+@pytest.mark.parametrize("drift", adaptation_streams.DRIFTS, ids=lambda drift: drift.name)
+def test_events_come_at_the_rates_and_with_the_widths_of_their_levels(drift) -> None:
+    factors = drift.factors(60, 4)
+    levels = adaptation_streams.Levels(30.0 * factors[:, 0], np.minimum(0.05 * factors[:, 1], 1.0), 10.0)
+    events = adaptation_streams.drawn_events(levels)
+    counts = np.bincount(events.type_codes, minlength=4)
+    np.testing.assert_allclose(counts, 10.0 * levels.rates.sum(axis=0), rtol=0.1)
+    widths = events.columns["high"].values - events.columns["low"].values
+    epochs = np.minimum(events.times // 10_000_000, 59)
+    share = np.isclose(widths, levels.widths[epochs, events.type_codes]).mean()
+    assert share > 0.99, "but for those that a microsecond moved into the next epoch"
+    assert (np.diff(events.times) > 0).all()
+
+
+def test_the_skewed_stream_changes_seldom_and_much_the_even_one_always_and_little() -> None:
+    skewed, even = (np.log(drift.factors(61, 6)) for drift in adaptation_streams.DRIFTS)
+    changes = np.abs(np.diff(skewed, axis=0)).max(axis=(1, 2))
+    assert np.count_nonzero(changes) == 10
+    assert changes[changes > 0].min() > np.log(3)
+    steps = np.abs(np.diff(even, axis=0))
+    assert (steps.max(axis=(1, 2)) > 0).all()
+    assert steps.max() < np.log(2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithm"),
+    zip(adaptation_patterns.SETS, ["greedy", "ZStream", "ZStream", "greedy", "ZStream"]),
+)
+def test_whatever_decides_finds_the_matches_of_the_reference(kind, algorithm, monkeypatch) -> None:
+    monkeypatch.setattr(adaptation_contests, "EVENTS_PER_WINDOW", 24)
+    monkeypatch.setattr(adaptation_patterns, "MATCHES", 4.0)
+    point = adaptation_contests.Point(adaptation_streams.EVEN, kind, 3, n_windows=6)
+    contest = point.contest(algorithm)
+    functions = {"static": Static, "always": Unconditional, "invariants": lambda: Invariants(contest.model)}
+    runs = {name: adaptation_runs.run_adaptive(contest, decide) for name, decide in functions.items()}
+    events = [
+        ReferenceEvent(
+            row,
+            frozenset({batch.type_names[batch.type_codes[place]]}),
+            int(batch.times[place]),
+            attributes={name: float(column.values[place]) for name, column in batch.columns.items()},
+        )
+        for row, (batch, place) in enumerate(
+            (batch, place) for batch in contest.batches for place in range(batch.n_events)
+        )
+    ]
+    (query,) = read(contest.text, adaptation_streams.SCHEMA)
+    expected = len(find_matches(query, events))
+    assert expected > 0
+    assert {name: run.n_matches for name, run in runs.items()} == dict.fromkeys(functions, expected)
+    assert runs["static"].n_checks == runs["static"].n_planned == 0
+    assert runs["always"].n_checks == runs["always"].n_planned == len(contest.batches) - 1
+    assert 0 < runs["always"].overhead < 1
+
+
+def test_a_run_that_finds_other_matches_is_an_error(monkeypatch, small) -> None:
+    contest = adaptation_contests.Point(adaptation_streams.EVEN, "sequence", 3, 3).contest("greedy")
+    numbers = iter(range(9))
+
+    def run(*_: object) -> adaptation_runs.AdaptiveRun:
+        return adaptation_runs.AdaptiveRun(n_matches=next(numbers), seconds=1.0)
+
+    monkeypatch.setattr(adaptation, "run_adaptive", run)
+    with pytest.raises(RuntimeError, match="disagree"):
+        adaptation.race(contest, {"a": Static, "b": Static}, 1)
+
+
+def test_figures_6_to_9_have_tables_and_targets(results, small) -> None:
+    measures = adaptation.measure_adaptation(4, 1, str)
+    targets = [one.target for one in measures if one.section == "adaptation, skewed, greedy" and one.target]
+    assert targets == ["≥ 1.3", "≥ 1.3", "≥ 1.3", "≤ 1 %"]
+    assert (results / "adaptation.csv").exists()
+    assert (results / "adaptation_scan.csv").exists()
+    lines = (results / "adaptation.csv").read_text().splitlines()
+    assert len(lines) == 1 + 2 * len(adaptation.METHODS)
+
+
+def test_distances_are_compared_with_the_best_of_a_scan(results, small) -> None:
+    measures = adaptation_distance.measure_distance(4, 1, str)
+    assert [one.target for one in measures] == ["", "≥ 0.9"]
+    assert all(0 < float(one.value) < 10 for one in measures)
+
+
+TEXT = """
+QUERY p PATTERN SEQ(T00 a, T01 b, T02 c) WHERE b.low <= a.given AND a.given < b.high WITHIN 10 seconds
+QUERY q PATTERN SEQ(T00 a, T01 b, T03 d) WHERE b.low <= a.given AND a.given < b.high WITHIN 10 seconds
+"""
+
+
+def test_names_are_exchanged_and_a_shared_plan_that_follows_finds_the_same() -> None:
+    ones = np.ones((30, 6))
+    events = adaptation_streams.drawn_events(adaptation_streams.Levels(ones, 0.3 * ones, 10.0))
+    shuffled = reshuffled(events, 50, 6)
+    assert (shuffled.type_codes[:50] == events.type_codes[:50]).all()
+    assert (shuffled.type_codes[-50:] != events.type_codes[-50:]).any()
+    rates = {ItemKey(name): 1.0 for name in adaptation_streams.type_names(6)}
+    arena = Arena(TEXT, adaptation_streams.SCHEMA, Statistics(rates), events=None)
+    optimized = arena.plan(Settings("reorder", arena.statistics))
+    batches = cut(shuffled, 200)
+    assert sum(batch.n_events for batch in batches) == events.n_events
+    static = run_shared(arena, optimized, batches, None)
+    adapted = run_shared(arena, optimized, batches, Adaptation("unconditional", least_gain=0.0, steps=20))
+    assert static.matches == adapted.matches
+    assert sum(static.matches.values()) > 100
+    assert static.n_changes == 0
+    assert adapted.adapting_seconds > 0
