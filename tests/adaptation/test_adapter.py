@@ -4,6 +4,7 @@ import json
 import random
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from tests.strategies import Case, event
 from tests.streams import Stream, cut, merged, work_of
 
 from weft.adaptation.adapter import StreamAdapter
-from weft.adaptation.settings import Adaptation
+from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.semantics.events import ReferenceEvent
@@ -42,6 +43,11 @@ def drifting(seed: int, seconds: int = 24) -> tuple[ReferenceEvent, ...]:
             for _ in range(rate * seconds)
         ]
     return tuple(event(row, name, time) for row, (time, name) in enumerate(sorted(drawn)))
+
+
+def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
+    """Return an adaptation that plans although so short a stream is not worth it."""
+    return Adaptation(decide, planning=0.0, **others)
 
 
 def adapter_of(case: Case, adaptation: Adaptation) -> StreamAdapter:
@@ -82,18 +88,18 @@ def expected() -> dict[str, dict[Bindings, dict[str, object]]]:
 
 @lru_cache(maxsize=1)
 def adapted() -> Stream:
-    return run(CASE, Adaptation())
+    return run(CASE, eager())
 
 
 WAYS = {
-    "rebuild": Adaptation(way="rebuild"),
-    "parallel": Adaptation(way="parallel"),
-    "chosen": Adaptation(),
-    "every condition": Adaptation(k=1_000, distance=0.0, least_gain=0.0),
-    "average distance": Adaptation(distance="average"),
-    "threshold": Adaptation("threshold"),
-    "unconditional": Adaptation("unconditional", least_gain=0.0, steps=20),
-    "off": Adaptation("off"),
+    "rebuild": eager(way="rebuild"),
+    "parallel": eager(way="parallel"),
+    "chosen": eager(),
+    "every condition": eager(k=1_000, distance=0.0, least_gain=0.0),
+    "average distance": eager(distance="average"),
+    "threshold": eager("threshold"),
+    "unconditional": eager("unconditional", least_gain=0.0, steps=20),
+    "off": eager("off"),
 }
 
 
@@ -109,7 +115,7 @@ def test_a_plan_that_follows_the_drift_finds_what_one_that_stays_finds(name: str
 @pytest.mark.parametrize("seed", range(3))
 def test_attempts_that_fail_and_processes_that_end_change_nothing(seed: int) -> None:
     calm = remembered(adapted())
-    stream = run(CASE, Adaptation(), seed, is_calm=False)
+    stream = run(CASE, eager(), seed, is_calm=False)
     assert merged(stream.outcomes).matches == expected()
     assert [one["reason"] for one in remembered(stream)["log"]] == [one["reason"] for one in calm["log"]]
 
@@ -135,10 +141,17 @@ def test_a_steady_stream_keeps_its_plan() -> None:
         (dice.randrange(60 * SECOND), name) for name, rate in PHASES[0].items() for _ in range(rate * 60)
     )
     case = Case(TEXT, tuple(event(row, name, time) for row, (time, name) in enumerate(drawn)))
-    assert remembered(run(case, Adaptation()))["log"] == []
+    assert remembered(run(case, eager()))["log"] == []
 
 
 def test_what_is_remembered_stays_small() -> None:
     stream = adapted()
     assert stream.store.text is not None
     assert len(stream.store.text) < 60_000
+
+
+def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> None:
+    """A few events a second are cheaper than any search, whatever the plan."""
+    stream = run(CASE, Adaptation("unconditional", least_gain=0.0))
+    assert remembered(stream)["log"] == []
+    assert merged(stream.outcomes).matches == expected()

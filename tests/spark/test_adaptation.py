@@ -49,7 +49,12 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
         changes.extend(weft.changes_in(batch).collect())
 
     detection = weft.prepare_stream(
-        files.stream(spark), QUERIES, watermark="0 seconds", statistics=KNOWN, adapt="invariants", **COLUMNS
+        files.stream(spark),
+        QUERIES,
+        watermark="0 seconds",
+        statistics=KNOWN,
+        adapt=weft.Adaptation(planning=0.0),
+        **COLUMNS,
     )
     writer = detection.outcomes.writeStream.foreachBatch(collect)
     monitor = weft.StreamMonitor()

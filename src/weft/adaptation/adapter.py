@@ -138,10 +138,11 @@ class StreamAdapter:
         state.step += 1
         state.live.observe(events, frontier)
         self._measure(state, executor, events)
-        known = state.live.statistics()
-        alarm = state.watched.alarm(known) if events.n_events else None
-        if alarm is not None:
-            self._answer(state, alarm, known)
+        if events.n_events and self._is_worth_planning(state):
+            known = state.live.statistics()
+            alarm = state.watched.alarm(known)
+            if alarm is not None:
+                self._answer(state, alarm, known)
         text = self._text(state)
         self._known[text] = state
         while len(self._known) > MOST_KNOWN:
@@ -161,6 +162,13 @@ class StreamAdapter:
             gain = 1.0 - latest / before if before > 0 else 0.0
             state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
         state.work = [latest]
+
+    def _is_worth_planning(self, state: _State) -> bool:
+        """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""
+        wanted = self.adaptation
+        per_second = max(state.watched.cost, state.work[-1] * state.live.events_per_second)
+        ahead = per_second * wanted.horizon * state.live.window_seconds
+        return ahead >= wanted.planning * len(self.queries)
 
     def _answer(self, state: _State, alarm: Alarm, known: Statistics) -> None:
         wanted = self.adaptation

@@ -293,10 +293,6 @@ class LiveStatistics:
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._measured(as_of)
         shares = {key: share.value(as_of, least) for key, share in self._agreements.items()}
-        total_rate = self.initial.total_rate
-        seconds, is_enough = self._covered(moment, None)
-        if is_enough or total_rate is None:
-            total_rate = max(self._total.total(tick), UNSEEN) / seconds
         return replace(
             self.initial,
             rates=rates,
@@ -305,8 +301,19 @@ class LiveStatistics:
                 **self.initial.agreements,
                 **{key: share for key, share in shares.items() if share is not None},
             },
-            total_rate=total_rate,
+            total_rate=self._total_rate(moment),
         )
+
+    @property
+    def events_per_second(self) -> float:
+        """The rate of all events at the latest time seen."""
+        return self.initial.events_per_second if self._first is None else self._total_rate(self._now)
+
+    def _total_rate(self, moment: int) -> float:
+        seconds, is_enough = self._covered(moment, None)
+        if self.initial.total_rate is not None and not is_enough:
+            return self.initial.total_rate
+        return max(self._total.total(moment // self._tick), UNSEEN) / seconds
 
     def _measured(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""

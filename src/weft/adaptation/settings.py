@@ -16,7 +16,8 @@ class Adaptation:
     `decide` is the decision function: `invariants` with the `k` tightest conditions of each part of the
     plan and a distance, `threshold` with a share by which a statistic may differ, `unconditional`, or
     `off`. A search takes at most `steps`. A new plan must save the share `least_gain` of the cost, and more
-    in `horizon` sliding windows than it costs to switch. `way` forces how to switch.
+    in `horizon` sliding windows than it costs to switch. Where all work of that time takes less than
+    planning does, `planning` nanoseconds for each query, the plan stays. `way` forces how to switch.
 
     >>> Adaptation(decide="invariant")
     Traceback (most recent call last):
@@ -30,6 +31,7 @@ class Adaptation:
     steps: int = 200
     least_gain: float = 0.05
     horizon: float = 4.0
+    planning: float = 1e7
     way: Literal["parallel", "rebuild"] | None = None
 
     def __post_init__(self) -> None:
@@ -38,6 +40,6 @@ class Adaptation:
         for name in ("k", "steps"):
             if getattr(self, name) < 1:
                 raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it must be at least 1")
-        for name in ("threshold", "least_gain", "horizon"):
+        for name in ("threshold", "least_gain", "horizon", "planning"):
             if getattr(self, name) < 0:
                 raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it is not negative")
