@@ -9,7 +9,7 @@ were every x events transformed on their own, 55 of 60 types would keep their ra
 from dataclasses import replace
 
 import numpy as np
-from adaptation_workloads import SharedRun, cut, race_shared
+from adaptation_workloads import HINDSIGHT, race_shared
 from contest import Say
 from measures import Measure
 from result_tables import Row, report_table
@@ -24,7 +24,6 @@ from weft.runtime.ingest import ingest
 
 N_EXCHANGED = 5
 DISTANCES = (10, 100, 1000)  # events between two reshufflings
-EVENTS_PER_BATCH = 5_000
 LEAST_GAIN = 10.0
 METHODS: dict[str, Adaptation | None] = {
     "static": None,
@@ -61,29 +60,15 @@ def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Mea
     optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(seconds=search_seconds)))
     rows: list[Row] = []
     found: list[Measure] = []
+    section = "adaptation-shuffle"
     for every in DISTANCES:
-        batches = cut(reshuffled(events, every, len(arena.layout.type_names)), EVENTS_PER_BATCH)
-        name = f"adaptation-shuffle, every {every} events"
-        runs = race_shared(arena, optimized, batches, METHODS, say, name)
-        rows += [_row(every, method, run, runs["static"]) for method, run in runs.items()]
-        gain = runs["static"].seconds / runs["invariants"].seconds
-        found.append(
-            Measure(
-                "adaptation-shuffle", f"invariants / static, {name.split(', ')[1]}", gain, at_least=LEAST_GAIN
-            )
-        )
+        shuffled = reshuffled(events, every, len(arena.layout.type_names))
+        name = f"{section}, every {every} events"
+        runs = race_shared(arena, optimized, shuffled, METHODS, search_seconds, say, name)
+        rows += [{"every": every, **run.row(method, runs["static"])} for method, run in runs.items()]
+        for method in ("invariants", HINDSIGHT):
+            gain = runs["static"].seconds / runs[method].seconds
+            least = LEAST_GAIN if method == "invariants" else None
+            found.append(Measure(section, f"every {every} events: {method} / static", gain, at_least=least))
     report_table("adaptation_shuffle", rows)
     return found
-
-
-def _row(every: int, method: str, run: SharedRun, static: SharedRun) -> Row:
-    return {
-        "events between reshufflings": every,
-        "method": method,
-        "events/s": round(run.throughput),
-        "gain over static": round(static.seconds / run.seconds, 2),
-        "changes": run.n_changes,
-        "adapting %": round(100 * run.adapting_seconds / run.seconds, 2),
-        "switching %": round(100 * run.switching_seconds / run.seconds, 2),
-        "matches": sum(run.matches.values()),
-    }

@@ -6,7 +6,7 @@ The first days serve to measure statistics, as a user would; the plans run on th
 
 from dataclasses import replace
 
-from adaptation_workloads import cut, race_shared
+from adaptation_workloads import HINDSIGHT, race_shared
 from contest import Arena, Say
 from estimates import estimated_statistics
 from measures import Measure
@@ -22,7 +22,6 @@ from weft.statistics.model import Statistics
 
 N_PATTERNS, AVERAGE_SIZE, WINDOW_MINUTES = 10, 5, 60
 KNOWN_SHARE = 0.25  # of the days, whose events are known before the plan is made
-EVENTS_PER_BATCH = 10_000
 METHODS: dict[str, Adaptation | None] = {
     "static": None,
     "threshold": Adaptation("threshold"),
@@ -45,28 +44,14 @@ def measure_adaptive_traffic(days: float, search_seconds: float, say: Say) -> li
     arena = replace(arena, statistics=known)
     model = Measured().at_rate(known.events_per_second)
     optimized = arena.plan(Settings("auto", known, model, limit=Limit(seconds=search_seconds)))
-    batches = cut(events.take(slice(n_known, None)), EVENTS_PER_BATCH)
-    runs = race_shared(arena, optimized, batches, METHODS, say, section)
-    report_table(
-        "adaptation_traffic",
-        [
-            {
-                "method": method,
-                "events/s": round(run.throughput),
-                "gain over static": round(runs["static"].seconds / run.seconds, 3),
-                "changes": run.n_changes,
-                "adapting %": round(100 * run.adapting_seconds / run.seconds, 2),
-                "switching %": round(100 * run.switching_seconds / run.seconds, 2),
-                "matches": sum(run.matches.values()),
-            }
-            for method, run in runs.items()
-        ],
-    )
+    after = events.take(slice(n_known, None))
+    runs = race_shared(arena, optimized, after, METHODS, search_seconds, say, section)
+    report_table("adaptation_traffic", [run.row(method, runs["static"]) for method, run in runs.items()])
     return [
         Measure(section, "events", runs["static"].n_events),
         Measure(section, "changes of the plan, invariants", runs["invariants"].n_changes),
         *(
             Measure(section, f"invariants / {other}", runs[other].seconds / runs["invariants"].seconds)
-            for other in ("static", "threshold")
+            for other in ("static", "threshold", HINDSIGHT)
         ),
     ]

@@ -6,18 +6,24 @@ What is remembered from step to step is the text that a journal would hold, so i
 import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import thread_time as clock
 
 from contest import BUDGET, Arena, Say
+from estimates import estimated_statistics
 
 from weft.adaptation.adapter import StreamAdapter
 from weft.adaptation.migration import MigratingExecutor
 from weft.adaptation.settings import Adaptation
-from weft.optimizer.pipeline import Optimized
+from weft.cost.measured import Measured
+from weft.optimizer.pipeline import Optimized, Settings
+from weft.optimizer.sharing.limits import Limit
 from weft.runtime.columns import Events
 from weft.runtime.segments import with_arrival
 from weft.runtime.state import END_OF_TIME
+
+EVENTS_PER_BATCH = 5_000
+HINDSIGHT = "static, with hindsight"
 
 
 @dataclass
@@ -35,6 +41,18 @@ class SharedRun:
     def throughput(self) -> float:
         """Events per second of the whole time."""
         return self.n_events / self.seconds
+
+    def row(self, method: str, static: "SharedRun") -> dict[str, str | float]:
+        """Return a line of a table."""
+        return {
+            "method": method,
+            "events/s": round(self.throughput),
+            "gain over static": round(static.seconds / self.seconds, 3),
+            "changes": self.n_changes,
+            "adapting %": round(100 * self.adapting_seconds / self.seconds, 2),
+            "switching %": round(100 * self.switching_seconds / self.seconds, 2),
+            "matches": sum(self.matches.values()),
+        }
 
 
 def cut(events: Events, events_per_batch: int) -> list[Events]:
@@ -80,16 +98,25 @@ def run_shared(
 def race_shared(
     arena: Arena,
     optimized: Optimized,
-    batches: Sequence[Events],
+    events: Events,
     methods: Mapping[str, Adaptation | None],
+    search_seconds: float,
     say: Say,
     name: str,
 ) -> dict[str, SharedRun]:
-    """Run all methods once; they find the same matches."""
+    """Run all methods once, with the plan of an arena in the beginning; they find the same matches.
+
+    Last comes the plan that one would choose, had one known the statistics of all the events.
+    """
+    batches = cut(events, EVENTS_PER_BATCH)
     run_shared(arena, optimized, batches[:2], Adaptation("unconditional"))
+    hindsight = replace(arena, statistics=estimated_statistics(arena.queries, events))
+    model = Measured().at_rate(hindsight.statistics.events_per_second)
+    known = hindsight.plan(Settings("auto", hindsight.statistics, model, limit=Limit(seconds=search_seconds)))
+    contestants = {**{name: (optimized, one) for name, one in methods.items()}, HINDSIGHT: (known, None)}
     runs = {}
-    for method, adaptation in methods.items():
-        runs[method] = run = run_shared(arena, optimized, batches, adaptation)
+    for method, (plan, adaptation) in contestants.items():
+        runs[method] = run = run_shared(arena, plan, batches, adaptation)
         say(f"{name}: {method} {run.throughput:,.0f} events/s, {run.n_changes} changes")
     expected = next(iter(runs.values())).matches
     for method, run in runs.items():

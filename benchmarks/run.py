@@ -12,6 +12,7 @@ from pathlib import Path
 import pyspark
 from adaptation_distance import measure_distance
 from adaptation_shuffle import measure_shuffle
+from adaptation_steady import measure_steady
 from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
 from generate import events_parquet
@@ -205,6 +206,11 @@ def distance_section(settings: Settings) -> list[Measure]:
     return measure_distance(settings.drift_windows, settings.drift_repeat, console.log)
 
 
+def steady_section(settings: Settings) -> list[Measure]:
+    """Watch streams that do not drift."""
+    return measure_steady(settings.drift_windows, settings.drift_repeat, console.log)
+
+
 def shuffle_section(settings: Settings) -> list[Measure]:
     """Reshuffle the arrival rates under a hundred patterns."""
     return measure_shuffle(settings.shuffle_seconds, settings.search_seconds, console.log)
@@ -238,6 +244,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "rewriting-sensitivity": sensitivity_section,
     "adaptation": adaptation_section,
     "adaptation-distance": distance_section,
+    "adaptation-steady": steady_section,
     "adaptation-shuffle": shuffle_section,
     "adaptation-traffic": adaptive_traffic_section,
 }

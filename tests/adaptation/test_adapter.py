@@ -155,3 +155,12 @@ def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> No
     stream = run(CASE, Adaptation("unconditional", least_gain=0.0))
     assert remembered(stream)["log"] == []
     assert merged(stream.outcomes).matches == expected()
+
+
+def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -> None:
+    """The rates of the middle make the first plan eighty times as dear."""
+    adapter = adapter_of(CASE, Adaptation("unconditional"))
+    watched = adapter._state("").watched
+    later = Statistics(rates={ItemKey(name): 100.0 for name in PHASES[0]})
+    assert watched.cost_under(watched.statistics) >= watched.cost, "sharing is not counted"
+    assert watched.cost_under(later) > 80 * watched.cost

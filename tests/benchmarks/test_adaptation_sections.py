@@ -12,6 +12,7 @@ import adaptation_contests
 import adaptation_distance
 import adaptation_patterns
 import adaptation_runs
+import adaptation_steady
 import adaptation_streams
 import plots
 import result_tables
@@ -40,6 +41,10 @@ def results(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def small(monkeypatch) -> None:
     monkeypatch.setattr(adaptation_contests, "EVENTS_PER_WINDOW", 60)
+    monkeypatch.setattr(adaptation_steady, "STEADY", adaptation_steady.STEADY[:1])
+    for module in (adaptation_distance, adaptation_steady):
+        monkeypatch.setattr(module, "ALGORITHMS", ("greedy",))
+        monkeypatch.setattr(module, "SIZES", (3,))
     for module in (adaptation, adaptation_distance):
         monkeypatch.setattr(module, "SIZES", (3,))
         monkeypatch.setattr(module, "DRIFTS", (adaptation_streams.SKEWED,))
@@ -134,6 +139,12 @@ def test_distances_are_compared_with_the_best_of_a_scan(results, small) -> None:
     measures = adaptation_distance.measure_distance(4, 1, str)
     assert [one.target for one in measures] == ["", "≥ 0.9"]
     assert all(0 < float(one.value) < 10 for one in measures)
+
+
+def test_a_stream_that_does_not_drift_is_run_with_and_without_invariants(results, small) -> None:
+    (measure,) = adaptation_steady.measure_steady(4, 1, str)
+    assert 0 < float(measure.value) < 100
+    assert "skewed,greedy,3" in (results / "adaptation_steady.csv").read_text()
 
 
 TEXT = """

@@ -138,8 +138,8 @@ class StreamAdapter:
         state.step += 1
         state.live.observe(events, frontier)
         self._measure(state, executor, events)
-        if events.n_events and self._is_worth_planning(state):
-            known = state.live.statistics()
+        known = state.live.statistics()
+        if events.n_events and self._is_worth_planning(state, known):
             alarm = state.watched.alarm(known)
             if alarm is not None:
                 self._answer(state, alarm, known)
@@ -163,12 +163,11 @@ class StreamAdapter:
             state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
         state.work = [latest]
 
-    def _is_worth_planning(self, state: _State) -> bool:
+    def _is_worth_planning(self, state: _State, known: Statistics) -> bool:
         """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""
-        wanted = self.adaptation
-        per_second = max(state.watched.cost, state.work[-1] * state.live.events_per_second)
-        ahead = per_second * wanted.horizon * state.live.window_seconds
-        return ahead >= wanted.planning * len(self.queries)
+        seconds = self.adaptation.horizon * state.live.window_seconds
+        least = self.adaptation.planning * len(self.queries) / seconds
+        return state.watched.cost >= least or state.watched.cost_under(known) >= least
 
     def _answer(self, state: _State, alarm: Alarm, known: Statistics) -> None:
         wanted = self.adaptation

@@ -304,11 +304,6 @@ class LiveStatistics:
             total_rate=self._total_rate(moment),
         )
 
-    @property
-    def events_per_second(self) -> float:
-        """The rate of all events at the latest time seen."""
-        return self.initial.events_per_second if self._first is None else self._total_rate(self._now)
-
     def _total_rate(self, moment: int) -> float:
         seconds, is_enough = self._covered(moment, None)
         if self.initial.total_rate is not None and not is_enough:

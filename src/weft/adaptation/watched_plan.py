@@ -23,7 +23,7 @@ from weft.cost.shape import items_of
 from weft.optimizer.choice import Choice
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side
 from weft.optimizer.orders.exact_tree import exact_tree_decided
-from weft.optimizer.orders.local_cost import tree_steps
+from weft.optimizer.orders.local_cost import local_cost, tree_steps
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
@@ -114,6 +114,12 @@ class WatchedPlan:
     def cost(self) -> float:
         """What the plan costs under the statistics it was made with."""
         return self._weave.cost
+
+    def cost_under(self, statistics: Statistics) -> float:
+        """Return what the trees cost under the statistics of a moment, were nothing shared."""
+        shapes = {key: reader.shape(statistics) for key, reader in self._readers.items()}
+        trees = self._weave.multitree.trees
+        return sum(local_cost(tree, shapes[key], self.model) for key, tree in trees.items())
 
     @property
     def distances(self) -> list[float]:
