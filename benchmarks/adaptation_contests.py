@@ -13,7 +13,7 @@ from weft.optimizer.shape_of import questions_of
 from weft.runtime.columns import Events
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 
-EVENTS_PER_WINDOW = 8_000
+EVENTS_PER_WINDOW = 20_000
 
 
 @dataclass(frozen=True)

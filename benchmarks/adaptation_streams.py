@@ -95,7 +95,7 @@ def _changed(levels: Array, dice: np.random.Generator) -> Array:
     return changed
 
 
-SKEWED = Drift("skewed", rate_skew=100.0, width_skew=10.0, calm=6)
+SKEWED = Drift("skewed", rate_skew=100.0, width_skew=10.0, calm=4)
 EVEN = Drift("even", step=0.15, pull=0.04)
 DRIFTS = (SKEWED, EVEN)
 

@@ -329,7 +329,7 @@ def arguments() -> argparse.Namespace:
         "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
     )
     parser.add_argument(
-        "--drift-windows", type=int, default=60, help="length of the streams that drift, in windows"
+        "--drift-windows", type=int, default=30, help="length of the streams that drift, in windows"
     )
     parser.add_argument(
         "--drift-repeat", type=int, default=1, help="runs of each method in adaptation; the fastest counts"
