@@ -18,6 +18,7 @@ from adaptation_patterns import WINDOW_SECONDS
 from adaptation_streams import SCHEMA
 
 from weft.adaptation.decisions import DecisionFunction, Static
+from weft.adaptation.invariants import still_best
 from weft.adaptation.live_statistics import LiveStatistics
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.shape_reader import ShapeReader
@@ -27,9 +28,9 @@ from weft.cost.shape import Shape
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context, assemble
-from weft.optimizer.orders.decided import Decided
+from weft.optimizer.orders.decided import Decided, Side
 from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.local_cost import local_cost
+from weft.optimizer.orders.local_cost import local_cost, tree_steps
 from weft.optimizer.orders.zstream_tree import zstream_decided
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of
@@ -166,9 +167,12 @@ class _Adapted:
             gain = 1.0 - local_cost(decided.tree, shape, model) / before
             is_better = decided.tree != tree and gain > 0
             self.decisions[place].learn(gain if is_better else 0.0)
-            self.decisions[place].adopt(decided, shape)
             if is_better:
                 self.trees[place], is_changed = decided.tree, True
+            elif decided.tree != tree:
+                own, other = (Side(tree_steps(one, shape)) for one in (tree, decided.tree))
+                decided = Decided(tree, (still_best(own, other, shape, model), *decided.blocks))
+            self.decisions[place].adopt(decided, shape)
         return is_changed
 
 

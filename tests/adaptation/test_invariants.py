@@ -20,6 +20,7 @@ from weft.adaptation.invariants import (
     observed_variance,
     plain_invariant,
     select_invariants,
+    still_best,
     violation_probability,
 )
 from weft.cost.measured import Measured
@@ -168,3 +169,15 @@ def test_invariants_survive_as_text(name: str) -> None:
     for invariant in select_invariants(ALGORITHMS[name](shape, MODEL), shape, MODEL, k=2):
         assert isinstance(invariant, Invariant)
         assert invariant_of(json.loads(json.dumps(plain_invariant(invariant)))) == invariant
+
+
+@pytest.mark.parametrize("dearer", [0.0, 4.0])
+def test_a_plan_that_was_kept_is_watched_against_the_one_that_was_not_taken(dearer: float) -> None:
+    """Conditions of the better plan go on to hold, however dear the one that runs becomes."""
+    before, after = (Shape((rate, 10.0), (0, 0), window=1.0) for rate in (10.0 + dearer, 90.0))
+    block = still_best(Side((Step(0b01),)), Side((Step(0b10),)), before, PartialMatches())
+    (better,) = greedy_decided(before).blocks[0].conditions
+    (kept,) = block.conditions
+    assert [better.holds(shape, PartialMatches()) for shape in (before, after)] == [True, dearer > 0]
+    assert [kept.holds(shape, PartialMatches()) for shape in (before, after)] == [True, False]
+    assert kept.holds(Shape((10.0 + dearer / 2, 10.0), (0, 0), window=1.0), PartialMatches())

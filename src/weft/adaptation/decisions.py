@@ -1,7 +1,7 @@
 """When to plan anew: functions that look at the statistics of the moment and say why, if at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from weft.adaptation.invariants import (
@@ -127,12 +127,15 @@ class Invariants:
 
     def adopt(self, decided: Decided, shape: Shape) -> None:
         """Choose the invariants of a plan."""
-        selection = self._selection
-        tightness = SELECTIONS[selection] if isinstance(selection, str) else selection
-        self.watched = select_invariants(decided, shape, self._model, self._k, tightness)
         if self._terms is None:
             self._terms = terms_of(shape, self._model)
-        self._check = None if self._terms is None else QuickCheck(self.watched, self._terms)
+        if self._k is None and self._terms is not None:
+            self._watch_all(decided, shape, self._terms)
+        else:
+            selection = self._selection
+            tightness = SELECTIONS[selection] if isinstance(selection, str) else selection
+            self.watched = select_invariants(decided, shape, self._model, self._k, tightness)
+            self._check = None if self._terms is None else QuickCheck(self.watched, self._terms)
         if self._rule == "average":
             self.distance = average_relative_difference(decided, shape, self._model)
 
@@ -146,6 +149,18 @@ class Invariants:
                     "invariant", "choice", invariant.block, taken, other, self.distance, invariant
                 )
         return None
+
+    def _watch_all(self, decided: Decided, shape: Shape, terms: Terms) -> None:
+        """Watch all conditions, none of which has to be priced by itself to be chosen."""
+        unpriced = [
+            Invariant(block.mask, one, 0.0, 0.0) for block in decided.blocks for one in block.conditions
+        ]
+        self._check = QuickCheck(unpriced, terms)
+        taken, other = (side.tolist() for side in self._check.sides(shape))
+        self.watched = tuple(
+            replace(one, taken=cost, other=others)
+            for one, cost, others in zip(unpriced, taken, other, strict=True)
+        )
 
     def _suspects(self, shape: Shape) -> Sequence[Invariant]:
         """Return the invariants that may be violated, most of the time none."""

@@ -13,14 +13,14 @@ Complexity  O(c) prices of trees to choose from c conditions; O(K b) to verify t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from math import erfc, fsum, inf, sqrt
 from typing import Any
 
 from weft.cost.model import CostModel, Step
 from weft.cost.shape import Shape
 from weft.kernels.subsets import Prices
-from weft.optimizer.orders.decided import Condition, Decided, Side
+from weft.optimizer.orders.decided import ROUNDING, Block, Condition, Decided, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,23 @@ def observed_variance(shapes: Sequence[Shape]) -> Variance:
         return fsum((value - mean) ** 2 for value in values) / max(len(values), 1)
 
     return variance
+
+
+def still_best(running: Side, other: Side, shape: Shape, model: CostModel) -> Block:
+    """Return what to watch where a plan runs though another would be chosen, which was not worth a change.
+
+    The conditions of the other one do not tell when it is: they only say that it is still the best. By what
+    the plan that runs is dearer already, it may be.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> before, after = (Shape((rate, 10.0), (0, 0), window=1.0) for rate in (11.0, 30.0))
+    >>> block = still_best(Side((Step(0b01),)), Side((Step(0b10),)), before, PartialMatches())
+    >>> [block.conditions[0].holds(shape, PartialMatches()) for shape in (before, after)]
+    [True, False]
+    """
+    dearer = max(0.0, running.value(shape, model) - other.value(shape, model))
+    allowed = replace(other, constant=other.constant + dearer)
+    return Block(shape.everything, (Condition(running, allowed, wins_ties=True, rounding=ROUNDING),))
 
 
 def select_invariants(

@@ -134,17 +134,21 @@ class QuickCheck:
             rows, columns, factors = zip(*entries, strict=True)
             np.add.at(self._factors, (rows, columns), factors)
 
-    def suspects(self, shape: Shape, distance: float) -> Array:
-        """Return the numbers of the invariants that are violated, or may be."""
+    def sides(self, shape: Shape) -> tuple[Array, Array]:
+        """Return what the options taken cost under the statistics of a shape, and the others."""
         if not self._exponents.size:
-            return np.arange(self._n_watched)
+            return self._constants[: self._n_watched], self._constants[self._n_watched :]
         statistics = [*shape.rates, shape.window, shape.agreement]
         statistics += [group.selectivity for group in shape.groups]
         statistics += [group.equality for group in shape.groups]
         statistics += [check.survival for check in shape.checks]
         logarithms = np.log(np.maximum(statistics, SMALLEST))
         sides = self._factors @ np.exp(self._exponents @ logarithms) + self._constants
-        taken, other = sides[: self._n_watched], sides[self._n_watched :]
+        return sides[: self._n_watched], sides[self._n_watched :]
+
+    def suspects(self, shape: Shape, distance: float) -> Array:
+        """Return the numbers of the invariants that are violated, or may be."""
+        taken, other = self.sides(shape)
         holds = taken < other * (self._rounding * ((1.0 + distance) * (1.0 - NEAR)))
         return np.flatnonzero(~(holds & (other < LARGEST)))
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.adaptation.decisions import DecisionFunction, Violation
+from weft.adaptation.invariants import still_best
 from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
@@ -137,7 +138,12 @@ class WatchedPlan:
         shared = self._weave.multitree.shared_parts(key) if self.choice.is_shared else []
         decided = exact_tree_decided(pattern.shape, self.model, shared)
         conditions = tuple(self._sharing(key, pattern, decided.tree, shared))
-        return Decided(decided.tree, (*decided.blocks, Block(pattern.shape.everything, conditions)))
+        blocks = (*decided.blocks, Block(pattern.shape.everything, conditions))
+        running = self._weave.multitree.trees[key]
+        if running == decided.tree:
+            return Decided(running, blocks)
+        own, other = (self._own_side(pattern, tree, shared) for tree in (running, decided.tree))
+        return Decided(running, (still_best(own, other, pattern.shape, self.model), *blocks))
 
     def _sharing(self, key: Key, pattern: Pattern, tree: Tree, shared: Sequence[Tree]) -> Iterator[Condition]:
         weave = self._weave
