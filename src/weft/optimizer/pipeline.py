@@ -98,7 +98,7 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
 def weave_for(schema: Schema | None, settings: Settings) -> Weave:
     """Return a loom without queries, to which queries can be added one by one."""
     return Weave(
-        _context(schema),
+        context_of(schema),
         settings.statistics,
         settings.model,
         orders_only=settings.orders_only,
@@ -216,7 +216,8 @@ def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:
     return notes
 
 
-def _context(schema: Schema | None) -> Context:
+def context_of(schema: Schema | None) -> Context:
+    """Return what assembling needs to know of a schema."""
     return Context(
         attribute_type=_unknown if schema is None else schema.type_of,
         types_overlap=schema is not None and schema.types_overlap,
