@@ -240,7 +240,7 @@ def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool
         if name == query.name:
             by_variables.setdefault(frozenset(one.assembled.variables), []).append(one.assembled)
     branches = tuple(
-        Branch(_union(same), same[0].variables, _returns(query, same[0].variables))
+        Branch(_union(same), same[0].variables, returns_of(query, same[0].variables))
         for same in by_variables.values()
     )
     columns = tuple(
@@ -262,8 +262,8 @@ def _aligned(built: Assembled, variables: tuple[str, ...]) -> Node:
     return Project(built.node, columns, None)
 
 
-def _returns(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
-    """The RETURN expressions over the columns of one branch, in the order of RETURN."""
+def returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
+    """Return the RETURN expressions over the columns of one branch, in the order of RETURN."""
     present = frozenset(variables)
     return tuple(
         rename([substitute_absent(column.expression, present)], variables)[0] for column in query.returns
