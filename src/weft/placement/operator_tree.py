@@ -77,6 +77,11 @@ class OperatorTreeQuery(ProjectedQuery):
         factor *= prod(self._selectivities.get(frozenset(pair), 1.0) for pair in combinations(types, 2))
         return Projection(self._spellings.get(text, text), types, factor)
 
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The items of each operator as the query is written, inner ones first; the last has all."""
+        return tuple(_operators(self.tree))
+
     def checked(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset(
@@ -132,6 +137,12 @@ def _negations(tree: Tree | Negation) -> list[Negation]:
     if isinstance(tree, Negation):
         return [tree]
     return [negation for operand in tree.operands for negation in _negations(operand)]
+
+
+def _operators(tree: Tree | Negation) -> list[int]:
+    if not isinstance(tree, Operator):
+        return []
+    return [items for operand in tree.operands for items in _operators(operand)] + [tree.items]
 
 
 def _restricted(tree: Tree, items: int) -> tuple[str, float]:

@@ -52,6 +52,11 @@ class ProjectedQuery(ABC):
     def _project(self, items: int) -> Projection:
         """Work out a projection."""
 
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The items of each operator as the query is written, inner ones first; the last has all."""
+        return (self.whole,)
+
     def checked(self, items: int) -> frozenset[int]:  # noqa: ARG002 - most queries have no negation
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset()
