@@ -1,0 +1,287 @@
+"""The cheapest plan for one query, given what others already send.
+
+Idea        Dynamic programming over the projections of the query by increasing size. For a projection, `here`
+            is what it costs to find it at a target, which is either a single site or all sites that emit a
+            kind; `there` is the same if it may be found elsewhere and sent. To find it at a target, its items
+            are covered by smaller ones that come there and may overlap, as SEQ(A, B) and SEQ(B, C) do.
+Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
+            SIGMOD 2021, algorithm 3, has the same recursion over placements.
+Differs     All single sites and combinations are looked at, for all targets at once. Only projections that are
+            cheaper to send than their parts take part in combinations. Streams that are sent already are
+            free; others are counted once for every reader, which prices below their cost can make up for.
+Complexity  O(4^k) steps for k items at worst, far fewer if few projections are worth sending, each on arrays
+            with a number for each of the k kinds and the sites.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.placement.arrangement import Accounts, Arrangement, Sites, cost_to_gather
+from weft.placement.network import Network, Numbers
+from weft.placement.projection import ProjectedQuery
+
+MOST_SINKS = 128  # sites that are tried as single sinks
+GAIN = 1 - 1e-9  # what is called cheaper is so by more than rounding
+
+
+class Targets:
+    """The places where projections of a query may be wanted: all emitters of a kind, or a single site."""
+
+    def __init__(self, network: Network, query: ProjectedQuery) -> None:
+        self.network = network
+        self.query = query
+        self.item_kinds = query.projection(query.whole).kinds
+        self.kinds = tuple(kind for kind in dict.fromkeys(self.item_kinds) if network.emitters(kind))
+        n_sites = len(network.sites)
+        rates = np.array([network.rates[kind] for kind in self.kinds]).reshape(-1, n_sites)
+        self.emits = (rates > 0).astype(np.float64)
+        self.sites = likely_sinks(rates)
+        shares = rates / rates.sum(axis=1, keepdims=True)
+        sent = np.array([cost_to_gather(network, share) for share in shares]).reshape(-1, n_sites)
+        if network.links is None:
+            single = np.ones((len(self.sites), n_sites))
+            single[np.arange(len(self.sites)), self.sites] = 0.0
+        else:
+            single = network.links[self.sites]
+        self.transfer = self.at_targets(
+            np.concatenate([sent, single])
+        )  # per match, from where it is to where
+
+    def at_targets(self, prices: Numbers) -> Numbers:
+        """Return prices for the targets, given those for every site."""
+        return np.concatenate([prices @ self.emits.T, prices[..., self.sites]], axis=-1)
+
+    @cached_property
+    def subsets(self) -> tuple["Subset", ...]:
+        """The projections of the query, by size."""
+        order = sorted(range(1, self.query.whole + 1), key=lambda items: (items.bit_count(), items))
+        return tuple(self._subset(items) for items in order)
+
+    def _subset(self, items: int) -> "Subset":
+        projection = self.query.projection(items)
+        kinds = projection.kinds
+        checked = self.query.checked(items)
+        negated = {kind for negation in checked for kind in self.query.negated_kinds(negation)}
+        elements = items | sum(1 << (self.query.n_items + negation) for negation in checked)
+        within = np.array([kind in kinds for kind in self.kinds])
+        possible = np.array([kinds.count(kind) <= 1 and kind not in negated for kind in self.kinds])
+        every_site = np.ones(len(self.sites), dtype=np.bool_)
+        total = projection.factor * prod(float(self.network.rates[kind].sum()) for kind in kinds)
+        return Subset(
+            items,
+            elements,
+            projection.text,
+            total,
+            can_be_target=np.concatenate([possible, every_site]),
+            can_be_placed=np.flatnonzero(np.concatenate([possible & within, every_site])),
+            can_be_sent=np.concatenate([~within, every_site]),
+        )
+
+    def placement(self, target: int) -> tuple[str | None, Sites]:
+        """Return the partitioning kind and the hosts of a projection that is found at a target."""
+        if target >= len(self.kinds):
+            return None, self.sites[target - len(self.kinds)][np.newaxis]
+        sites = np.arange(len(self.network.sites))
+        return self.kinds[target], np.where(self.emits[target] > 0, sites, -1)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Subset:
+    """What the dynamic program knows of a projection; elements are its items and the negations it checks."""
+
+    items: int
+    elements: int
+    text: str
+    total: float
+    can_be_target: NDArray[np.bool_]
+    can_be_placed: NDArray[np.int64]
+    can_be_sent: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A projection of a plan for a query: the target it is found at, and its inputs."""
+
+    items: int
+    target: int
+    inputs: tuple[int, ...]
+
+
+class CheapestPlan:
+    """The table of the dynamic program.
+
+    `prices` are what all events of a kind cost at every site, and `present` the same for projections, by
+    text, that others find.
+    """
+
+    def __init__(
+        self,
+        targets: Targets,
+        prices: Mapping[str, Numbers],
+        present: Mapping[str, tuple[Arrangement, Numbers]],
+    ) -> None:
+        self.targets = targets
+        self.present = present
+        self.here: dict[int, Numbers] = {}
+        self.there: dict[int, Numbers] = {}
+        self.single: dict[int, Numbers] = {}  # by element
+        self.worth_sending: list[Subset] = []
+        self._fill_singles(prices)
+        for subset in targets.subsets:
+            self._fill(subset)
+
+    def _fill_singles(self, prices: Mapping[str, Numbers]) -> None:
+        targets = self.targets
+        query = targets.query
+        arriving = {kind: targets.at_targets(price) for kind, price in prices.items()}
+        for number, kind in enumerate(targets.item_kinds):
+            price = arriving[kind]
+            if kind in targets.kinds:
+                price = price.copy()
+                price[targets.kinds.index(kind)] = 0.0
+            self.single[1 << number] = price
+        for negation in query.checked(query.whole):
+            kinds = query.negated_kinds(negation)
+            self.single[1 << (query.n_items + negation)] = np.sum([arriving[kind] for kind in kinds], axis=0)
+
+    def _fill(self, subset: Subset) -> None:
+        if subset.items & (subset.items - 1) == 0:
+            self.here[subset.items] = self.there[subset.items] = self.single[subset.items]
+            return
+        here = np.where(subset.can_be_target, self._covered(subset), np.inf)
+        self.here[subset.items] = here
+        placed = subset.can_be_placed
+        sent = (here[placed, np.newaxis] + subset.total * self.targets.transfer[placed]).min(axis=0)
+        sent[~subset.can_be_sent] = np.inf
+        known = self.present.get(subset.text)
+        if known is not None:
+            sent = self._arriving(subset, *known)
+        there = np.minimum(here, sent)
+        self.there[subset.items] = there
+        if known is not None or bool((sent < here * GAIN).any()):
+            self.worth_sending.append(subset)
+
+    def _arriving(self, subset: Subset, arrangement: Arrangement, price: Numbers) -> Numbers:
+        """Return what a projection costs that others find, at the targets."""
+        arriving = np.where(subset.can_be_sent, self.targets.at_targets(price), np.inf)
+        if arrangement.partition in self.targets.kinds:
+            number = self.targets.kinds.index(arrangement.partition)
+            at_own_site = np.flatnonzero(arrangement.hosts >= 0)
+            if bool((arrangement.hosts[at_own_site] == at_own_site).all()):
+                arriving[number] = 0.0
+        return arriving
+
+    def _covered(self, subset: Subset) -> Numbers:
+        """Return what the cheapest combination for a projection costs, at every target."""
+        parts = [
+            (part.elements, self.there[part.items])
+            for part in self.worth_sending
+            if not part.items & ~subset.items
+        ]
+        single = self.single
+        known: dict[int, Numbers] = {0: np.zeros(len(self.targets.transfer))}
+
+        def cover(elements: int) -> Numbers:
+            best = known.get(elements)
+            if best is None:
+                first = elements & -elements
+                best = single[first] + cover(elements ^ first)
+                for part, costs in parts:
+                    if part & first:
+                        best = np.minimum(best, costs + cover(elements & ~part))
+                known[elements] = best
+            return best
+
+        return cover(subset.elements)
+
+    def best_targets(self) -> list[int]:
+        """Return the best single site and the kinds, the cheapest first, for the whole query."""
+        costs = self.here[self.targets.query.whole]
+        n_kinds = len(self.targets.kinds)
+        targets = [*range(n_kinds), n_kinds + int(np.argmin(costs[n_kinds:]))]
+        return sorted(
+            (target for target in targets if costs[target] < np.inf), key=lambda target: costs[target]
+        )
+
+    def plan(self, target: int) -> list[Part]:
+        """Return the parts of the cheapest plan that finds the query at a target; inputs come first."""
+        parts: dict[int, Part] = {}
+        self._collect(self.targets.query.whole, target, parts)
+        return list(parts.values())
+
+    def _collect(self, items: int, target: int, parts: dict[int, Part]) -> None:
+        if items in parts:
+            return
+        inputs = tuple(dict.fromkeys(self._inputs(items, target)))
+        for read in inputs:
+            if read & (read - 1) and self.targets.query.projection(read).text not in self.present:
+                self._collect(read, self._origin(read, target), parts)
+        parts[items] = Part(items, target, inputs)
+
+    def _origin(self, items: int, target: int) -> int:
+        """Return where a projection is best found that is sent to a target."""
+        subset = next(subset for subset in self.worth_sending if subset.items == items)
+        placed = subset.can_be_placed
+        costs = self.here[items][placed] + subset.total * self.targets.transfer[placed, target]
+        return int(placed[np.argmin(costs)])
+
+    def _inputs(self, items: int, target: int) -> Iterable[int]:
+        """Return the inputs of a projection that is found at a target."""
+        for read in self._combination(items, target):
+            is_sent = self.there[read][target] < self.here[read][target] * GAIN
+            if read & (read - 1) == 0 or is_sent:
+                yield read
+            else:  # to find it at the target first would save nothing
+                yield from self._inputs(read, target)
+
+    def _combination(self, items: int, target: int) -> list[int]:
+        whole = next(subset.elements for subset in self.targets.subsets if subset.items == items)
+        parts = [part for part in self.worth_sending if not part.items & ~items and part.items != items]
+        known: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
+
+        def cover(elements: int) -> tuple[float, tuple[int, ...]]:
+            best = known.get(elements)
+            if best is None:
+                first = elements & -elements
+                cost, inputs = cover(elements ^ first)
+                own = (first,) if first <= self.targets.query.whole else ()
+                best = (cost + float(self.single[first][target]), own + inputs)
+                for part in parts:
+                    if part.elements & first:
+                        cost, inputs = cover(elements & ~part.elements)
+                        cost += float(self.there[part.items][target])
+                        if cost < best[0] * GAIN:
+                            best = (cost, (part.items, *inputs))
+                known[elements] = best
+            return best
+
+        return list(cover(whole)[1])
+
+
+def likely_sinks(rates: Numbers) -> Sites:
+    """Return the sites to try as single sinks: in large networks those with most events or most kinds."""
+    n_sites = rates.shape[1]
+    if n_sites <= MOST_SINKS:
+        return np.arange(n_sites)
+    order = np.lexsort((-rates.sum(axis=0), -(rates > 0).sum(axis=0)))
+    by_rate = np.argsort(-rates.sum(axis=0), kind="stable")
+    chosen = dict.fromkeys([*by_rate[: MOST_SINKS // 2].tolist(), *order.tolist()])
+    return np.sort(np.array(list(chosen)[:MOST_SINKS]))
+
+
+def arranged(
+    accounts: Accounts, targets: Targets, parts: Iterable[Part], taken: Callable[[str], bool]
+) -> dict[str, Arrangement]:
+    """Return the arrangements of the parts of a plan, but for texts that are taken."""
+    found: dict[str, Arrangement] = {}
+    for part in parts:
+        text = targets.query.projection(part.items).text
+        if not taken(text):
+            partition, hosts = targets.placement(part.target)
+            found[text] = accounts.arrange(targets.query, part.items, part.inputs, partition, hosts)
+    return found
