@@ -79,6 +79,13 @@ def test_projections_of_a_sequence() -> None:
     assert query.occurrences(query.projection(0b101).text) == (0b101,)
 
 
+def test_operators_are_those_of_the_pattern() -> None:
+    (query,) = projected("QUERY q PATTERN SEQ(A a, AND(B b, SEQ(C c, D d)), E e) WITHIN 1 minute")
+    assert query.operators == (0b01100, 0b01110, 0b11111)
+    (single,) = projected("QUERY q PATTERN A a WITHIN 1 minute")
+    assert single.operators == (1,)
+
+
 def test_the_items_of_equal_projections_correspond() -> None:
     one, other = projected(
         "QUERY p PATTERN AND(B b, A a, C c) WHERE a.x = b.x WITHIN 1 minute\n"

@@ -19,7 +19,7 @@ from weft.optimizer.shape_of import item_key, shape_of
 from weft.pattern.nodes import CountWindow, Query
 from weft.pattern.normal_form import NormalForm, project
 from weft.placement.projection import ProjectedQuery, Projection
-from weft.placement.projection_text import Described, describe, kind_of
+from weft.placement.projection_text import Described, describe, kind_of, operators_of
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
 
@@ -62,6 +62,13 @@ class NormalFormQuery(ProjectedQuery):
     def kind_keys(self) -> Mapping[str, ItemKey]:
         """All kinds of events that the query looks at, and what statistics know them by."""
         return dict(_kind_keys(self.whole_form))
+
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The items of each operator of the pattern, inner ones first; the last has all."""
+        numbers = {variable: number for number, variable in enumerate(self.whole_form.variables)}
+        found = operators_of(self.whole_form)
+        return tuple(sum(1 << numbers[variable] for variable in one) for one in found) or (self.whole,)
 
     def form(self, items: int) -> NormalForm:
         """Return the normal form of a projection, with the variables of the query."""

@@ -59,6 +59,18 @@ def kind_of(item: Item, form: NormalForm) -> str:
     return quote_name(item.type) + (f"[{' AND '.join(texts)}]" if texts else "")
 
 
+def operators_of(form: NormalForm) -> list[Columns]:
+    """Return the variables of every operator of the pattern, nested in SEQ and AND, inner ones first.
+
+    >>> from weft.language.parser import parse
+    >>> from weft.normalize.pipeline import normalize
+    >>> (form,) = normalize(parse("QUERY q PATTERN SEQ(AND(C x, B y), A z)")[0])
+    >>> operators_of(form)
+    [('x', 'y'), ('x', 'y', 'z')]
+    """
+    return _Shown(form, {}).operators(form.variables)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shown:
     form: NormalForm
@@ -68,16 +80,32 @@ class _Shown:
         """Return the pattern of some variables, and the orders of them in which it may be read."""
         if len(variables) == 1:
             return self._label(variables[0]), iter([(variables[0],)])
+        name, parts = self.operands(variables)
+        operands = [self.arranged(part) for part in parts]
+        if name == "AND":
+            operands.sort(key=lambda operand: operand[0])
+            labellings = self._exchanged(operands)
+        else:
+            labellings = _joined(list(labellings) for _, labellings in operands)
+        return f"{name}({', '.join(text for text, _ in operands)})", labellings
+
+    def operands(self, variables: Sequence[str]) -> tuple[str, list[list[str]]]:
+        """Return the operator that puts some variables together, and the variables of its operands."""
         parts = self._parts(variables, ordered=True)
         if len(parts) > 1:
-            operands = sorted((self.arranged(part) for part in parts), key=lambda operand: operand[0])
-            return self._operator("AND", operands), self._exchanged(operands)
+            return "AND", parts
         steps = self._parts(variables, ordered=False)
         if len(steps) == 1:
             raise ValueError(f"the order of {', '.join(variables)} is not one of nested SEQ and AND")
         steps.sort(key=lambda part: sum((before, part[0]) in self.form.order for before in variables))
-        operands = [self.arranged(part) for part in steps]
-        return self._operator("SEQ", operands), _joined(list(labellings) for _, labellings in operands)
+        return "SEQ", steps
+
+    def operators(self, variables: Sequence[str]) -> list[Columns]:
+        """Return the variables of the operators within some variables, inner ones first."""
+        if len(variables) == 1:
+            return []
+        inner = [one for part in self.operands(variables)[1] for one in self.operators(part)]
+        return [*inner, tuple(variables)]
 
     def conditions(self, columns: Columns, outer: Columns) -> str:
         """Return what a form demands besides its pattern; `outer` are the columns of a match around it."""
@@ -114,9 +142,6 @@ class _Shown:
             parts = [part for part in parts if part not in linked]
             parts.append([*(one for part in linked for one in part), variable])
         return parts
-
-    def _operator(self, name: str, operands: Iterable[tuple[str, Iterator[Columns]]]) -> str:
-        return f"{name}({', '.join(text for text, _ in operands)})"
 
     def _exchanged(self, operands: Sequence[tuple[str, Iterator[Columns]]]) -> Iterator[Columns]:
         """Yield the orders of operands of an AND in which those that look the same are exchanged."""
