@@ -1,4 +1,4 @@
-"""Place every operator of the queries, as they are written, at exactly one site: traditional operator placement.
+"""Place every operator of the queries, as written, at exactly one site: traditional operator placement.
 
 Idea        For each operator and site the least cost to have its matches there, from the innermost operators
             outwards; several queries are placed in turn, given what the others send, until none improves.

@@ -1,0 +1,127 @@
+"""Options: one way to find a projection and to place it, with all that it rests on and what that sends.
+
+A projection is placed at all sites that emit one of its kinds, each of which finds the matches with its own
+events of that kind, or at a single site. Everything that is sent is then all matches of a projection to some
+sites, so that what an option sends is a set of sites, as bits, for every projection.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from weft.placement.arrangement import Arrangement, cost_to_gather
+from weft.placement.network import Network, Numbers, bits
+from weft.placement.projection import ProjectedQuery, Projection
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Option:
+    """A projection made up of inputs, at the sites that emit the partitioning kind or at a single host.
+
+    `rests_on` are the options of all projections below it, itself included, by their texts; `sends` the
+    sites to which each is sent; and `cost` the cost of that, besides what is sent anyway.
+    """
+
+    projection: Projection
+    query: ProjectedQuery | None  # none for events as they arise
+    items: int
+    inputs: tuple[int, ...]
+    partition: str | None
+    hosts: int
+    away: Numbers  # for every site, what it costs to get all matches there
+    rests_on: dict[str, "Option"] = field(default_factory=dict)
+    sends: dict[str, int] = field(default_factory=dict)
+    cost: float = 0.0
+    _costs: dict[int, float] = field(default_factory=dict)
+
+    def cost_to(self, sites: int) -> float:
+        """Return the cost of sending all matches to some sites."""
+        found = self._costs.get(sites)
+        if found is None:
+            found = self._costs[sites] = float(self.away[bits(sites)].sum())
+        return found
+
+
+@dataclass(slots=True)
+class Draft:
+    """Options taken together, one for a projection, and all that they send."""
+
+    options: dict[str, Option]
+    sends: dict[str, int]
+    cost: float = 0.0
+
+    def copy(self) -> "Draft":
+        """Return a draft to change."""
+        return Draft(dict(self.options), dict(self.sends), self.cost)
+
+    def with_option(self, option: Option, sites: int) -> "Draft | None":
+        """Return the draft with an option, sent to some sites; None if it has another for a projection."""
+        options = self.options
+        for text, other in option.rests_on.items():
+            if options.get(text, other) is not other:
+                return None
+        draft = Draft(options | option.rests_on, dict(self.sends), self.cost)
+        for text, targets in option.sends.items():
+            draft.send(text, targets)
+        draft.send(option.projection.text, sites)
+        return draft
+
+    def send(self, text: str, sites: int) -> None:
+        """Send a projection to more sites."""
+        earlier = self.sends.get(text, 0)
+        new = sites & ~earlier
+        if new:
+            self.sends[text] = earlier | new
+            self.cost += self.options[text].cost_to(new)
+
+
+def events_option(network: Network, kind: str) -> Option:
+    """Return the only option for the events of a kind: every site has its own."""
+    option = Option(
+        Projection(kind, (kind,)),
+        None,
+        0,
+        (),
+        kind,
+        network.emitters(kind),
+        cost_to_gather(network, np.asarray(network.rates[kind], dtype=np.float64)),
+    )
+    option.rests_on[kind] = option
+    return option
+
+
+def costs_away(network: Network, projection: Projection, partition: str | None, hosts: int) -> Numbers:
+    """Return for every site what it costs to get all matches of a placed projection there."""
+    totals = {kind: float(network.rates[kind].sum()) for kind in projection.kinds}
+    matches = projection.factor * prod(totals[kind] for kind in projection.kinds)
+    if partition is None:
+        rates = np.zeros(len(network.sites))
+        rates[bits(hosts)] = matches
+    else:
+        rates = network.rates[partition] * (matches / totals[partition])
+    return cost_to_gather(network, rates)
+
+
+def arrangements(network: Network, options: Mapping[str, Option]) -> dict[str, Arrangement]:
+    """Return options as arrangements."""
+    sites = np.arange(len(network.sites))
+    arranged: dict[str, Arrangement] = {}
+    for text, option in options.items():
+        if option.query is None:
+            continue
+        hosts = np.array(bits(option.hosts))
+        if option.partition is not None:
+            hosts = np.where(network.rates[option.partition] > 0, sites, -1)
+        arranged[text] = Arrangement(
+            network, option.projection, option.partition, hosts, option.query, option.items, option.inputs
+        )
+    return arranged
+
+
+def partition_kinds(query: ProjectedQuery, kinds: Iterable[str]) -> tuple[str, ...]:
+    """Return those kinds that can divide matches: they occur once, and the query does not negate them."""
+    kinds = tuple(kinds)
+    negated = query.needed_kinds(query.whole, ())
+    return tuple(kind for kind in kinds if kinds.count(kind) == 1 and kind not in negated)
