@@ -11,6 +11,8 @@ from typing import Any
 from weft.plan.json_values import by_name, decode, encode
 
 VERSION = 1
+Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which its events come
+
 SITE = "\0site"  # the attribute that holds the number of the site at which an event arose
 
 
@@ -43,15 +45,17 @@ class Finding:
     """What becomes of the rows of one output of a site's plan.
 
     They are matches of `query`, if it is given, and go out with `streams`, their columns in the order of
-    `columns`. Rows are left to other sites if, for one of `elsewhere`, the events of every column come from
-    the sites given for it.
+    `columns`. Of every group of `among`, one must hold. Rows whose events come from the sites that one of
+    `elsewhere` gives for each column are left to other sites; where there are such in `within`, only rows
+    of one of these are kept.
     """
 
     columns: tuple[int, ...]
     query: str | None = None
     streams: tuple[int, ...] = ()
-    among: tuple[Among, ...] = ()
-    elsewhere: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    among: tuple[tuple[Among, ...], ...] = ()
+    within: tuple[Origins, ...] = ()
+    elsewhere: tuple[Origins, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
