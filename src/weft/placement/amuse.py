@@ -15,13 +15,13 @@ Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations 
             O(p n k) graphs for p beneficial projections and k combinations each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from weft.placement.arrangement import graph_of
 from weft.placement.checks import check_graph
-from weft.placement.combinations import CheapestCombinations, beneficial_projections
+from weft.placement.combinations import CheapestCombinations, Combination, beneficial_projections
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.options import (
@@ -32,8 +32,9 @@ from weft.placement.options import (
     events_option,
     partition_kinds,
 )
-from weft.placement.projection import ProjectedQuery
+from weft.placement.projection import ProjectedQuery, Projection
 
+MayHost = Callable[[Network, Projection, str], bool]
 MOST_GRAPHS = 3000  # that are put together for one query
 TRIED_INPUTS = 3  # options of an input that are tried in a graph
 
@@ -51,15 +52,35 @@ def amuse(network: Network, query: ProjectedQuery) -> MuseGraph:
     >>> amuse(problem.network, problem.queries[0]).cost
     1.0
     """
-    draft = place_query(network, query, beneficial_projections(network, query), Draft({}, {}))
+    draft = place_query(network, query, Draft())
     graph = graph_of(network, [query], arrangements(network, draft.options))
     check_graph(graph, [query])
     return graph
 
 
-def place_query(network: Network, query: ProjectedQuery, projections: list[int], others: Draft) -> Draft:
-    """Return a draft with the query besides the others; projections are those to use, smaller ones first."""
-    construction = _Construction(network, query, others)
+def at_any_kind(network: Network, projection: Projection, kind: str) -> bool:  # noqa: ARG001
+    """Whether a projection may be placed where a kind arises: always."""
+    return True
+
+
+def place_query(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
+    """Return a draft with the query besides the others."""
+    return construct(network, query, beneficial_projections(network, query), others)
+
+
+def construct(
+    network: Network,
+    query: ProjectedQuery,
+    projections: list[int],
+    others: Draft,
+    may_host: MayHost = at_any_kind,
+) -> Draft:
+    """Return a draft with the query besides the others.
+
+    `projections` are those to use, smaller ones first; `may_host` says whether a projection may be placed
+    where the events of one of its kinds arise.
+    """
+    construction = _Construction(network, query, others, may_host)
     most = max(1, MOST_GRAPHS // max(1, sum(2 * items.bit_count() for items in projections)))
     for items in projections:
         construction.add(items, most)
@@ -72,10 +93,11 @@ class _Construction:
     A way to place a projection is a column: first every site on its own, then all sites that emit a kind.
     """
 
-    def __init__(self, network: Network, query: ProjectedQuery, others: Draft) -> None:
+    def __init__(self, network: Network, query: ProjectedQuery, others: Draft, may_host: MayHost) -> None:
         self.network = network
         self.query = query
         self.others = others
+        self.may_host = may_host
         self.kinds = tuple(dict.fromkeys(query.projection(query.whole).kinds))
         self.n_sites = len(network.sites)
         self.hosts = [1 << site for site in range(self.n_sites)]
@@ -106,7 +128,7 @@ class _Construction:
         price = option.away.copy()
         price[bits(sent)] = 0.0
         is_placed = self.others.options.get(option.projection.text) is option
-        costs = price @ self.is_host + (0.0 if is_placed else option.cost)
+        costs: Numbers = price @ self.is_host + (0.0 if is_placed else option.cost)
         for place, kind in enumerate(self.kinds, start=self.n_sites):
             if kind in option.projection.kinds:
                 is_divided = option.partition == kind
@@ -125,59 +147,62 @@ class _Construction:
         options: list[Option] = []
         for column in self.columns(items, cheapest.least):
             graphs = [
-                draft
+                (draft, combination)
                 for combination in cheapest.of_column(column, most)
                 if (draft := self.put_together(items, combination, column))
             ]
             if graphs:
-                options.append(min(graphs, key=lambda option: option.cost))
+                draft, combination = min(graphs, key=lambda graph: graph[0].cost)
+                options.append(self.option(items, combination, column, draft))
         if options:
             self.offer(items, options)
 
     def columns(self, items: int, least: Numbers) -> Iterator[int]:
         """Yield the ways to place a projection: at all sites of a kind, and at the cheapest one of them."""
-        kinds = self.query.projection(items).kinds
-        allowed = partition_kinds(self.query, kinds)
+        projection = self.query.projection(items)
+        allowed = partition_kinds(self.query, projection.kinds)
         single: dict[int, None] = {}
         for place, kind in enumerate(self.kinds):
-            if kind in kinds:
+            if kind in projection.kinds and self.may_host(self.network, projection, kind):
                 sites = bits(self.hosts[self.n_sites + place])
                 single[min(sites, key=least.__getitem__)] = None
                 if kind in allowed and len(sites) > 1 and least[self.n_sites + place] < np.inf:
                     yield self.n_sites + place
         yield from single
 
-    def put_together(self, items: int, combination: tuple[int, ...], column: int) -> Option | None:
-        """Return the option of a combination in a column: for each input the option that adds least."""
-        hosts = self.hosts[column]
-        partition = self.kinds[column - self.n_sites] if column >= self.n_sites else None
-        draft = Draft(self.others.options, self.others.sends)
+    def put_together(self, items: int, combination: Combination, column: int) -> Draft | None:
+        """Return the inputs of a combination as a column reads them: of each the option that adds least."""
+        draft = Draft(others=self.others)
+        partition = self.partition(column)
         texts = dict.fromkeys(self.query.projection(part).text for part in combination)
         for text in (*texts, *sorted(self.query.needed_kinds(items, combination))):
             best: Draft | None = None
             for option in self.tried(text, column):
                 is_divided = partition is not None and partition in option.projection.kinds
-                extended = draft.with_option(option, 0 if is_divided else hosts)
+                extended = draft.with_option(option, 0 if is_divided else self.hosts[column])
                 if extended and (best is None or extended.cost < best.cost):
                     best = extended
             if best is None:
                 return None
             draft = best
-        projection = self.query.projection(items)
-        option = Option(
-            projection,
-            self.query,
-            items,
-            combination,
-            partition,
-            hosts,
-            costs_away(self.network, projection, partition, hosts),
-            draft.options,
-            draft.sends,
-            draft.cost,
+        return draft
+
+    def option(self, items: int, combination: Combination, column: int, draft: Draft) -> Option:
+        """Return the option of a projection whose inputs are in a draft."""
+        projection, partition, hosts = (
+            self.query.projection(items),
+            self.partition(column),
+            self.hosts[column],
         )
-        draft.options[projection.text] = option
+        away = costs_away(self.network, projection, partition, hosts)
+        made_of = (projection, self.query, items, combination, partition, hosts, away)
+        option = Option(*made_of, dict(draft.options), draft.sends, draft.cost)
+        option.rests_on[projection.text] = option
         return option
+
+    def partition(self, column: int) -> str | None:
+        """Return the kind whose sites a column is, None for a single site."""
+        return self.kinds[column - self.n_sites] if column >= self.n_sites else None
 
     def tried(self, text: str, column: int) -> list[Option]:
         """Return the options of an input that are cheapest to read in a column."""
@@ -193,4 +218,4 @@ class _Construction:
         option = min(self.options[self.query.projection(items).text], key=lambda one: one.cost)
         if self.others.options.get(option.projection.text) is option:
             return self.others
-        return Draft(option.rests_on, option.sends, self.others.cost + option.cost)
+        return Draft(option.rests_on, option.sends, option.cost, self.others).joined()

@@ -46,35 +46,55 @@ class Option:
 
 @dataclass(slots=True)
 class Draft:
-    """Options taken together, one for a projection, and all that they send."""
+    """Options taken together, one for a projection, and all that they send.
 
-    options: dict[str, Option]
-    sends: dict[str, int]
+    `others` are options that are there anyway; what they send costs nothing more.
+    """
+
+    options: dict[str, Option] = field(default_factory=dict)
+    sends: dict[str, int] = field(default_factory=dict)
     cost: float = 0.0
-
-    def copy(self) -> "Draft":
-        """Return a draft to change."""
-        return Draft(dict(self.options), dict(self.sends), self.cost)
+    others: "Draft | None" = None
 
     def with_option(self, option: Option, sites: int) -> "Draft | None":
         """Return the draft with an option, sent to some sites; None if it has another for a projection."""
         options = self.options
-        for text, other in option.rests_on.items():
-            if options.get(text, other) is not other:
-                return None
-        draft = Draft(options | option.rests_on, dict(self.sends), self.cost)
-        for text, targets in option.sends.items():
-            draft.send(text, targets)
-        draft.send(option.projection.text, sites)
+        if self.others is None or self.others.options.get(option.projection.text) is not option:
+            for text, other in option.rests_on.items():
+                if options.get(text, other) is not other:
+                    return None
+            draft = Draft(options | option.rests_on, dict(self.sends), self.cost, self.others)
+            for text, targets in option.sends.items():
+                draft.send(text, targets)
+        else:
+            draft = Draft(options, dict(self.sends), self.cost, self.others)
+        if sites:
+            draft.send(option.projection.text, sites)
         return draft
 
     def send(self, text: str, sites: int) -> None:
         """Send a projection to more sites."""
         earlier = self.sends.get(text, 0)
         new = sites & ~earlier
+        if new and self.others is not None:
+            new &= ~self.others.sends.get(text, 0)
         if new:
             self.sends[text] = earlier | new
-            self.cost += self.options[text].cost_to(new)
+            self.cost += self.option(text).cost_to(new)
+
+    def option(self, text: str) -> Option:
+        """Return how a projection is found."""
+        found = self.options.get(text)
+        return self.others.option(text) if found is None and self.others is not None else self.options[text]
+
+    def joined(self) -> "Draft":
+        """Return the draft with the others in it."""
+        if self.others is None:
+            return self
+        sends = dict(self.others.sends)
+        for text, sites in self.sends.items():
+            sends[text] = sends.get(text, 0) | sites
+        return Draft(self.others.options | self.options, sends, self.others.cost + self.cost)
 
 
 def events_option(network: Network, kind: str) -> Option:
