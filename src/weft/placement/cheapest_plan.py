@@ -6,7 +6,7 @@ Idea        Dynamic programming over the projections of the query by increasing 
             are covered by smaller ones that come there and may overlap, as SEQ(A, B) and SEQ(B, C) do.
 Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
             SIGMOD 2021, algorithm 3, has the same recursion over placements.
-Differs     All single sites and combinations are looked at, for all targets at once. Only projections that are
+Differs     All single sites and combinations are looked at, for all targets at once. Only projections
             cheaper to send than their parts take part in combinations. Streams that are sent already are
             free; others are counted once for every reader, which prices below their cost can make up for.
 Complexity  O(4^k) steps for k items at worst, far fewer if few projections are worth sending, each on arrays

@@ -66,21 +66,51 @@ class OperatorTreeQuery(ProjectedQuery):
         self._types = tuple(item.type for item in leaves(tree) if item.items)
         self.n_items = len(self._types)
         self._negations = tuple(_negations(tree))
-        self._selectivities = selectivities
+        self.selectivities = selectivities
         self._spellings = spellings
+        self._order: dict[int, frozenset[tuple[str, str]]] = {}
 
     def _project(self, items: int) -> Projection:
         if not items & self.whole or items & ~self.whole:
             raise ValueError(f"query {self.name} has no projection to the items {bits(items)}")
         types = tuple(self._types[number] for number in bits(items))
         text, factor = _restricted(self.tree, items)
-        factor *= prod(self._selectivities.get(frozenset(pair), 1.0) for pair in combinations(types, 2))
+        factor *= prod(self.selectivities.get(frozenset(pair), 1.0) for pair in combinations(types, 2))
         return Projection(self._spellings.get(text, text), types, factor)
 
     @property
     def operators(self) -> tuple[int, ...]:
         """The items of each operator as the query is written, inner ones first; the last has all."""
         return tuple(_operators(self.tree))
+
+    def implies(self, items: int, other: ProjectedQuery, other_items: int) -> bool:
+        """Whether every match of a projection is one of another: the same types in fewer orders, or as many.
+
+        >>> from weft.placement.operator_tree_text import parse_operator_tree
+        >>> trees = map(parse_operator_tree, ("SEQ(A, B, C)", "AND(A, C)"))
+        >>> ordered, unordered = operator_tree_queries(trees, {})
+        >>> ordered.implies(0b101, unordered, 0b11), unordered.implies(0b11, ordered, 0b101)
+        (True, False)
+        """
+        if super().implies(items, other, other_items):
+            return True
+        if not isinstance(other, OperatorTreeQuery) or other.checked(other_items):
+            return False
+        types = self.projection(items).kinds
+        return (
+            len(set(types)) == len(types)
+            and sorted(types) == sorted(other.projection(other_items).kinds)
+            and other.before(other_items) <= self.before(items)
+            and (self.selectivities is other.selectivities or self.selectivities == other.selectivities)
+        )
+
+    def before(self, items: int) -> frozenset[tuple[str, str]]:
+        """Return the pairs of types of which the first comes before the second."""
+        found = self._order.get(items)
+        if found is None:
+            pairs = _ordered_pairs(self.tree, items)
+            found = self._order[items] = frozenset((self._types[one], self._types[two]) for one, two in pairs)
+        return found
 
     def checked(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
@@ -143,6 +173,19 @@ def _operators(tree: Tree | Negation) -> list[int]:
     if not isinstance(tree, Operator):
         return []
     return [items for operand in tree.operands for items in _operators(operand)] + [tree.items]
+
+
+def _ordered_pairs(tree: Tree, items: int) -> list[tuple[int, int]]:
+    """Return the pairs of items, by number, of which the first comes before the second."""
+    if isinstance(tree, Item):
+        return []
+    operands = [operand for operand in tree.operands if not isinstance(operand, Negation)]
+    pairs = [pair for operand in operands for pair in _ordered_pairs(operand, items)]
+    if tree.kind == "SEQ":
+        numbers = [bits(operand.items & items) for operand in operands]
+        for first, second in combinations(numbers, 2):
+            pairs.extend((one, two) for one in first for two in second)
+    return pairs
 
 
 def _restricted(tree: Tree, items: int) -> tuple[str, float]:

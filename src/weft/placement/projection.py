@@ -57,6 +57,10 @@ class ProjectedQuery(ABC):
         """The items of each operator as the query is written, inner ones first; the last has all."""
         return (self.whole,)
 
+    def implies(self, items: int, other: "ProjectedQuery", other_items: int) -> bool:
+        """Whether every match of a projection is one of another, which can then be read in its place."""
+        return self.projection(items).text == other.projection(other_items).text
+
     def checked(self, items: int) -> frozenset[int]:  # noqa: ARG002 - most queries have no negation
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset()
