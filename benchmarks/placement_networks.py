@@ -1,0 +1,79 @@
+"""Random networks and queries as in section 7.1 of the paper on MuSE graphs, for experiments on placement.
+
+Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021.
+What it leaves open is chosen here: a site emits each type with the probability of the event-node ratio, and
+every type has a site; a query has distinct types, as many as the average or up to two more or fewer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.placement.problem_file import Problem, problem_of
+
+SPREAD = 2  # items that a query has more or fewer than the average
+FLAT = 0.4  # how often an operator has no other inside it
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a random problem is like; the defaults are those of the paper."""
+
+    n_sites: int = 20
+    n_types: int = 15
+    event_node_ratio: float = 0.5
+    skew: float = 1.5
+    n_queries: int = 5
+    n_items: int = 6
+    least_selectivity: float = 0.01
+    most_selectivity: float = 0.2
+
+
+LARGE = Model(n_sites=50, n_types=20, n_queries=15, n_items=8)  # that of the experiments on scalability
+
+
+def random_problem(model: Model, seed: int) -> Problem:
+    """Return the problem that a model and a seed give.
+
+    >>> problem = random_problem(Model(n_sites=4, n_types=6, n_queries=2, n_items=4), seed=1)
+    >>> len(problem.network.sites), len(problem.queries)
+    (4, 2)
+    """
+    random = np.random.default_rng(seed)
+    types = [f"T{number}" for number in range(model.n_types)]
+    emits = random.random((model.n_sites, model.n_types)) < model.event_node_ratio
+    for number in np.flatnonzero(~emits.any(axis=0)):
+        emits[random.integers(model.n_sites), number] = True
+    return problem_of(
+        {
+            "name": f"seed {seed}",
+            "sites": {
+                str(site): [types[number] for number in np.flatnonzero(row)] for site, row in enumerate(emits)
+            },
+            "rates": dict(zip(types, random.zipf(model.skew, model.n_types).tolist(), strict=True)),
+            "queries": [_query(random, types, model.n_items) for _ in range(model.n_queries)],
+            "selectivities": {
+                f"{a},{b}": random.uniform(model.least_selectivity, model.most_selectivity)
+                for place, a in enumerate(types)
+                for b in types[place + 1 :]
+            },
+        }
+    )
+
+
+def _query(random: np.random.Generator, types: Sequence[str], n_items: int) -> str:
+    size = int(random.integers(max(2, n_items - SPREAD), n_items + SPREAD + 1))
+    chosen = random.permutation(len(types))[: min(size, len(types))]
+    return _operator(random, [types[number] for number in chosen], is_sequence=bool(random.integers(2)))
+
+
+def _operator(random: np.random.Generator, types: Sequence[str], *, is_sequence: bool) -> str:
+    n_operands = len(types) if random.random() < FLAT else int(random.integers(2, len(types) + 1))
+    cuts = np.sort(random.permutation(len(types) - 1)[: n_operands - 1]) + 1
+    bounds = [0, *cuts.tolist(), len(types)]
+    operands = [types[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    texts = [
+        own[0] if len(own) == 1 else _operator(random, own, is_sequence=not is_sequence) for own in operands
+    ]
+    return f"{'SEQ' if is_sequence else 'AND'}({', '.join(texts)})"
