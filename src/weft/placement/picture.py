@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from weft.placement.graph_text import number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
 
 MOST_STREAMS = 60  # drawn; of more, the most costly
@@ -123,10 +124,10 @@ def picture(graph: MuseGraph, *, unit: str = "", most_streams: int = MOST_STREAM
     labels = []
     for (vertex, site), cost in dearest:
         line = _Line.between(graph, boxes, vertex, site, (size[0] / 2, size[1] / 2))
-        text = f"{vertex.projection.text}: {_number(cost)}"
+        text = f"{vertex.projection.text}: {number_text(cost)}"
         lines.append(line.drawn(_width(cost, costs), text))
         if len(dearest) <= MOST_LABELS:
-            labels.append(line.label(_number(cost)))
+            labels.append(line.label(number_text(cost)))
     lines += [*(line for box in boxes.values() for line in _box_lines(box, graph)), *labels]
     return "\n".join([*lines, "</svg>"]) + "\n"
 
@@ -197,7 +198,9 @@ def _box_height(n_rows: int, n_vertices: int) -> float:
 def _notes(graph: MuseGraph, dearest: Sequence[tuple[tuple[Vertex, int], float]], unit: str) -> list[str]:
     said = f" {unit}" if unit else ""
     n_sites = len({vertex.site for vertex in graph.inputs})
-    notes = [f"{n_sites} sites, {len(graph.streams)} streams between them, cost {_number(graph.cost)}{said}"]
+    notes = [
+        f"{n_sites} sites, {len(graph.streams)} streams between them, cost {number_text(graph.cost)}{said}"
+    ]
     if len(dearest) < len(graph.streams):
         share = sum(cost for _, cost in dearest) / graph.cost if graph.cost else 1.0
         notes.append(f"the {len(dearest)} most costly streams are drawn: {share:.1%} of the cost")
@@ -222,7 +225,7 @@ def _box_lines(box: _Box, graph: MuseGraph) -> list[str]:
             f'<text{kind} x="{box.x + PADDING:.1f}" y="{middle + 4:.1f}">{escape(_shown(vertex))}'
             f"<title>{escape(vertex.projection.text)}</title></text>",
             f'<text class="rate" x="{box.x + box.width - PADDING:.1f}" y="{middle + 4:.1f}">'
-            f"{_number(graph.rate(vertex))}</text>",
+            f"{number_text(graph.rate(vertex))}</text>",
         ]
         for read in graph.inputs[vertex]:
             if read.site == box.site and read in box.rows:
@@ -255,12 +258,3 @@ def _shown(vertex: Vertex) -> str:
     """Return a projection without its conditions and window, and not too long."""
     text = vertex.projection.text.split(" WHERE ")[0].split(" NOT (")[0].split(" WITHIN ")[0]
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
-
-
-def _number(value: float) -> str:
-    """Return a number with three digits that count.
-
-    >>> [_number(value) for value in (0, 0.00123, 12.34, 12345.6, 1.2e7)]
-    ['0', '0.00123', '12.3', '12,346', '1.2e+07']
-    """
-    return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
