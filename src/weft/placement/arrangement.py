@@ -54,7 +54,7 @@ class Arrangement:
     @cached_property
     def sites(self) -> Sites:
         """The hosts, each once."""
-        return np.unique(self.hosts[self.hosts >= 0])
+        return members(self.hosts)
 
     @cached_property
     def rates(self) -> Numbers:
@@ -82,15 +82,34 @@ class Arrangement:
         if self.query is None:
             return ()
         readers: dict[tuple[str, bool], list[int]] = {}
-        for host in self.sites.tolist():
-            inputs = self.own_inputs.get(host, self.inputs)
+        for inputs, hosts in self._hosts_by_inputs().items():
             for items in inputs:
                 projection = self.query.projection(items)
                 is_divided = self.partition is not None and self.partition in projection.kinds
-                readers.setdefault((projection.text, is_divided), []).append(host)
+                readers.setdefault((projection.text, is_divided), []).extend(hosts)
             for kind in sorted(self.query.needed_kinds(self.items, inputs)):
-                readers.setdefault((kind, False), []).append(host)
+                readers.setdefault((kind, False), []).extend(hosts)
         return tuple(Read(text, divided, np.array(hosts)) for (text, divided), hosts in readers.items())
+
+    def _hosts_by_inputs(self) -> dict[tuple[int, ...], list[int]]:
+        hosts: dict[tuple[int, ...], list[int]] = {}
+        for host in self.sites.tolist():
+            hosts.setdefault(self.own_inputs.get(host, self.inputs), []).append(host)
+        return hosts
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The texts of all that is read."""
+        return tuple(dict.fromkeys(read.text for read in self.reads))
+
+
+def members(sites: Sites) -> Sites:
+    """Return the sites that occur, each once and in order; negative numbers are none.
+
+    >>> members(np.array([4, -1, 2, 4]))
+    array([2, 4])
+    """
+    return np.flatnonzero(np.bincount(sites[sites >= 0]))
 
 
 def cost_to_gather(network: Network, rates: Numbers) -> Numbers:
@@ -142,7 +161,7 @@ class Accounts:
         A partitioning kind whose events all have the same host is none.
         """
         projection = query.projection(items)
-        sites = np.unique(hosts[hosts >= 0])
+        sites = members(hosts)
         if len(sites) == 1:
             partition, hosts = None, sites
         own_inputs = own_inputs or {}
@@ -203,7 +222,8 @@ class Accounts:
         if not pairs:
             none = np.zeros(0, dtype=np.int64)
             return Sent(everything_to, none, none, float(source.away[everything_to].sum()))
-        distinct = np.unique(np.concatenate(pairs))
+        distinct = np.sort(np.concatenate(pairs))
+        distinct = distinct[np.diff(distinct, prepend=-1) > 0]
         distinct = distinct[~everything_to[distinct % n_sites]]
         origins, targets = distinct // n_sites, distinct % n_sites
         cost = source.away[everything_to].sum() + self._pair_costs(source, origins, targets).sum()
@@ -218,7 +238,7 @@ def readers_of(plan: Arrangements) -> dict[str, list[Arrangement]]:
     """Return the arrangements that read each projection."""
     readers: dict[str, list[Arrangement]] = {}
     for arrangement in plan.values():
-        for text in dict.fromkeys(read.text for read in arrangement.reads):
+        for text in arrangement.sources:
             readers.setdefault(text, []).append(arrangement)
     return readers
 
@@ -231,20 +251,20 @@ def needed_for(plan: Arrangements, wanted: Iterable[str]) -> dict[str, Arrangeme
         text = waiting.pop()
         if text not in needed:
             needed[text] = plan[text]
-            waiting.extend(read.text for read in plan[text].reads if read.text in plan)
+            waiting.extend(source for source in plan[text].sources if source in plan)
     return {text: arrangement for text, arrangement in plan.items() if text in needed}
 
 
-def is_sound(plan: Arrangements, accounts: Accounts) -> bool:
+def is_sound(plan: Arrangements) -> bool:
     """Whether every divided input is partitioned as its reader is, or more finely."""
     for arrangement in plan.values():
         for read in arrangement.reads:
-            if read.is_divided:
-                source = accounts.source(plan, read.text)
+            if read.is_divided and read.text in plan:
+                source = plan[read.text]
                 if source.partition != arrangement.partition:
                     return False
-                n_pairs = len(set(zip(source.hosts.tolist(), arrangement.hosts.tolist(), strict=True)))
-                if n_pairs != len(np.unique(source.hosts)):
+                pairs = set(zip(source.hosts.tolist(), arrangement.hosts.tolist(), strict=True))
+                if len(pairs) != len({origin for origin, _ in pairs}):
                     return False
     return True
 
@@ -264,7 +284,7 @@ def graph_of(network: Network, queries: Iterable[ProjectedQuery], plan: Arrangem
             everything = dict.fromkeys(_vertices(source))
             for host in read.hosts.tolist():
                 if read.is_divided:
-                    own = np.unique(source.hosts[arrangement.hosts == host]).tolist()
+                    own = members(source.hosts[arrangement.hosts == host]).tolist()
                     read_by[host].update((Vertex(source.projection, site), None) for site in own)
                 else:
                     read_by[host].update(everything)

@@ -11,8 +11,11 @@ Differs     Queries are put in by dynamic programming; hosts of every projection
 Complexity  A step takes as long as one to three replies, see cheapest_plan.
 """
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -30,6 +33,8 @@ from weft.placement.network import Network, Numbers
 from weft.placement.projection import ProjectedQuery
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
+STEPS = 20  # of the search, unless told otherwise
+MOST_STEPS = 1_000_000
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
 
@@ -151,7 +156,7 @@ class Search:
         for text in tuple(texts):
             for arrangement in self._with_other_hosts(costed.plan, text):
                 plan = {**costed.plan, text: arrangement}
-                if is_sound(plan, self.accounts):
+                if arrangement is not costed.plan[text] and is_sound(plan):
                     changed = self.costed(plan)
                     if changed.is_cheaper_than(costed):
                         costed = changed
@@ -242,3 +247,38 @@ def improve(
         if current.is_cheaper_than(best):
             best = current
     return best
+
+
+def search_plan(
+    search: Search,
+    *,
+    seconds: float | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+) -> Costed:
+    """Return the best plan found; the same for the same seed and steps, unless the time runs out.
+
+    Without a limit, there are `STEPS` steps. Starts with the queries one after another, large ones first, at
+    full prices and at prices shared with the other queries, and with all queries at one site.
+    """
+    end = inf if seconds is None else time.perf_counter() + seconds
+
+    def is_over() -> bool:
+        return time.perf_counter() > end
+
+    if steps is None:
+        steps = STEPS if seconds is None else MOST_STEPS
+    numbers = range(len(search.roots))
+    order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
+    users = Counter(kind for targets in search.targets for kind in set(targets.item_kinds))
+    shares = {kind: 1 / n_users for kind, n_users in users.items()}
+    best: Costed | None = None
+    starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
+    for start in starts[: 1 if len(search.roots) == 1 else None]:
+        if best is None or not is_over():
+            found = search.settle(start(), is_over)
+            if found.is_cheaper_than(best):
+                best = found
+    assert best is not None
+    improved = improve(search, best, steps=steps, seed=seed, is_over=is_over)
+    return search.settle(improved, is_over) if improved.is_cheaper_than(best) else best
