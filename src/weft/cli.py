@@ -11,15 +11,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
 from weft.cli_delivery import Delivery
+from weft.cli_explain_placement import check_placement_options, show_placement
 from weft.cli_options import (
     PARTIAL_MATCHES,
     AsJson,
     BudgetOption,
     Events,
     Explained,
+    ExplainedSite,
     IdColumn,
     Master,
     OrderColumn,
+    PictureOption,
+    PlacementFlag,
     PlanOption,
     Queries,
     SavePlan,
@@ -80,7 +84,8 @@ def check(queries: Queries) -> None:
 @app.command(
     epilog="Examples:\n\n"
     "  weft explain fraud.weft\n\n"
-    "  weft explain fraud.weft events.parquet --time ts --type type",
+    "  weft explain fraud.weft events.parquet --time ts --type type\n\n"
+    "  weft explain fraud.weft events.parquet --placement --site plant --picture graph.svg",
 )
 def explain(
     queries: Queries,
@@ -88,6 +93,7 @@ def explain(
         str | None,
         typer.Argument(metavar="[EVENTS]", help="Events to plan for; a sample of them is looked at."),
     ] = None,
+    *,
     time: TimeColumn = "ts",
     type: TypeColumn = "type",
     id: IdColumn = None,
@@ -98,6 +104,9 @@ def explain(
     statistics: StatisticsOption = None,
     save_statistics: SaveStatistics = None,
     search_seconds: SearchSeconds = SECONDS,
+    placement: PlacementFlag = False,
+    site: ExplainedSite = None,
+    picture: PictureOption = None,
     master: Master = "local[*]",
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
@@ -105,6 +114,7 @@ def explain(
     With events, the plan is chosen for them, and shown with the rows expected of each node.
     """
     with errors_told():
+        check_placement_options(placement=placement, site=site, picture=picture, events=events)
         text = read_queries(queries)
         bound = bind_queries(text, tie_break=order_by is not None)
         if events is None:
@@ -114,6 +124,9 @@ def explain(
         wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
         spark = start_spark(master)
+        if placement and site is not None:
+            typer.echo(show_placement(_prepared(spark, text, events, columns, wanted), site, wanted, picture))
+            return
         detection = _planned(spark, text, events, columns, wanted)
         typer.echo(detection.explain())
 
@@ -218,30 +231,7 @@ def _planned(
 ) -> Detection:
     """Bind queries to events, look at the events as far as needed, and choose the plan."""
     with progress_shown("Looking at the events", partial(current_progress, spark)):
-        frame = read_events(
-            spark,
-            events,
-            time=columns.time,
-            time_unit=columns.time_unit,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-        )
-        with text.errors_in_own_file():
-            detection = prepare(
-                frame,
-                text.text,
-                time=columns.time,
-                type=columns.type,
-                id=columns.id,
-                order_by=columns.order_by,
-                budget=budget,
-                plan=wanted.plan,
-                statistics=wanted.statistics,
-                search_seconds=wanted.search_seconds,
-                sharing=wanted.sharing,
-                origin=text.origin,
-            )
+        detection = _prepared(spark, text, events, columns, wanted, budget)
         if wanted.save_statistics is not None:
             save_statistics(detection.statistics, wanted.save_statistics)
         detection.look()
@@ -251,6 +241,41 @@ def _planned(
     if wanted.save_plan is not None:
         save_plan(detection.plan, wanted.save_plan)
     return detection
+
+
+def _prepared(
+    spark: SparkSession,
+    text: QueryText,
+    events: str,
+    columns: Columns,
+    wanted: Wanted,
+    budget: Budget | None = None,
+) -> Detection:
+    """Bind queries to events."""
+    frame = read_events(
+        spark,
+        events,
+        time=columns.time,
+        time_unit=columns.time_unit,
+        type=columns.type,
+        id=columns.id,
+        order_by=columns.order_by,
+    )
+    with text.errors_in_own_file():
+        return prepare(
+            frame,
+            text.text,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            budget=budget,
+            plan=wanted.plan,
+            statistics=wanted.statistics,
+            search_seconds=wanted.search_seconds,
+            sharing=wanted.sharing,
+            origin=text.origin,
+        )
 
 
 def _all_rejected(rejected: DataFrame, columns: Columns) -> str:

@@ -95,6 +95,19 @@ AdaptOption = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
 ]
+PlacementFlag = Annotated[
+    bool,
+    typer.Option(
+        "--placement", help="Show where parts of the queries are best evaluated, and what sites then send."
+    ),
+]
+ExplainedSite = Annotated[
+    str | None, typer.Option("--site", help="With --placement: the column of the site at which events arise.")
+]
+PictureOption = Annotated[
+    str | None,
+    typer.Option("--picture", metavar="FILE.svg", help="With --placement: draw it into a file."),
+]
 SearchSeconds = Annotated[
     float, typer.Option("--search-seconds", min=0, help="How long to search for a plan at most.")
 ]
