@@ -1,4 +1,4 @@
-"""What `weft explain --placement` does: check its options, look at the events, show and draw what is found."""
+"""What `weft explain --placement` does: check its options, look at the events, show and draw the graph."""
 
 from functools import partial
 from pathlib import Path

@@ -68,10 +68,10 @@ def explain_placement(
 def percent_text(share: float) -> str:
     """Return a share in percent.
 
-    >>> percent_text(0.00812), percent_text(1.2)
-    ('0.812%', '120%')
+    >>> percent_text(0.00812), percent_text(12.3)
+    ('0.812%', '1,230%')
     """
-    return f"{100 * share:.3g}%"
+    return f"{100 * share:,.0f}%" if share >= 1 else f"{100 * share:.3g}%"
 
 
 def bytes_text(count: float) -> str:
