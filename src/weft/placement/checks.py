@@ -48,7 +48,7 @@ def check_well_formed(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> No
             continue
         key = (vertex.projection, frozenset(read.projection for read in inputs))
         if key not in correct:
-            correct[key] = any(is_correct(query, *key) for query in queries)
+            correct[key] = any(is_correct(query, *key, queries) for query in queries)
         if not correct[key]:
             texts = ", ".join(sorted(projection.text for projection in key[1]))
             raise PlacementError(f"{_name(network, vertex)} cannot be made up of what it reads: {texts}")
@@ -56,19 +56,27 @@ def check_well_formed(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> No
             _check_negated_events(graph, vertex, queries)
 
 
-def is_correct(query: ProjectedQuery, projection: Projection, inputs: Iterable[Projection]) -> bool:
-    """Whether inputs are projections of a projection, not itself, and have all its items between them."""
-    parts = {read: item_sets(query, read) for read in inputs}
+def is_correct(
+    query: ProjectedQuery,
+    projection: Projection,
+    inputs: Iterable[Projection],
+    queries: Iterable[ProjectedQuery] = (),
+) -> bool:
+    """Whether inputs are projections of a projection, not itself, and have all its items between them.
+
+    An input may also be one of another of the queries whose matches include those of such a projection.
+    """
+    queries = tuple(queries)
+    parts = {read: _parts_found(query, read, queries) for read in inputs}
+    negated = query.needed_kinds(query.whole, ())
     for items in item_sets(query, projection):
-        used = {
-            read: [part for part in sets if part & items == part and part != items]
-            for read, sets in parts.items()
-        }
         covered = 0
-        for part in (part for sets in used.values() for part in sets):
-            covered |= part
-        negated = query.needed_kinds(items, ())
-        is_used = all(sets or read.text in negated for read, sets in used.items())
+        is_used = True
+        for read, sets in parts.items():
+            used = [part for part in sets if part & items == part != items]
+            is_used &= bool(used) or read.text in negated
+            for part in used:
+                covered |= part
         if covered == items and is_used:
             return True
     return False
@@ -76,13 +84,28 @@ def is_correct(query: ProjectedQuery, projection: Projection, inputs: Iterable[P
 
 def item_sets(query: ProjectedQuery, projection: Projection) -> list[int]:
     """Return the sets of items of a query that give a projection; more than one only if kinds repeat."""
+    sets = _sets_of_kinds(query, projection)
+    return [items for items in sets if query.projection(items).text == projection.text]
+
+
+def _sets_of_kinds(query: ProjectedQuery, projection: Projection) -> list[int]:
+    """Return the sets of items of a query that have the kinds of a projection."""
     places: dict[str, list[int]] = {}
     for number, kind in enumerate(query.projection(query.whole).kinds):
         places.setdefault(kind, []).append(number)
     counts = {kind: projection.kinds.count(kind) for kind in dict.fromkeys(projection.kinds)}
     choices = [combinations(places.get(kind, ()), count) for kind, count in counts.items()]
-    sets = [sum(1 << number for chosen in choice for number in chosen) for choice in product(*choices)]
-    return [items for items in sets if query.projection(items).text == projection.text]
+    return [sum(1 << number for chosen in choice for number in chosen) for choice in product(*choices)]
+
+
+def _parts_found(query: ProjectedQuery, read: Projection, queries: tuple[ProjectedQuery, ...]) -> list[int]:
+    """Return the sets of items of a query whose matches an input has, and perhaps more."""
+    sets = _sets_of_kinds(query, read)
+    same = [items for items in sets if query.projection(items).text == read.text]
+    if same or not sets:
+        return same
+    others = [(other, items) for other in queries for items in item_sets(other, read)]
+    return [part for part in sets if any(query.implies(part, other, items) for other, items in others)]
 
 
 def _check_negated_events(graph: MuseGraph, vertex: Vertex, queries: Iterable[ProjectedQuery]) -> None:
