@@ -39,7 +39,8 @@ class Arrangement:
 
     `hosts` gives the host of every site that emits the partitioning kind, and -1 for the others. Without a
     partitioning kind, it has one site, the only host. `inputs` are sets of items of `query`, and
-    `own_inputs` those of hosts that have a combination of their own.
+    `own_inputs` those of hosts that have a combination of their own. For some inputs, projections of other
+    queries that have all their matches are read: `substitutes`.
     """
 
     network: Network
@@ -50,6 +51,7 @@ class Arrangement:
     items: int = 0
     inputs: tuple[int, ...] = ()
     own_inputs: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    substitutes: Mapping[int, Projection] = field(default_factory=dict)
 
     @cached_property
     def sites(self) -> Sites:
@@ -84,7 +86,7 @@ class Arrangement:
         readers: dict[tuple[str, bool], list[int]] = {}
         for inputs, hosts in self._hosts_by_inputs().items():
             for items in inputs:
-                projection = self.query.projection(items)
+                projection = self.substitutes.get(items) or self.query.projection(items)
                 is_divided = self.partition is not None and self.partition in projection.kinds
                 readers.setdefault((projection.text, is_divided), []).extend(hosts)
             for kind in sorted(self.query.needed_kinds(self.items, inputs)):
@@ -155,6 +157,7 @@ class Accounts:
         partition: str | None,
         hosts: Sites,
         own_inputs: Mapping[int, tuple[int, ...]] | None = None,
+        substitutes: Mapping[int, Projection] | None = None,
     ) -> Arrangement:
         """Return the arrangement of a projection; equal ones are the same object.
 
@@ -166,11 +169,20 @@ class Accounts:
             partition, hosts = None, sites
         own_inputs = own_inputs or {}
         inputs = tuple(inputs)
-        key = (projection.text, id(query), items, inputs, partition, hosts.tobytes(), *own_inputs.items())
+        own = (tuple(own_inputs.items()), tuple((substitutes or {}).items()))
+        key = (projection.text, id(query), items, inputs, partition, hosts.tobytes(), own)
         found = self._arrangements.get(key)
         if found is None:
             found = self._arrangements[key] = Arrangement(
-                self.network, projection, partition, hosts, query, items, inputs, own_inputs
+                self.network,
+                projection,
+                partition,
+                hosts,
+                query,
+                items,
+                inputs,
+                own_inputs,
+                substitutes or {},
             )
         return found
 

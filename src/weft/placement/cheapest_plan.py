@@ -13,9 +13,9 @@ Complexity  O(4^k) steps for k items at worst, far fewer if few projections are 
             with a number for each of the k kinds and the sites.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from weft.placement.arrangement import Accounts, Arrangement, Sites, cost_to_gather
 from weft.placement.network import Network, Numbers
-from weft.placement.projection import ProjectedQuery
+from weft.placement.projection import ProjectedQuery, Projection
 
 MOST_SINKS = 128  # sites that are tried as single sinks
 GAIN = 1 - 1e-9  # what is called cheaper is so by more than rounding
@@ -35,7 +35,7 @@ class Targets:
     def __init__(self, network: Network, query: ProjectedQuery) -> None:
         self.network = network
         self.query = query
-        self.item_kinds = query.projection(query.whole).kinds
+        self.item_kinds = tuple(query.projection(1 << item).kinds[0] for item in range(query.n_items))
         self.kinds = tuple(kind for kind in dict.fromkeys(self.item_kinds) if network.emitters(kind))
         n_sites = len(network.sites)
         rates = np.array([network.rates[kind] for kind in self.kinds]).reshape(-1, n_sites)
@@ -61,6 +61,11 @@ class Targets:
         """The projections of the query, by size."""
         order = sorted(range(1, self.query.whole + 1), key=lambda items: (items.bit_count(), items))
         return tuple(self._subset(items) for items in order)
+
+    @cached_property
+    def by_items(self) -> dict[int, "Subset"]:
+        """The projections of the query by their items."""
+        return {subset.items: subset for subset in self.subsets}
 
     def _subset(self, items: int) -> "Subset":
         projection = self.query.projection(items)
@@ -103,30 +108,40 @@ class Subset:
     can_be_sent: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Present:
+    """A projection that others find, and what all of it costs at every site."""
+
+    arrangement: Arrangement
+    price: Numbers
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A projection of a plan for a query: the target it is found at, and its inputs."""
+    """A projection of a plan for a query: the target it is found at, its inputs, and what stands for them."""
 
     items: int
     target: int
     inputs: tuple[int, ...]
+    substitutes: dict[int, Projection]
 
 
 class CheapestPlan:
     """The table of the dynamic program.
 
-    `prices` are what all events of a kind cost at every site, and `present` the same for projections, by
-    text, that others find.
+    `prices` are what all events of a kind cost at every site; `present` are the projections that others find
+    and that can be read for a set of items, its own first if it is there.
     """
 
     def __init__(
         self,
         targets: Targets,
         prices: Mapping[str, Numbers],
-        present: Mapping[str, tuple[Arrangement, Numbers]],
+        present: Mapping[int, Sequence[Present]],
     ) -> None:
         self.targets = targets
         self.present = present
+        self.arriving: dict[int, list[Numbers]] = {}  # what those present cost at the targets
         self.here: dict[int, Numbers] = {}
         self.there: dict[int, Numbers] = {}
         self.single: dict[int, Numbers] = {}  # by element
@@ -155,20 +170,27 @@ class CheapestPlan:
             return
         here = np.where(subset.can_be_target, self._covered(subset), np.inf)
         self.here[subset.items] = here
-        placed = subset.can_be_placed
-        sent = (here[placed, np.newaxis] + subset.total * self.targets.transfer[placed]).min(axis=0)
-        sent[~subset.can_be_sent] = np.inf
-        known = self.present.get(subset.text)
-        if known is not None:
-            sent = self._arriving(subset, *known)
-        there = np.minimum(here, sent)
+        present = self.present.get(subset.items, ())
+        arriving = self.arriving[subset.items] = [self._arriving(subset, known) for known in present]
+        if not self._is_found(subset):
+            placed = subset.can_be_placed
+            sent = (here[placed, np.newaxis] + subset.total * self.targets.transfer[placed]).min(axis=0)
+            sent[~subset.can_be_sent] = np.inf
+            arriving = [*arriving, sent]
+        there = reduce(np.minimum, arriving, here)
         self.there[subset.items] = there
-        if known is not None or bool((sent < here * GAIN).any()):
+        if bool((there < here * GAIN).any()):
             self.worth_sending.append(subset)
 
-    def _arriving(self, subset: Subset, arrangement: Arrangement, price: Numbers) -> Numbers:
+    def _is_found(self, subset: Subset) -> bool:
+        """Whether others find the projection itself, so that it stays where it is."""
+        present = self.present.get(subset.items, ())
+        return any(known.arrangement.projection.text == subset.text for known in present)
+
+    def _arriving(self, subset: Subset, known: Present) -> Numbers:
         """Return what a projection costs that others find, at the targets."""
-        arriving = np.where(subset.can_be_sent, self.targets.at_targets(price), np.inf)
+        arrangement = known.arrangement
+        arriving = np.where(subset.can_be_sent, self.targets.at_targets(known.price), np.inf)
         if arrangement.partition in self.targets.kinds:
             number = self.targets.kinds.index(arrangement.partition)
             at_own_site = np.flatnonzero(arrangement.hosts >= 0)
@@ -218,17 +240,28 @@ class CheapestPlan:
         if items in parts:
             return
         inputs = tuple(dict.fromkeys(self._inputs(items, target)))
+        substitutes: dict[int, Projection] = {}
         for read in inputs:
-            if read & (read - 1) and self.targets.query.projection(read).text not in self.present:
-                self._collect(read, self._origin(read, target), parts)
-        parts[items] = Part(items, target, inputs)
+            if read & (read - 1):
+                source = self._source(self.targets.by_items[read], target)
+                if isinstance(source, int):
+                    self._collect(read, source, parts)
+                elif source.text != self.targets.by_items[read].text:
+                    substitutes[read] = source
+        parts[items] = Part(items, target, inputs, substitutes)
 
-    def _origin(self, items: int, target: int) -> int:
-        """Return where a projection is best found that is sent to a target."""
-        subset = next(subset for subset in self.worth_sending if subset.items == items)
-        placed = subset.can_be_placed
-        costs = self.here[items][placed] + subset.total * self.targets.transfer[placed, target]
-        return int(placed[np.argmin(costs)])
+    def _source(self, subset: Subset, target: int) -> int | Projection:
+        """Return what is best read at a target for a projection, or where it is best found to be sent."""
+        arriving = [float(costs[target]) for costs in self.arriving[subset.items]]
+        if self._is_found(subset):
+            origin, cost = -1, np.inf
+        else:
+            placed = subset.can_be_placed
+            costs = self.here[subset.items][placed] + subset.total * self.targets.transfer[placed, target]
+            origin, cost = int(placed[np.argmin(costs)]), float(costs.min())
+        if arriving and min(arriving) <= cost:
+            return self.present[subset.items][int(np.argmin(arriving))].arrangement.projection
+        return origin
 
     def _inputs(self, items: int, target: int) -> Iterable[int]:
         """Return the inputs of a projection that is found at a target."""
@@ -240,7 +273,7 @@ class CheapestPlan:
                 yield from self._inputs(read, target)
 
     def _combination(self, items: int, target: int) -> list[int]:
-        whole = next(subset.elements for subset in self.targets.subsets if subset.items == items)
+        whole = self.targets.by_items[items].elements
         parts = [part for part in self.worth_sending if not part.items & ~items and part.items != items]
         known: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
 
@@ -283,5 +316,7 @@ def arranged(
         text = targets.query.projection(part.items).text
         if not taken(text):
             partition, hosts = targets.placement(part.target)
-            found[text] = accounts.arrange(targets.query, part.items, part.inputs, partition, hosts)
+            found[text] = accounts.arrange(
+                targets.query, part.items, part.inputs, partition, hosts, substitutes=part.substitutes
+            )
     return found

@@ -8,6 +8,7 @@ What differs: property 2 is checked at every vertex, since a graph can meet both
 matches (example 8); sinks that find the same binding are refused as well.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import combinations, product
@@ -89,12 +90,14 @@ def item_sets(query: ProjectedQuery, projection: Projection) -> list[int]:
 
 
 def _sets_of_kinds(query: ProjectedQuery, projection: Projection) -> list[int]:
-    """Return the sets of items of a query that have the kinds of a projection."""
+    """Return the sets of items of a query that have the kinds of a projection; that of a list is named twice."""
     places: dict[str, list[int]] = {}
-    for number, kind in enumerate(query.projection(query.whole).kinds):
-        places.setdefault(kind, []).append(number)
-    counts = {kind: projection.kinds.count(kind) for kind in dict.fromkeys(projection.kinds)}
-    choices = [combinations(places.get(kind, ()), count) for kind, count in counts.items()]
+    for number in range(query.n_items):
+        places.setdefault(query.projection(1 << number).kinds[0], []).append(number)
+    choices = [
+        [chosen for size in range(1, count + 1) for chosen in combinations(places.get(kind, ()), size)]
+        for kind, count in Counter(projection.kinds).items()
+    ]
     return [sum(1 << number for chosen in choice for number in chosen) for choice in product(*choices)]
 
 

@@ -27,10 +27,11 @@ from weft.placement.arrangement import (
     needed_for,
     readers_of,
 )
-from weft.placement.cheapest_plan import GAIN, CheapestPlan, Targets, arranged
+from weft.placement.cheapest_plan import GAIN, CheapestPlan, Present, Targets, arranged
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers
 from weft.placement.projection import ProjectedQuery
+from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
 STEPS = 20  # of the search, unless told otherwise
@@ -59,6 +60,7 @@ class Search:
         unique = {query.projection(query.whole).text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
         self.targets = tuple(Targets(network, query) for query in unique.values())
+        self._usable = usable_projections(tuple(unique.values()))
 
     def costed(self, plan: Arrangements) -> Costed:
         """Return a plan with its cost."""
@@ -105,7 +107,7 @@ class Search:
 
     def _prices(
         self, base: Arrangements, targets: Targets
-    ) -> tuple[dict[str, Numbers], dict[str, tuple[Arrangement, Numbers]]]:
+    ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
         readers = readers_of(base)
 
         def price(text: str) -> Numbers:
@@ -113,8 +115,13 @@ class Search:
 
         query = targets.query
         kinds = {*targets.item_kinds, *query.needed_kinds(query.whole, ())}
-        texts = [subset.text for subset in targets.subsets if subset.text in base]
-        return {kind: price(kind) for kind in kinds}, {text: (base[text], price(text)) for text in texts}
+        present: dict[int, list[Present]] = {}
+        for items, texts in self._usable[query].items():
+            if items & (items - 1):
+                found = [Present(base[text], price(text)) for text in texts if text in base]
+                if found:
+                    present[items] = found
+        return {kind: price(kind) for kind in kinds}, present
 
     def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> Costed:
         """Return the plan that comes from adding one query after the other."""
@@ -168,7 +175,8 @@ class Search:
         query = arrangement.query
         assert query is not None
         readers = readers_of(plan)
-        inputs = {query.projection(items).text: items for items in arrangement.inputs}
+        read_as = arrangement.substitutes
+        inputs = {(read_as.get(items) or query.projection(items)).text: items for items in arrangement.inputs}
         prices = {
             read: self.accounts.price(plan, read, [one for one in readers[read] if one is not arrangement])
             for read in (*inputs, *query.needed_kinds(arrangement.items, arrangement.inputs))
@@ -178,9 +186,11 @@ class Search:
         leaving = self._leaving(sent.everything_to)
         total = float(arrangement.rates.sum())
         single = np.array([int(np.argmin(everything + total * leaving))])
-        yield self.accounts.arrange(query, arrangement.items, arrangement.inputs, None, single)
+        yield self.accounts.arrange(
+            query, arrangement.items, arrangement.inputs, None, single, substitutes=read_as
+        )
         targets = next(targets for targets in self.targets if targets.query is query)
-        subset = next(subset for subset in targets.subsets if subset.items == arrangement.items)
+        subset = targets.by_items[arrangement.items]
         for number in subset.can_be_placed[subset.can_be_placed < len(targets.kinds)].tolist():
             kind = targets.kinds[number]
             divided = [read for read, items in inputs.items() if kind in query.projection(items).kinds]
@@ -198,7 +208,9 @@ class Search:
             serving = moving[:, np.newaxis] * distances + share[:, np.newaxis] * leaving
             hosts = np.full(len(leaving), -1)
             hosts[emitters] = choose_hosts(opening, serving)[1]
-            yield self.accounts.arrange(query, arrangement.items, arrangement.inputs, kind, hosts)
+            yield self.accounts.arrange(
+                query, arrangement.items, arrangement.inputs, kind, hosts, substitutes=read_as
+            )
 
     def _leaving(self, receives: np.ndarray) -> Numbers:
         """Return what a match costs at every site that is sent to all that receive it."""

@@ -39,6 +39,7 @@ import numpy as np
 from weft.placement.linear_program import maximize
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery
+from weft.placement.substitutes import usable_projections
 
 MOST_ITEMS = 4
 Rates = Mapping[int, float]  # the rate, or the share of it, that counts for each smaller set of items
@@ -74,23 +75,12 @@ class _SharedCosts:
     def __init__(self, network: Network, queries: Sequence[ProjectedQuery]) -> None:
         totals = {kind: float(rates.sum()) for kind, rates in network.rates.items()}
         self._rates: dict[str, float] = {}
-        self._usable: dict[ProjectedQuery, dict[int, set[str]]] = {query: {} for query in queries}
-        alike: dict[tuple[str, ...], list[tuple[ProjectedQuery, int]]] = {}
         for query in queries:
             for items in range(1, query.whole + 1):
                 projection = query.projection(items)
                 rate = projection.factor * prod(totals[kind] for kind in projection.kinds)
                 self._rates[projection.text] = rate
-                alike.setdefault(tuple(sorted(projection.kinds)), []).append((query, items))
-        for group in alike.values():
-            for query, items in group:
-                usable = {
-                    other.projection(part).text for other, part in group if query.implies(items, other, part)
-                }
-                if items == query.whole:
-                    usable.remove(query.projection(items).text)
-                if usable:
-                    self._usable[query][items] = usable
+        self._usable = usable_projections(queries)
         self._users = Counter(text for query in queries for text in self._uses(query))
 
     def _uses(self, query: ProjectedQuery) -> list[str]:
@@ -117,12 +107,13 @@ class _SharedCosts:
         return {
             items: min(self._rates[text] * share(text) for text in texts)
             for items, texts in self._usable[query].items()
+            if texts
         }
 
 
 def query_bound(network: Network, query: ProjectedQuery, rates: Rates) -> float:
     """Return the bound for one query, if streams count as `rates` says."""
-    kinds = query.projection(query.whole).kinds
+    kinds = [query.projection(1 << item).kinds[0] for item in range(query.n_items)]
     if not all(network.emitters(kind) for kind in kinds):
         return 0.0
     shares = np.array([network.rates[kind] / network.rates[kind].sum() for kind in kinds]).T
