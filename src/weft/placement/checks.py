@@ -90,7 +90,7 @@ def item_sets(query: ProjectedQuery, projection: Projection) -> list[int]:
 
 
 def _sets_of_kinds(query: ProjectedQuery, projection: Projection) -> list[int]:
-    """Return the sets of items of a query that have the kinds of a projection; that of a list is named twice."""
+    """Return the sets of items of a query that have the kinds of a projection; lists name theirs twice."""
     places: dict[str, list[int]] = {}
     for number in range(query.n_items):
         places.setdefault(query.projection(1 << number).kinds[0], []).append(number)
