@@ -26,6 +26,7 @@ from weft.placement.network import Network, Numbers
 from weft.placement.projection import ProjectedQuery, Projection
 
 MOST_SINKS = 128  # sites that are tried as single sinks
+MOST_TARGETS = 4  # for the whole query, whose exact costs are compared
 GAIN = 1 - 1e-9  # what is called cheaper is so by more than rounding
 
 
@@ -35,6 +36,7 @@ class Targets:
     def __init__(self, network: Network, query: ProjectedQuery) -> None:
         self.network = network
         self.query = query
+        self._placements: dict[int, tuple[str | None, Sites]] = {}
         self.item_kinds = tuple(query.projection(1 << item).kinds[0] for item in range(query.n_items))
         self.kinds = tuple(kind for kind in dict.fromkeys(self.item_kinds) if network.emitters(kind))
         n_sites = len(network.sites)
@@ -89,6 +91,11 @@ class Targets:
 
     def placement(self, target: int) -> tuple[str | None, Sites]:
         """Return the partitioning kind and the hosts of a projection that is found at a target."""
+        if target not in self._placements:
+            self._placements[target] = self._placement(target)
+        return self._placements[target]
+
+    def _placement(self, target: int) -> tuple[str | None, Sites]:
         if target >= len(self.kinds):
             return None, self.sites[target - len(self.kinds)][np.newaxis]
         sites = np.arange(len(self.network.sites))
@@ -222,13 +229,12 @@ class CheapestPlan:
         return cover(subset.elements)
 
     def best_targets(self) -> list[int]:
-        """Return the best single site and the kinds, the cheapest first, for the whole query."""
+        """Return the best single site and the best kinds for the whole query, the cheapest first."""
         costs = self.here[self.targets.query.whole]
         n_kinds = len(self.targets.kinds)
         targets = [*range(n_kinds), n_kinds + int(np.argmin(costs[n_kinds:]))]
-        return sorted(
-            (target for target in targets if costs[target] < np.inf), key=lambda target: costs[target]
-        )
+        found = [target for target in targets if costs[target] < np.inf]
+        return sorted(found, key=lambda target: float(costs[target]))[:MOST_TARGETS]
 
     def plan(self, target: int) -> list[Part]:
         """Return the parts of the cheapest plan that finds the query at a target; inputs come first."""
@@ -239,7 +245,7 @@ class CheapestPlan:
     def _collect(self, items: int, target: int, parts: dict[int, Part]) -> None:
         if items in parts:
             return
-        inputs = tuple(dict.fromkeys(self._inputs(items, target)))
+        inputs = self._inputs(items, target)
         substitutes: dict[int, Projection] = {}
         for read in inputs:
             if read & (read - 1):
@@ -263,18 +269,16 @@ class CheapestPlan:
             return self.present[subset.items][int(np.argmin(arriving))].arrangement.projection
         return origin
 
-    def _inputs(self, items: int, target: int) -> Iterable[int]:
+    def _inputs(self, items: int, target: int) -> tuple[int, ...]:
         """Return the inputs of a projection that is found at a target."""
-        for read in self._combination(items, target):
-            is_sent = self.there[read][target] < self.here[read][target] * GAIN
-            if read & (read - 1) == 0 or is_sent:
-                yield read
-            else:  # to find it at the target first would save nothing
-                yield from self._inputs(read, target)
-
-    def _combination(self, items: int, target: int) -> list[int]:
         whole = self.targets.by_items[items].elements
-        parts = [part for part in self.worth_sending if not part.items & ~items and part.items != items]
+        parts = [
+            (part.items, part.elements, float(self.there[part.items][target]))
+            for part in self.worth_sending
+            if not part.items & ~items
+            and part.items != items
+            and self.there[part.items][target] < self.here[part.items][target] * GAIN
+        ]  # to find others at the target first would save nothing
         known: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
 
         def cover(elements: int) -> tuple[float, tuple[int, ...]]:
@@ -284,16 +288,15 @@ class CheapestPlan:
                 cost, inputs = cover(elements ^ first)
                 own = (first,) if first <= self.targets.query.whole else ()
                 best = (cost + float(self.single[first][target]), own + inputs)
-                for part in parts:
-                    if part.elements & first:
-                        cost, inputs = cover(elements & ~part.elements)
-                        cost += float(self.there[part.items][target])
-                        if cost < best[0] * GAIN:
-                            best = (cost, (part.items, *inputs))
+                for part, part_elements, part_cost in parts:
+                    if part_elements & first:
+                        cost, inputs = cover(elements & ~part_elements)
+                        if cost + part_cost < best[0] * GAIN:
+                            best = (cost + part_cost, (part, *inputs))
                 known[elements] = best
             return best
 
-        return list(cover(whole)[1])
+        return cover(whole)[1]
 
 
 def likely_sinks(rates: Numbers) -> Sites:

@@ -34,7 +34,7 @@ from weft.placement.projection import ProjectedQuery
 from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
-STEPS = 20  # of the search, unless told otherwise
+STEPS = 10  # of the search, unless told otherwise
 MOST_STEPS = 1_000_000
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
