@@ -19,6 +19,7 @@ from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
 from parse_and_bind import measure_parse
 from peers import measure_peers
+from placement_figures import measure_placement
 from ratios import measure_ratio
 from result_tables import RESULTS
 from rewriting import measure_rewriting
@@ -57,6 +58,7 @@ class Settings:
     traffic_days: float
     n_trades: int
     exact_seconds: float
+    n_networks: int
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -188,6 +190,11 @@ def sensitivity_section(settings: Settings) -> list[Measure]:
     )
 
 
+def placement_section(settings: Settings) -> list[Measure]:
+    """Place queries in random networks, as figures 5 to 7 of the paper on MuSE graphs have it."""
+    return measure_placement(settings.n_networks, settings.search_seconds, console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -209,6 +216,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "trends": trends_section,
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
+    "placement": placement_section,
 }
 
 
@@ -290,6 +298,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
     )
+    parser.add_argument("--networks", type=int, default=5, help="networks for each point of placement")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )
@@ -315,6 +324,7 @@ def main() -> None:
         traffic_days=given.traffic_days,
         n_trades=given.trades,
         exact_seconds=given.exact_seconds,
+        n_networks=given.networks,
     )
     measures: list[Measure] = []
     for name, section in SECTIONS.items():

@@ -1,0 +1,63 @@
+"""The section on placement compares what it says, on networks that are too small to learn from."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
+
+import placement_figures
+import plots
+import result_tables
+from placement_networks import Model, random_problem
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch) -> Path:
+    place = tmp_path / "results"
+    for module in (plots, result_tables):
+        monkeypatch.setattr(module, "RESULTS", place)
+    return place
+
+
+def test_networks_are_what_the_model_says() -> None:
+    problem = random_problem(Model(n_queries=40), seed=1)
+    sizes = [query.n_items for query in problem.queries]
+    assert len(problem.network.sites) == 20
+    assert {*sizes} == {4, 5, 6, 7, 8}
+    emitted = sum(problem.network.emitters(kind).bit_count() for kind in problem.network.rates)
+    assert emitted / (20 * 15) == pytest.approx(0.5, abs=0.1)
+    assert all(problem.network.emitters(kind) for kind in problem.network.rates)
+    pairs = [query.projection(0b11) for query in problem.queries]
+    assert all(0.01 <= pair.factor <= 0.4 for pair in pairs)  # an AND finds twice as many
+    same, other = random_problem(Model(), seed=2), random_problem(Model(), seed=3)
+    again = random_problem(Model(), seed=2)
+    texts = [[query.projection(query.whole).text for query in one.queries] for one in (same, again, other)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
+    tiny = Model(n_sites=4, n_types=5, n_queries=2, n_items=3)
+    monkeypatch.setattr(placement_figures, "MODEL", tiny)
+    monkeypatch.setattr(placement_figures, "LARGE", tiny)
+    monkeypatch.setattr(placement_figures, "MODELS", (tiny, tiny))
+    monkeypatch.setattr(placement_figures, "SIZES", (3, 5))
+    monkeypatch.setattr(placement_figures, "RATIOS", (0.2, 1.0))
+    monkeypatch.setattr(placement_figures, "SKEWS", (1.1, 2.0))
+    monkeypatch.setattr(placement_figures, "SELECTIVITIES", (0.01, 0.2))
+    monkeypatch.setattr(placement_figures, "COUNTS", (1, 2))
+    monkeypatch.setattr(placement_figures, "LARGEST", (50,))
+    measures = placement_figures.measure_placement(2, 0.05, str)
+    targets = {one.what: one.target for one in measures if one.target}
+    assert targets == {
+        "event-node ratio 0.2: transmission ratio, median, best": "≤ 0.01",
+        "event-node ratio 1: transmission ratio, median, best": "≤ 0.1",
+        "skew 1.1: single sink / best, most of all networks": "≥ 1000",
+        "2 queries of 3 items on 4 sites: slowest of all": "≤ 10 s",
+        "50 sites: rows drawn from rows predicted, in standard errors": "≤ 4",
+    }
+    named = ("ratio", "sites", "skew", "selectivity")
+    tables = [f"placement-{name}{end}.csv" for name in named for end in ("", "-large")]
+    tables += ["placement-queries.csv", "placement-simulated.csv"]
+    assert {path.name for path in results.glob("*.csv")} == {*tables}
