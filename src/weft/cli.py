@@ -35,6 +35,7 @@ from weft.cli_options import (
     TypeColumn,
     Unit,
 )
+from weft.cli_place import PLACE_EXAMPLES, place
 from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
 from weft.cli_stream import STREAM_EXAMPLES, stream
 from weft.optimizer.pipeline import SECONDS
@@ -209,6 +210,7 @@ def run(
 
 
 app.command(epilog=STREAM_EXAMPLES)(stream)
+app.command(epilog=PLACE_EXAMPLES)(place)
 
 
 @app.command(epilog="Example:\n\n  weft demo --events 100000")

@@ -35,7 +35,8 @@ from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
 STEPS = 10  # of the search, unless told otherwise
-MOST_STEPS = 1_000_000
+MOST_STEPS = 100_000
+PATIENCE = 300  # steps without gain after which the search ends
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
 
@@ -236,13 +237,14 @@ def improve(
     seed: int = 0,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Costed:
-    """Return the best plan found in a number of steps from a given one."""
+    """Return the best plan found in a number of steps from a given one, fewer if none helps for long."""
     random = np.random.default_rng(seed)
     kinds = sorted({kind for targets in search.targets for kind in targets.item_kinds})
     n_queries = len(search.roots)
     best = current = costed
+    last_gain = 0
     for step in range(steps):
-        if is_over():
+        if is_over() or step - last_gain > PATIENCE:
             break
         n_removed = min(n_queries, int(random.integers(1, 4)))
         removed = random.permutation(n_queries)[:n_removed].tolist()
@@ -257,7 +259,7 @@ def improve(
         if changed.cost <= max(allowed, current.cost):
             current = changed
         if current.is_cheaper_than(best):
-            best = current
+            best, last_gain = current, step
     return best
 
 
