@@ -4,7 +4,7 @@ Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processin
 section 7.2. The transmission ratio is the cost of a placement over that of centralized evaluation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -58,32 +58,27 @@ Points = Mapping[str, Point]
 def measure_placement(n_networks: int, search_seconds: float, say: Say) -> list[Measure]:
     """Measure all points; print a table for each experiment and draw the figures."""
 
-    def sweep(
-        what: str, values: Sequence[float], model_of: Callable[[float], Model], *, large: bool
-    ) -> Points:
-        name = f"placement-{what}{'-large' if large else ''}"
-        n_drawn = min(n_networks, LARGE_NETWORKS) if large else n_networks
+    def sweep(what: str, models: Mapping[float, Model], n_drawn: int) -> Points:
         points = {}
-        for value in values:
-            points[f"{value:g}"] = _point(model_of(value), n_drawn, search_seconds)
-            say(
-                f"{name} {value:g}: " + ", ".join(f"{m} {points[f'{value:g}'].ratio(m):.2%}" for m in METHODS)
-            )
-        report_table(name, [row for place, point in points.items() for row in _rows(what, place, point)])
+        for value, model in models.items():
+            point = points[f"{value:g}"] = _point(model, n_drawn, search_seconds)
+            say(f"{what} {value:g}: " + ", ".join(f"{m} {point.ratio(m):.2%}" for m in METHODS))
+        rows = [row for place, point in points.items() for row in _rows(what, place, point)]
+        report_table(f"placement-{what}", rows)
         return points
 
-    def both(what: str, values: Sequence[float], field: str) -> tuple[Points, Points]:
-        def changed(model: Model) -> Callable[[float], Model]:
-            return lambda value: replace(model, **{field: value})
+    def both(what: str, small: Mapping[float, Model], large: Mapping[float, Model]) -> tuple[Points, Points]:
+        ends = {value: large[value] for value in (min(large), max(large))}
+        own = sweep(what, small, n_networks)
+        return own, sweep(f"{what}-large", ends, min(n_networks, LARGE_NETWORKS))
 
-        own = sweep(what, values, changed(MODEL), large=False)
-        return own, sweep(what, values[:: max(1, len(values) - 1)], changed(LARGE), large=True)
-
-    ratios = both("ratio", RATIOS, "event_node_ratio")
-    sizes = both("sites", SIZES, "n_sites")
-    skews = both("skew", SKEWS, "skew")
-    selective = both("selectivity", SELECTIVITIES, "least_selectivity")
-    counts = sweep("queries", COUNTS, lambda value: replace(MODEL, n_queries=int(value)), large=False)
+    ratios = both("ratio", *({v: replace(m, event_node_ratio=v) for v in RATIOS} for m in MODELS))
+    sizes = both("sites", *({v: replace(m, n_sites=v) for v in SIZES} for m in MODELS))
+    skews = both("skew", *({v: replace(m, skew=v) for v in SKEWS} for m in MODELS))
+    selective = both(
+        "selectivity", *({v: replace(m, least_selectivity=v) for v in SELECTIVITIES} for m in MODELS)
+    )
+    counts = sweep("queries", {v: replace(MODEL, n_queries=v) for v in COUNTS}, n_networks)
     axis = "transmission ratio"
     panels = [
         *_panels("(5) event-node ratio", "event-node ratio", axis, ratios),
@@ -148,35 +143,24 @@ def _seconds(point: Point, method: str) -> float:
 
 
 def _targets(ratios: Points, skews: Points) -> list[Measure]:
-    def measure(what: str, value: float, **target: float) -> Measure:
-        return Measure("placement", what, value, **target)
-
-    low, high, skewed = ratios[f"{RATIOS[0]:g}"], ratios[f"{RATIOS[-1]:g}"], skews[f"{SKEWS[0]:g}"]
-    gains = skewed.gains()
+    found = []
+    for value, most in ((RATIOS[0], SMALL_RATIO), (RATIOS[-1], LARGE_RATIO)):
+        for method in METHODS:
+            what = f"event-node ratio {value:g}: transmission ratio, median, {SHOWN[method]}"
+            target = most if method == "best" else None
+            found.append(Measure("placement", what, ratios[f"{value:g}"].ratio(method), at_most=target))
+    gains = skews[f"{SKEWS[0]:g}"].gains()
+    what = f"skew {SKEWS[0]:g}: single sink / best"
     return [
-        measure(
-            f"event-node ratio {RATIOS[0]:g}: transmission ratio, median",
-            low.ratio("best"),
-            at_most=SMALL_RATIO,
-        ),
-        measure(
-            f"event-node ratio {RATIOS[-1]:g}: transmission ratio, median",
-            high.ratio("best"),
-            at_most=LARGE_RATIO,
-        ),
-        *(measure(f"event-node ratio {RATIOS[-1]:g}: {SHOWN[m]}", high.ratio(m)) for m in METHODS[:-1]),
-        measure(
-            f"skew {SKEWS[0]:g}: single sink / best, most of all networks", gains[-1], at_least=LEAST_GAIN
-        ),
-        measure(f"skew {SKEWS[0]:g}: single sink / best, median", median(gains)),
+        *found,
+        Measure("placement", f"{what}, most of all networks", gains[-1], at_least=LEAST_GAIN),
+        Measure("placement", f"{what}, median", median(gains)),
     ]
 
 
 def _times(large: Points) -> list[Measure]:
     slowest = max(second for point in large.values() for own in point.seconds.values() for second in own)
-    what = (
-        f"{LARGE.n_queries} queries of {LARGE.n_items} items on {LARGE.n_sites} sites: slowest construction"
-    )
+    what = f"{LARGE.n_queries} queries of {LARGE.n_items} items on {LARGE.n_sites} sites: slowest of all"
     return [Measure("placement", what, slowest, "s", at_most=MOST_SECONDS)]
 
 

@@ -48,7 +48,7 @@ def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
     monkeypatch.setattr(placement_figures, "SELECTIVITIES", (0.01, 0.2))
     monkeypatch.setattr(placement_figures, "COUNTS", (1, 2))
     monkeypatch.setattr(placement_figures, "LARGEST", (50,))
-    measures = placement_figures.measure_placement(2, 0.05, str)
+    measures = placement_figures.measure_placement(1, 0.05, str)
     targets = {one.what: one.target for one in measures if one.target}
     assert targets == {
         "event-node ratio 0.2: transmission ratio, median, best": "≤ 0.01",
