@@ -186,3 +186,12 @@ def test_long_queries_are_placed_with_fewer_combinations() -> None:
     problem = random_problem(7, n_sites=20, n_types=12, n_queries=2, n_items=8)
     graph = multi_query(problem.network, problem.queries)
     assert graph.cost <= central_cost(problem.network, problem.queries)
+
+
+def test_very_long_queries_are_left_to_other_algorithms() -> None:
+    problem = random_problem(7, n_sites=3, n_types=13, n_items=13)
+    with pytest.raises(PlacementError, match="q1 has 13 items, more than the 12 that aMuSE can place"):
+        multi_query(problem.network, problem.queries)
+    assert single_sink(problem.network, problem.queries).cost <= central_cost(
+        problem.network, problem.queries
+    )

@@ -9,16 +9,20 @@ Differs     A projection is placed both ways and the cost decides, where the pap
             the sites of a kind, every input that has the kind must be divided by it as well: the paper sends
             all of such an input to all sites, which then find the same matches. Of the combinations, only the
             cheapest by the sum of the costs of their inputs are tried, more of them for smaller queries, and
-            a single host is the cheapest by that sum instead of any. A graph has one option at most for a
+            a single host is the cheapest by that sum instead of any. Of very many beneficial projections,
+            only the most selective take part. A graph has one option at most for a
             projection: inputs that rest on different ones are not combined.
 Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations on rows of all sites; then
             O(p n k) graphs for p beneficial projections and k combinations each.
 """
 
+import heapq
 from collections.abc import Callable, Iterator
+from math import prod
 
 import numpy as np
 
+from weft.errors import PlacementError
 from weft.placement.arrangement import graph_of
 from weft.placement.checks import check_graph
 from weft.placement.combinations import CheapestCombinations, Combination, beneficial_projections
@@ -36,6 +40,8 @@ from weft.placement.projection import ProjectedQuery, Projection
 
 MayHost = Callable[[Network, Projection, str], bool]
 MOST_GRAPHS = 3000  # that are put together for one query
+MOST_ITEMS = 12
+MOST_PROJECTIONS = 800  # of a query; those with the fewest matches for their events
 TRIED_INPUTS = 3  # options of an input that are tried in a graph
 
 
@@ -80,11 +86,34 @@ def construct(
     `projections` are those to use, smaller ones first; `may_host` says whether a projection may be placed
     where the events of one of its kinds arise.
     """
+    if query.n_items > MOST_ITEMS:
+        raise PlacementError(
+            f"query {query.name} has {query.n_items} items, more than the {MOST_ITEMS} that aMuSE can place; "
+            "place it centrally or at a single sink"
+        )
+    projections = _most_selective(network, query, projections)
     construction = _Construction(network, query, others, may_host)
     most = max(1, MOST_GRAPHS // max(1, sum(2 * items.bit_count() for items in projections)))
     for items in projections:
         construction.add(items, most)
     return construction.cheapest(query.whole)
+
+
+def _most_selective(network: Network, query: ProjectedQuery, projections: list[int]) -> list[int]:
+    """Return as many projections as can be handled, in the same order; the whole query, the last, is kept."""
+    if len(projections) <= MOST_PROJECTIONS:
+        return projections
+    kept = set(
+        heapq.nsmallest(MOST_PROJECTIONS, projections[:-1], key=lambda items: _share(network, query, items))
+    )
+    return [items for items in projections if items in kept or items == query.whole]
+
+
+def _share(network: Network, query: ProjectedQuery, items: int) -> float:
+    """Return how many matches a projection finds for one event of its kinds."""
+    projection = query.projection(items)
+    totals = [float(network.rates[kind].sum()) for kind in projection.kinds]
+    return projection.factor * prod(totals) / sum(totals)
 
 
 class _Construction:

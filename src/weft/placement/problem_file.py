@@ -11,7 +11,9 @@
 
 A site lists the types of events that arise there; a rate is that at every site which emits the type, or given
 site by site. A pair of types without a selectivity has 1, and so has a link: one given in a single direction
-holds for both. Selectivities of types that do not occur are left aside. A file has one problem, one on every line, or {"problems": [...]}.
+holds for both. Selectivities of types that do not occur are left aside.
+
+A file has one problem, one on every line, or {"problems": [...]}.
 """
 
 import json
