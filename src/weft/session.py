@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.detection import Detection
@@ -15,6 +15,8 @@ from weft.language.read import read
 from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, Strategy
 from weft.pattern.nodes import Query
+from weft.placed_stream_detection import PlacedStreamDetection
+from weft.placement.network import Network
 from weft.planning import Planning
 from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
@@ -35,6 +37,8 @@ __all__ = ["Detection", "StreamDetection", "detect", "explain", "prepare"]
 SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
 
 SHARING = get_args(Sharing)
+Placement = Literal["muse", "single-sink", "central"]
+PLACEMENTS = get_args(Placement)
 
 Queries = str | Query | Sequence[str | Query]
 
@@ -57,6 +61,9 @@ def detect(
     watermark: str | None = None,
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
+    site: str | None = None,
+    placement: Placement = "muse",
+    network: Network | None = None,
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -106,6 +113,10 @@ def detect(
         "invariants" does so when a condition under which the plan was the best is violated, "threshold" when
         a statistic has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans
         that were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
+    site, placement, network
+        The column that holds the site at which an event arose, and where the queries are then evaluated: "muse"
+        at the sites that send each other least, "single-sink" at one site, "central" outside of the network,
+        where all events are sent. Of a stream, `network` tells the sites and the rates of events there.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -123,7 +134,15 @@ def detect(
     detection: Workload
     if events.isStreaming:
         detection = prepare_stream(
-            events, queries, watermark=watermark, checkpoint=checkpoint, adapt=adapt, **options
+            events,
+            queries,
+            watermark=watermark,
+            checkpoint=checkpoint,
+            adapt=adapt,
+            site=site,
+            placement=placement,
+            network=network,
+            **options,
         )
     else:
         detection = prepare(events, queries, **options)
@@ -194,6 +213,9 @@ def prepare_stream(
     watermark: str | None = None,
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
+    site: str | None = None,
+    placement: Placement = "muse",
+    network: Network | None = None,
     origin: str = "<query>",
 ) -> StreamDetection:
     """Check queries against a stream and return the detection, which also has late rows and reports.
@@ -211,6 +233,16 @@ def prepare_stream(
     _check_sharing(sharing)
     adaptation = adapt if isinstance(adapt, Adaptation) else Adaptation(decide=adapt)
     given = budget or Budget()
+    if site is not None:
+        _check_placement(events, site, placement)
+        if network is None:
+            raise WeftError(
+                "a stream has no events to look at before it starts: its sites are not known\n"
+                "  hint: give network=weft.Network(sites, rates), or that of a batch of its past"
+            )
+        return PlacedStreamDetection(
+            source, bound, given, planning, known, lateness, checkpoint, site, placement, network
+        )
     return StreamDetection(
         source, bound, partitions, given, planning, known, lateness, checkpoint, sharing, adaptation
     )
@@ -224,6 +256,12 @@ def _check_partitions(partitions: int | None) -> None:
 def _check_sharing(sharing: str) -> None:
     if sharing not in SHARING:
         raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
+
+
+def _check_placement(events: "DataFrame", site: str, placement: str) -> None:
+    require_column(events.schema, site, "the site")
+    if placement not in PLACEMENTS:
+        raise WeftError(f"placement is {placement!r}; expected {', '.join(map(repr, PLACEMENTS))}")
 
 
 def _statistics(given: Statistics | str | Path | None, source: Input) -> Statistics | None:

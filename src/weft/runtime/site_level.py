@@ -19,8 +19,12 @@ from weft.runtime.site_shard import MATCHES, Arrived, SiteMemory, SiteOutcome, S
 from weft.runtime.site_timing import SiteTiming
 from weft.runtime.site_wire import Wire
 
-RAW, OWN, OUTCOME, SENT = "raw", "own", "outcome", "sent "  # roles of messages; SENT goes with a stream's number
-REJECTED = b"weft.rejected"  # in the metadata of raw rows, how many there were that are no events
+RAW, OWN, OUTCOME, SENT = (
+    "raw",
+    "own",
+    "outcome",
+    "sent ",
+)  # roles of messages; SENT goes with a stream's number
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,7 @@ class Level:
                 if self._is_read(site, stream, later=False):
                     matches = table_from_bytes(message.pack)[MATCHES]
                     received.setdefault(stream, []).extend(matches.chunks)
-        n_rejected = sum(int((table.schema.metadata or {}).get(REJECTED, 0)) for table in raw)
-        return Arrived(raw, own, received, n_rejected)
+        return Arrived(raw, own, received)
 
     def _sent(self, outcome: SiteOutcome) -> Iterator[tuple[Stream, pa.Array]]:
         for _, finding, found in outcome.found:

@@ -94,7 +94,6 @@ class Arrived:
     raw: Sequence[pa.Table] = ()
     own: Sequence[bytes] = ()
     received: Mapping[int, Sequence[pa.Array]] = field(default_factory=dict)
-    n_rejected: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.raw or self.own or self.received)
@@ -168,7 +167,7 @@ class SiteShard:
         if not arrived and frontier == previous:
             return None
         journal = replace(journal, step=journal.step + 1, frontier=frontier, token=uuid4().hex)
-        report = Report(step=journal.step, rejected=arrived.n_rejected)
+        report = Report(step=journal.step)
         before = self._known(self._journal())
         timely, late = divided_at(_united_rows(arrived.raw), self.task.wire.layout.time, frontier)
         own = with_arrival(self._own(timely, arrived.own, before.events), journal.step)
@@ -183,9 +182,7 @@ class SiteShard:
         self.memory.keep(self.name, journal.token, known)
         for _, finding, matches in found:
             if finding.query is not None:
-                report.matches[finding.query] = (
-                    report.matches.get(finding.query, 0) + matches.table.n_rows
-                )
+                report.matches[finding.query] = report.matches.get(finding.query, 0) + matches.table.n_rows
         report.buffered = known.events.n_events
         report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
         report.seconds = perf_counter() - started
