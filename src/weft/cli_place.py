@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from weft.cli_simulate import show_simulated
 from weft.cli_steps import FAILED, errors_told
 from weft.errors import DataError, PlacementError, near_name
 from weft.placement.graph_text import number_text
@@ -24,6 +25,7 @@ PLACE_EXAMPLES = (
     "Examples:\n\n  weft place robots.json\n\n"
     "  weft place robots.json --algorithm amuse --picture robots.svg\n\n"
     "  weft place problems.json --name robots --seconds 10 --json\n\n"
+    "  weft place cities.json --simulate 100\n\n"
     'A problem: {"name": "robots", "sites": {"R1": ["C", "F"], "R2": ["C", "L"]}, '
     '"rates": {"C": 1000, "F": 1, "L": 1000}, "queries": ["SEQ(AND(C, L), F)"], '
     '"selectivities": {"CL": 0.01}}\n\n'
@@ -58,6 +60,15 @@ def place(
     picture: Annotated[
         str | None, typer.Option(metavar="FILE.svg", help="Draw the graph, with no other program needed.")
     ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            metavar="UNITS",
+            min=2,
+            help="Predict rows and bytes, and draw random arrivals for so many units of time to check that; "
+            "no graph is built, so there may be thousands of sites.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each problem's graph as one JSON object and nothing else.")
     ] = False,
@@ -70,6 +81,12 @@ def place(
         problems = _chosen(read_problems(problem), problem, name)
         if picture is not None and len(problems) > 1:
             raise DataError(f"--picture draws one problem, {problem} has {len(problems)}: choose with --name")
+        if simulate is not None:
+            if picture is not None or algorithm != "best":
+                raise DataError("--simulate shows no graph, and simulates the best placement alone")
+            for one in problems:
+                show_simulated(one, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
+            return
         has_failed = False
         for one in problems:
             try:
