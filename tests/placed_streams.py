@@ -1,4 +1,4 @@
-"""Cases whose events arise at sites as a stream would bring them: Spark's levels, watermark, timers and retries."""
+"""Events that arise at sites as a stream would bring them: Spark's levels, watermark, timers and retries."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,8 @@ class PlacedStream:
             addressed: dict[str, list[Message]] = {}
             for message in messages:
                 addressed.setdefault(message.site, []).append(message)
-            due = [site for (own, site), wake in self.wakes.items() if own == level.level and wake <= watermark]
+            wakes = self.wakes.items()
+            due = [site for (own, site), at in wakes if own == level.level and at <= watermark]
             messages = []
             for site in dict.fromkeys([*addressed, *due]):
                 messages += self._step(level, site, addressed.get(site, []), watermark)

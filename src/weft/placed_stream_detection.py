@@ -34,8 +34,8 @@ ALGORITHMS = {"muse": "best", "single-sink": "single-sink", "central": "central"
 class PlacedStreamDetection(StreamDetection):
     """A workload on a stream whose events arise at sites, evaluated there as far as that pays.
 
-    `outcomes`, `matches` and `late` are those of any stream. `transfers` is what sites send each other, in every
-    micro-batch. The first start decides where queries are evaluated; the checkpoint remembers it.
+    `outcomes`, `matches` and `late` are those of any stream. `transfers` is what sites send each other, in
+    every micro-batch. The first start decides where queries are evaluated; the checkpoint remembers it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Oracle tests: a MuSE graph on a stream gives the reference's matches, each once, and sends what the batch sends."""
+"""A MuSE graph on a stream gives the reference's matches, each once, and sends what a batch does."""
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -30,7 +30,7 @@ def has_windows(case: Case) -> bool:
 @given(cases(most_queries=2), st.integers(0, 1_000_000), st.integers(1, 4))
 @settings(max_examples=150, suppress_health_check=RELAXED)
 def test_a_stream_in_pieces_gives_the_matches_of_the_reference(case: Case, seed: int, n_sites: int) -> None:
-    """Events out of order, some twice, sites without any for a while, steps tried twice, workers that forget."""
+    """Events out of order, some twice, sites that are idle, steps tried twice, workers that forget."""
     assume(is_placeable(case) and is_supported(case) and has_windows(case))
     dice = SeededDice(seed)
     placed = placed_case(case, dice, n_sites)
@@ -39,5 +39,6 @@ def test_a_stream_in_pieces_gives_the_matches_of_the_reference(case: Case, seed:
     assert stream.late == 0
     assert matches_of(stream, [query.name for query in case.queries]) == expected_outcome(case)
     in_batch = run_program(placed, program).sent
-    by_number = [(one.projection, program.sites[one.source], program.sites[one.target]) for one in program.streams]
-    assert stream.sent == {by_number[stream]: rows for stream, rows in in_batch.items() if rows}
+    sites = program.sites
+    ways = [(one.projection, sites[one.source], sites[one.target]) for one in program.streams]
+    assert stream.sent == {ways[number]: rows for number, rows in in_batch.items() if rows}

@@ -1,6 +1,5 @@
 """Queries placed on the sites of a stream: the matches of a batch, each once, also over a restart."""
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -13,8 +12,8 @@ from tests.spark.frames import events_frame
 from tests.spark.stream_files import BATCH, Files, run
 
 import weft
-from weft.placement.network import Network
 from weft.placed_stream_detection import PlacedStreamDetection
+from weft.placement.network import Network
 
 COLUMNS = f"at double, kind string, n long, user long, node string, {BATCH} int"
 SITES = ("north", "south", "west")
@@ -94,4 +93,4 @@ def test_a_restart_in_the_middle_gives_the_matches_of_the_batch(
     expected = weft.detect(frame.drop(BATCH), QUERIES, time="ts", type="kind", id="n").collect()
     assert found == Counter((row["query"], row["match_id"]) for row in expected)
     assert {row["query"] for row in expected} == {"pair", "quiet", "after"}
-    assert 0 < sent
+    assert sent > 0

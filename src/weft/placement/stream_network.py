@@ -1,4 +1,4 @@
-"""The network of a stream: what is known of its sites, and that any kind of events may arise at any of them."""
+"""The network of a stream: what is known of its sites; but any kind of events may arise at any of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,8 +20,8 @@ def stream_network(
 ) -> tuple[Network, tuple[NormalFormQuery, ...]]:
     """Return the network in which to place queries, and these with its rates.
 
-    A kind of which `known` tells nothing has the rates of its type. Where none are known, or none are expected,
-    events are taken to be rare: a graph that is complete for the network then misses nothing that may come.
+    A kind of which `known` tells nothing has the rates of its type. Where none are known, or none are
+    expected, events are taken to be rare: a graph that is complete for the network then misses nothing.
 
     >>> from weft.language.parser import parse
     >>> known = Network(("x", "y"), {"A": np.array([5.0, 0.0]), "B": np.array([1.0, 1.0])})

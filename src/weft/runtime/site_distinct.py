@@ -1,4 +1,4 @@
-"""Matches of a placed stream that several sites may find, as different alternatives of a query: each goes out once."""
+"""Matches of a placed stream that sites may find as different alternatives of a query: each goes out once."""
 
 from dataclasses import replace
 

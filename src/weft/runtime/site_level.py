@@ -1,7 +1,7 @@
 """One level of a placed stream: what sites send each other in a micro-batch, and which level takes it.
 
-Levels follow each other within a micro-batch. A site at a level gets its own new events and the matches sent to it,
-takes what its work at this level reads, and passes on what its work at higher levels does.
+Levels follow each other within a micro-batch. A site at a level gets its own new events and the matches sent
+to it, takes what its work at this level reads, and passes on what its work at higher levels does.
 """
 
 from collections.abc import Iterable, Iterator

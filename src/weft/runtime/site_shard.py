@@ -1,9 +1,9 @@
 """A site of a placed stream at one level: events and matches of other sites in, matches out.
 
-The state is a log of the events that the site knows, whether they arose there or came within matches, and of the
-matches whose negations other sites have checked. A step evaluates the work of the site over what is remembered
-and keeps those matches that were not there before: without negations, those with an event that came in this
-step; else those that time has decided since the last step.
+The state is a log of the events that the site knows, whether they arose there or came within matches, and
+of the matches whose negations other sites have checked. A step evaluates the work of the site over what is
+remembered and keeps those matches that were not there before: without negations, those with an event that
+came in this step; else those that time has decided since the last step.
 """
 
 from collections import OrderedDict
@@ -89,7 +89,7 @@ class SiteTask:
 
 @dataclass(frozen=True)
 class Arrived:
-    """What came to a site: rows of events as they arose, or as a lower level has passed them on, and matches."""
+    """What came to a site: events as they arose, or as a lower level has passed them on, and matches."""
 
     raw: Sequence[pa.Table] = ()
     own: Sequence[bytes] = ()
@@ -103,8 +103,8 @@ class Arrived:
 class SiteOutcome:
     """What a step of a site found, its own new events, rows that came too late, and when to wake it.
 
-    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until now, the
-    site was to be woken at `previous_wake`.
+    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until now,
+    the site was to be woken at `previous_wake`.
     """
 
     found: Sequence[tuple[SiteWork, Finding, Found]]
@@ -157,8 +157,8 @@ class SiteShard:
     def step(self, arrived: Arrived, watermark: int) -> SiteOutcome | None:
         """Take what came in a micro-batch; return None when there was nothing to do.
 
-        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. Events before it are late
-        when they arise; those within matches are not.
+        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. Events before it are
+        late when they arise; those within matches are not.
         """
         started = perf_counter()
         journal = self._journal()
@@ -195,8 +195,8 @@ class SiteShard:
         journal = SiteJournal.from_json(text)
         if journal.program != self.task.program:
             raise DataError(
-                "the checkpoint was written for another placement of the queries, and its state is divided so; "
-                "give the same queries and the checkpoint= of the first start, or start with a new checkpoint"
+                "the checkpoint was written for another placement of the queries, and its state is divided "
+                "so; give the queries and the checkpoint= of the first start, or start with a new checkpoint"
             )
         return journal
 

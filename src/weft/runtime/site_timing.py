@@ -1,10 +1,11 @@
 """When the sites of a placed stream know enough: which matches wait for time, how long, and what is kept.
 
-All sites of all levels decide up to the same watermark. An event is at its own site in the micro-batch in which it
-comes, and so is, within the same micro-batch, every match that it completes at every site where that is needed.
-Only what a negation forbids has to be waited for: a match of a projection with negations is decided when the
-watermark has passed its last event (and a lag, where a negation contains another). The part of it that another site
-has checked does not end later, so it is there by then.
+All sites of all levels decide up to the same watermark. In the micro-batch in which an event comes to its own
+site, every match that it completes comes to every site that needs it. Only what a negation forbids has to be
+waited for: a match of a projection with negations is decided when the watermark has passed its last event,
+and a lag where a negation contains another. A part of it that another site has checked does not end later,
+so it is there by then. A negation that the window alone ends is checked where whole matches are found; these
+wait for the end of the window, and no other site waits for them.
 """
 
 from collections.abc import Iterator
@@ -23,9 +24,9 @@ from weft.runtime.retention import Lags, lags_of, settled_after
 class WorkTiming:
     """What a plan waits for, in microseconds.
 
-    `reach` is how far back events matter to later ones, `lag` how long after its last event a match may have to
-    wait. `trails` has, for every output, how long after its first event a match waits for a negation that the
-    window alone ends; zero for others. `checks` tells which outputs check a negation.
+    `reach` is how far back events matter to later ones, `lag` how long after its last event a match may have
+    to wait. `trails` has, for every output, how long after its first event a match waits for a negation that
+    the window alone ends; zero for others. `checks` tells which outputs check a negation.
     """
 
     reach: int
@@ -62,11 +63,12 @@ def work_timing(plan: str) -> WorkTiming:
     program = Program(made)
     lags = lags_of(program.order)
     checks = [_checks(made, number) for number in range(len(made.outputs))]
-    settled = [[_settled(check, lags) for check in own if not check.absence.before] for own in checks]
+    trails = [[_settled(check, lags) for check in own if not check.absence.before] for own in checks]
+    within = [_settled(check, lags) for own in checks for check in own if check.absence.before]
     return WorkTiming(
         reach=_length(program.reach),
-        lag=max((_settled(check, lags) for own in checks for check in own if check.absence.before), default=0),
-        trails=tuple(max(own, default=0) for own in settled),
+        lag=max(within, default=0),
+        trails=tuple(max(own, default=0) for own in trails),
         checks=tuple(bool(own) for own in checks),
     )
 

@@ -1,4 +1,4 @@
-"""Build the streaming DataFrame of a placed program: watermark, pack by site, an operator per level, unpack."""
+"""Build the streaming DataFrame of a placed program: watermark, packs by site, one operator per level."""
 
 from collections.abc import Mapping
 from hashlib import blake2b

@@ -1,4 +1,4 @@
-"""The stateful operator of a level of a placed stream: where Spark keeps the state of sites, and calls them."""
+"""The stateful operator of a level of a placed stream: where Spark keeps the state of sites."""
 
 from collections.abc import Iterator
 from importlib import import_module

@@ -30,7 +30,7 @@ _levels: dict[tuple[str, int], Level] = {}
 
 
 class PlacedSteps:
-    """Runs steps of the site whose state Spark has at hand, at one level; after the last, makes matches distinct."""
+    """Runs steps of the site whose state Spark has at hand; after the last level, makes matches distinct."""
 
     def __init__(
         self, task: PlacedTask, level: int, handle: StatefulProcessorHandle, journal: Any, segments: Any
@@ -71,7 +71,7 @@ class PlacedSteps:
         return passing + sent
 
     def _outcomes(self, site: str, outcome: SiteOutcome) -> Iterator[Message]:
-        """Yield the report of a step, its matches and late rows; matches that others may find too go their way."""
+        """Yield the report of a step, late rows and matches; those that others may find too go their way."""
         name = report_name(site, self.level.level)
         rows = [of_kind(REPORT, report_row(name, outcome.report, self._schema))]
         for work, finding, found in outcome.found:

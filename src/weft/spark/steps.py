@@ -145,6 +145,7 @@ def _trend_field(columns: Mapping[str, pa.DataType]) -> pa.Field:
 
 
 def of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of the schema of matches as outcomes of a kind."""
     kinds = pa.array([kind]).take(pa.array(np.zeros(rows.num_rows, np.int64)))
     return pa.RecordBatch.from_arrays([kinds, *rows.columns], [KIND, *rows.schema.names])
 
