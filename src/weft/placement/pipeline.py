@@ -11,6 +11,7 @@ from weft.placement.arrangement import graph_of
 from weft.placement.central import central
 from weft.placement.checks import check_graph
 from weft.placement.local_search import Search, search_plan
+from weft.placement.lone_items import with_lone_items
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
@@ -70,12 +71,17 @@ def place(
     """
     queries = tuple(queries)
     started = time.perf_counter()
+    several = tuple(query for query in queries if query.n_items > 1)
     if algorithm == "best":
-        graph = _best(network, queries, seconds=seconds, steps=steps, seed=seed)
+        graph = _best(network, several, seconds=seconds, steps=steps, seed=seed)
     elif algorithm in _OTHERS:
-        graph = _OTHERS[algorithm](network, queries)
+        graph = _OTHERS[algorithm](network, several)
     else:
         raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(ALGORITHMS)}")
+    if len(several) < len(queries):
+        lone = [query for query in queries if query.n_items == 1]
+        center = len(network.sites) if algorithm == "central" else None
+        graph = with_lone_items(graph, lone, sink=center, is_single=algorithm == "single-sink")
     taken = time.perf_counter() - started
     bound = min(lower_bound(network, queries), graph.cost)
     return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
