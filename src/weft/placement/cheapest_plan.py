@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.placement.arrangement import Accounts, Arrangement, Sites, cost_to_gather
-from weft.placement.network import Network, Numbers
+from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery, Projection
 
 MOST_SINKS = 128  # sites that are tried as single sinks
+SMALL_QUERY = 6  # items of a query all of whose projections are looked at
+FEWEST = 4  # projections of each size that are looked at for each item of larger queries
 MOST_TARGETS = 4  # for the whole query, whose exact costs are compared
 GAIN = 1 - 1e-9  # what is called cheaper is so by more than rounding
 
@@ -63,6 +65,19 @@ class Targets:
         """The projections of the query, by size."""
         order = sorted(range(1, self.query.whole + 1), key=lambda items: (items.bit_count(), items))
         return tuple(self._subset(items) for items in order)
+
+    @cached_property
+    def looked_at(self) -> frozenset[int]:
+        """The projections that may be sent: of large queries, those with few matches for one of their items."""
+        if self.query.n_items <= SMALL_QUERY:
+            return frozenset(self.by_items)
+        chosen: dict[tuple[int, int], list[int]] = {}
+        for subset in sorted(self.subsets, key=lambda subset: subset.total):
+            for item in bits(subset.items):
+                fewest = chosen.setdefault((item, subset.items.bit_count()), [])
+                if len(fewest) < FEWEST:
+                    fewest.append(subset.items)
+        return frozenset(items for fewest in chosen.values() for items in fewest)
 
     @cached_property
     def by_items(self) -> dict[int, "Subset"]:
@@ -155,7 +170,8 @@ class CheapestPlan:
         self.worth_sending: list[Subset] = []
         self._fill_singles(prices)
         for subset in targets.subsets:
-            self._fill(subset)
+            if subset.items in targets.looked_at or subset.items in present:
+                self._fill(subset)
 
     def _fill_singles(self, prices: Mapping[str, Numbers]) -> None:
         targets = self.targets
