@@ -15,6 +15,7 @@ from weft.language.read import read
 from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, Strategy
 from weft.pattern.nodes import Query
+from weft.placed_detection import PlacedDetection
 from weft.placed_stream_detection import PlacedStreamDetection
 from weft.placement.network import Network
 from weft.planning import Planning
@@ -114,9 +115,9 @@ def detect(
         a statistic has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans
         that were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
     site, placement, network
-        The column that holds the site at which an event arose, and where the queries are then evaluated: "muse"
-        at the sites that send each other least, "single-sink" at one site, "central" outside of the network,
-        where all events are sent. Of a stream, `network` tells the sites and the rates of events there.
+        The column that holds the site at which an event arose, and where the queries are then evaluated:
+        "muse" at sites that send each other least, "single-sink" at one site, "central" outside of the
+        network, where all events are sent. Of a stream, `network` tells the sites and the rates there.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -145,7 +146,7 @@ def detect(
             **options,
         )
     else:
-        detection = prepare(events, queries, **options)
+        detection = prepare(events, queries, site=site, placement=placement, **options)
     if detection.trend_queries and detection.match_queries:
         found = " and ".join(
             f"{len(own)} {kind if len(own) == 1 else plural}"
@@ -178,6 +179,8 @@ def prepare(
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",
+    site: str | None = None,
+    placement: Placement = "muse",
     origin: str = "<query>",
 ) -> "Detection":
     """Check queries against events and return the detection, which also explains and counts.
@@ -186,13 +189,18 @@ def prepare(
     """
     if events.isStreaming:
         raise WeftError("these events are a stream: use weft.prepare_stream")
-    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    if site is not None:
+        _check_placement(events, site, placement)
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
     known = _statistics(statistics, source)
     _check_sharing(sharing)
-    return Detection(source, bound, partitions, budget or Budget(), planning, known, sharing)
+    given = budget or Budget()
+    if site is not None:
+        return PlacedDetection(source, bound, partitions, given, planning, known, placement)
+    return Detection(source, bound, partitions, given, planning, known, sharing)
 
 
 def prepare_stream(
@@ -300,6 +308,7 @@ def _input(
     id: str | None,
     order_by: str | None,
     types: Mapping[str, str] | None,
+    site: str | None = None,
 ) -> Input:
     frame = events.schema
     time_type = require_column(frame, time, "the event time")
@@ -316,7 +325,7 @@ def _input(
     schema = event_schema(frame, time=time, has_type_column=type is not None, types=types)
     if order_by is not None and order_by not in schema.attributes:
         raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
-    return Input(events, schema, time, type, id, order_by, dict(types or {}))
+    return Input(events, schema, time, type, id, order_by, dict(types or {}), site)
 
 
 def _bound(queries: Queries, source: Input, origin: str) -> tuple[Query, ...]:

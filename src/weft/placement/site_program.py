@@ -89,6 +89,8 @@ class _Compiler:
         tasks += [task for query in self.queries for task in self._matched(query)]
         works: dict[tuple[int, int, bool], list[_Task]] = {}
         for task in tasks:
+            if task.form is not None and not task.boxes:
+                continue  # its inputs have nothing in common
             place = (self.levels[task.vertex], task.vertex.site, task.is_match)
             works.setdefault(place, []).append(task)
         return SiteProgram(

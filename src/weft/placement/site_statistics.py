@@ -74,7 +74,8 @@ def site_statistics(
     for kind, key in keys.items():
         counts = counted.counts[kind]
         if kind in counted.bounds and counts.sum() > 0:
-            counts = counts * min(1.0, statistics.rate(key) * seconds / counts.sum())
+            expected = max(1.0, statistics.rate(key) * seconds)  # a sample may have missed them all
+            counts = counts * min(1.0, expected / counts.sum())
         rates[kind] = np.asarray(counts, np.float64) / seconds
     totals = {key: float(rates[kind].sum()) for kind, key in keys.items()}
     exact = replace(statistics, rates={**statistics.rates, **totals})

@@ -26,6 +26,7 @@ PLACE, ORIGIN, TIME, TYPE, ID, TIE_VALUE, FLAGS, VALUE = (  # of an event in a m
     "flags",
     "value",
 )
+OVERHEAD_BYTES = 12  # of an event besides its time, id and attributes: its place, origin and type
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def site_counts(
     """
     require_column(source.events.schema, site, "the site")
     types = sorted({key.type for key in kinds.values()})
-    conditions = {kind: _condition(source, key) for kind, key in kinds.items()}
+    conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
     rows = source.events.where(source.is_good & F.col(quoted(site)).isNotNull() & source.is_of_type(types))
     counted = (
         rows.groupBy(site_column(site).alias(SITE))
@@ -67,7 +67,7 @@ def _rank(site: str) -> tuple[bool, int, str]:
     return (not site.isdigit(), len(site) if site.isdigit() else 0, site)
 
 
-def _condition(source: Input, key: ItemKey) -> tuple[Column, bool]:
+def kind_condition(source: Input, key: ItemKey) -> tuple[Column, bool]:
     """Return when a row is an event of a kind, and whether that is exact."""
     columns = [to_column(predicate) for predicate in key.predicates]
     known = [column for column in columns if column is not None]
