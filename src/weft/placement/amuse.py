@@ -9,9 +9,10 @@ Differs     A projection is placed both ways and the cost decides, where the pap
             the sites of a kind, every input that has the kind must be divided by it as well: the paper sends
             all of such an input to all sites, which then find the same matches. Of the combinations, only the
             cheapest by the sum of the costs of their inputs are tried, more of them for smaller queries, and
-            a single host is the cheapest by that sum instead of any. Of very many beneficial projections,
-            only the most selective take part. A graph has one option at most for a
-            projection: inputs that rest on different ones are not combined.
+            a single host is the cheapest by that sum instead of any. Projections that are nowhere
+            cheaper to read than their parts, by the same sums, do not take part, and of very many only the
+            most selective do. A graph has one option at most for a projection: inputs that rest on different
+            ones are not combined.
 Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations on rows of all sites; then
             O(p n k) graphs for p beneficial projections and k combinations each.
 """
@@ -131,7 +132,10 @@ class _Construction:
         self.n_sites = len(network.sites)
         self.hosts = [1 << site for site in range(self.n_sites)]
         self.hosts += [network.emitters(kind) for kind in self.kinds]
-        self.is_host = np.array([[hosts >> site & 1 for hosts in self.hosts] for site in range(self.n_sites)])
+        self.is_host = np.array(
+            [[float(hosts >> site & 1) for hosts in self.hosts] for site in range(self.n_sites)]
+        )
+        self.distances = network.distances @ self.is_host  # of a row, from a site to all sites of a column
         self.options: dict[str, list[Option]] = {}
         self.reading: dict[str, Numbers] = {}  # for every option and column, what it costs to read it
         self.inputs: list[int] = []
@@ -173,6 +177,8 @@ class _Construction:
         is_input = [part & items == part for part in self.inputs]
         inputs = [part for part, is_one in zip(self.inputs, is_input, strict=True) if is_one]
         cheapest = CheapestCombinations(items, inputs, self.least[is_input])
+        if items != self.query.whole and not self.may_save(items, cheapest.least):
+            return
         options: list[Option] = []
         for column in self.columns(items, cheapest.least):
             graphs = [
@@ -185,6 +191,24 @@ class _Construction:
                 options.append(self.option(items, combination, column, draft))
         if options:
             self.offer(items, options)
+
+    def may_save(self, items: int, least: Numbers) -> bool:
+        """Whether it is cheaper in some column to read a projection from elsewhere than to read its parts."""
+        projection = self.query.projection(items)
+        divided = [
+            (place, costs_away(self.network, projection, kind, self.hosts[place]))
+            for place, kind in enumerate(self.kinds, start=self.n_sites)
+            if kind in partition_kinds(self.query, projection.kinds)
+        ]
+        matches = projection.factor * prod(float(self.network.rates[kind].sum()) for kind in projection.kinds)
+        read = (least[: self.n_sites, None] + matches * self.distances).min(axis=0)
+        for place, away in divided:
+            read = np.minimum(read, least[place] + away @ self.is_host)
+        others = [
+            place for place, kind in enumerate(self.kinds, self.n_sites) if kind not in projection.kinds
+        ]
+        columns = [*range(self.n_sites), *others]
+        return bool((read[columns] < least[columns] * (1 - 1e-12)).any())
 
     def columns(self, items: int, least: Numbers) -> Iterator[int]:
         """Yield the ways to place a projection: at all sites of a kind, and at the cheapest one of them."""

@@ -36,6 +36,18 @@ class Option:
     cost: float = 0.0
     _costs: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The texts of all that it reads, negated events included."""
+        if self.query is None:
+            return ()
+        texts = [self.query.projection(part).text for part in self.inputs]
+        return tuple(dict.fromkeys((*texts, *sorted(self.query.needed_kinds(self.items, self.inputs)))))
+
+    def is_divided(self, other: "Option") -> bool:
+        """Whether its hosts read only their own part of another option, which is divided as it is."""
+        return self.partition is not None and self.partition in other.projection.kinds
+
     def cost_to(self, sites: int) -> float:
         """Return the cost of sending all matches to some sites."""
         found = self._costs.get(sites)
@@ -95,6 +107,22 @@ class Draft:
         for text, sites in self.sends.items():
             sends[text] = sends.get(text, 0) | sites
         return Draft(self.others.options | self.options, sends, self.others.cost + self.cost)
+
+
+def draft_of(options: Mapping[str, Option], wanted: Iterable[str]) -> Draft:
+    """Return a draft of some options, with all that they rest on and no more."""
+    draft = Draft()
+    waiting = list(wanted)
+    while waiting:
+        text = waiting.pop()
+        if text not in draft.options:
+            draft.options[text] = options[text]
+            waiting.extend(options[text].reads)
+    for option in draft.options.values():
+        for text in option.reads:
+            if not option.is_divided(draft.options[text]):
+                draft.send(text, option.hosts)
+    return draft
 
 
 def events_option(network: Network, kind: str) -> Option:
