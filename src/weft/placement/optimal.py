@@ -79,8 +79,8 @@ class _Search:
         ]
         self.steps_left = most_steps
         self._places: dict[str, list[Arrangement]] = {}
-        self._combinations: dict[str, list[Combination]] = {}
-        self._arrangements: dict[tuple[Arrangement, Combination], Arrangement] = {}
+        self._combinations: dict[int, list[Combination]] = {}
+        self._arrangements: dict[tuple[Arrangement, ProjectedQuery, Combination], Arrangement] = {}
 
     def go_on(
         self,
@@ -188,16 +188,15 @@ class _Search:
 
     def combinations(self, query: ProjectedQuery, items: int) -> list[Combination]:
         """Return all combinations of a projection that are not redundant."""
-        text = query.projection(items).text
-        if text not in self._combinations:
-            self._combinations[text] = list(all_combinations(items, range(1, items)))
-        return self._combinations[text]
+        if items not in self._combinations:
+            self._combinations[items] = list(all_combinations(items, range(1, items)))
+        return self._combinations[items]
 
     def arrangement(
         self, place: Arrangement, query: ProjectedQuery, items: int, inputs: Combination
     ) -> Arrangement:
         """Return the arrangement with a place and a combination, always the same one."""
-        key = (place, inputs)
+        key = (place, query, inputs)
         if key not in self._arrangements:
             self._arrangements[key] = Arrangement(
                 self.network, place.projection, place.partition, place.hosts, query, items, inputs
