@@ -109,7 +109,7 @@ class _Search:
             sent = self.cost_sent(place, readers.get(text, ()))
             if sum(bounds.values()) - bounds.get(text, 0.0) + sent >= self.least:
                 continue
-            for combination in self.combinations(query, items):
+            for combination in self.combinations(items):
                 arrangement = self.arrangement(place, query, items, combination)
                 way = self.decided(query, arrangement, readers, bounds | {text: sent})
                 if way is not None:
@@ -186,7 +186,7 @@ class _Search:
                 hosts[emitters] = targets
                 yield kind, hosts
 
-    def combinations(self, query: ProjectedQuery, items: int) -> list[Combination]:
+    def combinations(self, items: int) -> list[Combination]:
         """Return all combinations of a projection that are not redundant."""
         if items not in self._combinations:
             self._combinations[items] = list(all_combinations(items, range(1, items)))
