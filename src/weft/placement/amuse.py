@@ -211,7 +211,10 @@ class _Construction:
         return bool((read[columns] < least[columns] * (1 - 1e-12)).any())
 
     def columns(self, items: int, least: Numbers) -> Iterator[int]:
-        """Yield the ways to place a projection: at all sites of a kind, and at the cheapest one of them."""
+        """Yield the ways to place a projection: at all sites of a kind, or at the cheapest one of them.
+
+        A site without any of its events may be cheapest where other queries have its inputs, or by its links.
+        """
         projection = self.query.projection(items)
         allowed = partition_kinds(self.query, projection.kinds)
         single: dict[int, None] = {}
@@ -221,6 +224,8 @@ class _Construction:
                 single[min(sites, key=least.__getitem__)] = None
                 if kind in allowed and len(sites) > 1 and least[self.n_sites + place] < np.inf:
                     yield self.n_sites + place
+        if self.others.options or self.network.links is not None:
+            single[int(np.argmin(least[: self.n_sites]))] = None
         yield from single
 
     def put_together(self, items: int, combination: Combination, column: int) -> Draft | None:
