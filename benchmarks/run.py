@@ -19,6 +19,7 @@ from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
 from parse_and_bind import measure_parse
 from peers import measure_peers
+from placement_cluster import measure_cluster
 from placement_figures import measure_placement
 from ratios import measure_ratio
 from result_tables import RESULTS
@@ -195,6 +196,11 @@ def placement_section(settings: Settings) -> list[Measure]:
     return measure_placement(settings.n_networks, settings.search_seconds, console.log)
 
 
+def cluster_section(settings: Settings) -> list[Measure]:
+    """Place queries on the nodes of a cluster: what is predicted, and what Spark sends."""
+    return measure_cluster(settings.search_seconds, console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -217,6 +223,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
     "placement": placement_section,
+    "placement-cluster": cluster_section,
 }
 
 
