@@ -113,7 +113,7 @@ def _most_selective(network: Network, query: ProjectedQuery, projections: list[i
 def _share(network: Network, query: ProjectedQuery, items: int) -> float:
     """Return how many matches a projection finds for one event of its kinds."""
     projection = query.projection(items)
-    totals = [float(network.rates[kind].sum()) for kind in projection.kinds]
+    totals = [network.totals[kind] for kind in projection.kinds]
     return projection.factor * prod(totals) / sum(totals)
 
 
@@ -200,7 +200,7 @@ class _Construction:
             for place, kind in enumerate(self.kinds, start=self.n_sites)
             if kind in partition_kinds(self.query, projection.kinds)
         ]
-        matches = projection.factor * prod(float(self.network.rates[kind].sum()) for kind in projection.kinds)
+        matches = projection.factor * prod(self.network.totals[kind] for kind in projection.kinds)
         read = (least[: self.n_sites, None] + matches * self.distances).min(axis=0)
         for place, away in divided:
             read = np.minimum(read, least[place] + away @ self.is_host)

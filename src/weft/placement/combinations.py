@@ -54,9 +54,7 @@ def n_bindings(network: Network, projection: Projection) -> int:
 
 def rate_per_binding(network: Network, projection: Projection) -> float:
     """Return the output rate of a projection for one binding, on average."""
-    means = (
-        float(network.rates[kind].sum()) / network.emitters(kind).bit_count() for kind in projection.kinds
-    )
+    means = (network.totals[kind] / network.emitters(kind).bit_count() for kind in projection.kinds)
     return projection.factor * prod(means)
 
 

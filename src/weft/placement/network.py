@@ -31,6 +31,11 @@ class Network:
         return self._emitters[kind]
 
     @cached_property
+    def totals(self) -> dict[str, float]:
+        """The rate of every kind of events, at all sites together."""
+        return {kind: float(np.sum(rates)) for kind, rates in self.rates.items()}
+
+    @cached_property
     def distances(self) -> Numbers:
         """The cost of a row from site to site, zero on the diagonal."""
         n_sites = len(self.sites)

@@ -142,13 +142,12 @@ def events_option(network: Network, kind: str) -> Option:
 
 def costs_away(network: Network, projection: Projection, partition: str | None, hosts: int) -> Numbers:
     """Return for every site what it costs to get all matches of a placed projection there."""
-    totals = {kind: float(network.rates[kind].sum()) for kind in projection.kinds}
-    matches = projection.factor * prod(totals[kind] for kind in projection.kinds)
+    matches = projection.factor * prod(network.totals[kind] for kind in projection.kinds)
     if partition is None:
         rates = np.zeros(len(network.sites))
         rates[bits(hosts)] = matches
     else:
-        rates = network.rates[partition] * (matches / totals[partition])
+        rates = network.rates[partition] * (matches / network.totals[partition])
     return cost_to_gather(network, rates)
 
 
