@@ -3,6 +3,7 @@
 import json
 import logging
 import time as clock
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
@@ -24,12 +25,14 @@ from weft.cli_options import (
     OrderColumn,
     PictureOption,
     PlacementFlag,
+    PlacementOption,
     PlanOption,
     Queries,
     SavePlan,
     SaveStatistics,
     SearchSeconds,
     SharingOption,
+    SiteColumn,
     StatisticsOption,
     TimeColumn,
     TypeColumn,
@@ -38,7 +41,9 @@ from weft.cli_options import (
 from weft.cli_place import PLACE_EXAMPLES, place
 from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
 from weft.cli_stream import STREAM_EXAMPLES, stream
+from weft.errors import WeftError
 from weft.optimizer.pipeline import SECONDS
+from weft.placed_detection import PlacedAnalysis
 from weft.planning import save_plan
 from weft.query_files import QueryText, read_queries
 from weft.report import (
@@ -137,7 +142,8 @@ def explain(
     "  weft run fraud.weft events.parquet --time ts --type type\n\n"
     "  weft run fraud.weft log.csv --time at --time-unit s --type kind --id id --out matches.jsonl\n\n"
     "  weft run queries/ events/ --time ts --type type --out matches/ --json\n\n"
-    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze",
+    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type --site plant --placement muse",
 )
 def run(
     queries: Queries,
@@ -163,6 +169,8 @@ def run(
     save_statistics: SaveStatistics = None,
     search_seconds: SearchSeconds = SECONDS,
     sharing: SharingOption = "dynamic",
+    site: SiteColumn = None,
+    placement: PlacementOption = None,
     explained: Explained = None,
     master: Master = "local[*]",
 ) -> None:
@@ -170,8 +178,18 @@ def run(
     with errors_told():
         text = read_queries(queries)
         bind_queries(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
-        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics, sharing)
+        if placement is not None and site is None:
+            raise WeftError("--placement needs --site, the column of the site at which events arise")
+        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by, site=site)
+        wanted = Wanted(
+            plan_of(plan),
+            statistics,
+            search_seconds,
+            save_plan,
+            save_statistics,
+            sharing,
+            placement=placement or "muse",
+        )
         find_events(events)
         if out is not None:
             check_target(out)
@@ -180,7 +198,8 @@ def run(
         detection = _planned(spark, text, events, columns, wanted, Budget(partial_matches=budget))
         delivery = Delivery(detection, out, is_shown=not as_json)
         with progress_shown("Finding matches", partial(current_progress, spark)):
-            analysis = detection.analyze(delivery.writer) if explained == "analyze" else None
+            is_analyzed = explained == "analyze" or site is not None
+            analysis = detection.analyze(delivery.writer) if is_analyzed else None
             counted = delivery.run() if analysis is None else analysis.counts
             found = {query.name: counted.get(query.name, 0) for query in detection.queries}
             n_events, n_rejected = detection.input_counts()
@@ -190,6 +209,8 @@ def run(
             trends = {query.name: found[query.name] for query in detection.trend_queries}
             summary = {"events": n_events, "rejected": n_rejected, "matches": matches}
             summary |= ({"trends": trends} if trends else {}) | {"seconds": seconds}
+            if isinstance(analysis, PlacedAnalysis):
+                summary |= {"transfers": [asdict(one) for one in analysis.transfers]}
             typer.echo(json.dumps(summary, ensure_ascii=False))
         else:
             if delivery.first_results:
@@ -203,8 +224,10 @@ def run(
                     counted="results" if detection.trend_queries else "matches",
                 )
             )
-        if explained is not None:
-            typer.echo(f"\n{detection.explain() if analysis is None else analysis}", err=as_json)
+        if explained == "plan":
+            typer.echo(f"\n{detection.explain()}", err=as_json)
+        if analysis is not None and not (as_json and explained is None):
+            typer.echo(f"\n{analysis}", err=as_json)
         if n_rejected and not n_events:
             say_error(_all_rejected(detection.rejected, columns))
 
@@ -271,6 +294,8 @@ def _prepared(
             type=columns.type,
             id=columns.id,
             order_by=columns.order_by,
+            site=columns.site,
+            placement=wanted.placement,
             budget=budget,
             plan=wanted.plan,
             statistics=wanted.statistics,

@@ -7,6 +7,7 @@ import typer
 from weft.adaptation.settings import Decider
 from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
+from weft.session import Placement
 from weft.spark.sources import Format
 from weft.spark.times import TimeUnit
 
@@ -103,6 +104,18 @@ PlacementFlag = Annotated[
 ]
 ExplainedSite = Annotated[
     str | None, typer.Option("--site", help="With --placement: the column of the site at which events arise.")
+]
+SiteColumn = Annotated[
+    str | None,
+    typer.Option("--site", help="The column of the site at which an event arose: evaluate queries there."),
+]
+PlacementOption = Annotated[
+    Placement | None,
+    typer.Option(
+        "--placement",
+        help="With --site: muse evaluates parts of queries where that sends least, single-sink each operator "
+        "at one site, central all queries outside of the sites. The matches are the same.",
+    ),
 ]
 PictureOption = Annotated[
     str | None,
