@@ -55,6 +55,7 @@ class PlacedStreamDetection(StreamDetection):
         self.site = site
         self.placement = placement
         self.known_network = network
+        self._sites  # noqa: B018 - what cannot be placed is refused at once
 
     @cached_property
     def outcomes(self) -> "DataFrame":

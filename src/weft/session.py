@@ -232,7 +232,9 @@ def prepare_stream(
     """
     if not events.isStreaming:
         raise WeftError("these events are all there: use weft.prepare")
-    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    if site is not None:
+        _check_placement(events, site, placement)
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
@@ -242,11 +244,10 @@ def prepare_stream(
     adaptation = adapt if isinstance(adapt, Adaptation) else Adaptation(decide=adapt)
     given = budget or Budget()
     if site is not None:
-        _check_placement(events, site, placement)
         if network is None:
             raise WeftError(
                 "a stream has no events to look at before it starts: its sites are not known\n"
-                "  hint: give network=weft.Network(sites, rates), or that of a batch of its past"
+                "  hint: give network=weft.Network(sites, rates), or that of weft.prepare for its past"
             )
         return PlacedStreamDetection(
             source, bound, given, planning, known, lateness, checkpoint, site, placement, network

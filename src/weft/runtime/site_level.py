@@ -15,9 +15,9 @@ from weft.plan.sites import SiteProgram, Stream
 from weft.runtime.budget import Budget
 from weft.runtime.segments import table_from_bytes, table_to_bytes, to_table
 from weft.runtime.shard import Store
-from weft.runtime.site_shard import MATCHES, Arrived, SiteMemory, SiteOutcome, SiteShard, SiteTask
+from weft.runtime.site_shard import MATCHES, Arrived, LevelWork, SiteMemory, SiteOutcome, SiteShard
 from weft.runtime.site_timing import SiteTiming
-from weft.runtime.site_wire import Wire
+from weft.runtime.site_wire import Wire, value_bytes
 
 RAW, OWN, OUTCOME, SENT = (
     "raw",
@@ -58,23 +58,22 @@ class Level:
         """Run a step of a site; return what goes on to the next level, and what it found."""
         messages = list(messages)
         passed = [message for message in messages if self._passes(site, message.role)]
-        shard = SiteShard(f"{self.name} {self.level} {site}", self._tasks[site], store, memory)
+        shard = SiteShard(f"{self.name} {self.level} {site}", self._works[site], store, memory)
         outcome = shard.step(self._arrived(site, messages), watermark)
         if outcome is None:
             return passed, None
         if self.level == 0 and outcome.own.n_events and self._is_active(site, after=0):
             passed.append(Message(site, OWN, table_to_bytes(to_table(outcome.own))))
-        for stream, matches in self._sent(outcome):
-            number = self.program.streams.index(stream)
+        for number, stream, matches in self._sent(outcome):
             outcome.report.sent.append(_transfer(self.program, stream, matches))
             pack = table_to_bytes(pa.table({MATCHES: matches}))
             passed.append(Message(self.program.sites[stream.target], f"{SENT}{number}", pack))
         return passed, outcome
 
     @cached_property
-    def _tasks(self) -> dict[str, SiteTask]:
+    def _works(self) -> dict[str, LevelWork]:
         return {
-            name: SiteTask(
+            name: LevelWork(
                 number,
                 tuple(w for w in self.program.works if (w.site, w.level) == (number, self.level)),
                 self.wire,
@@ -113,7 +112,7 @@ class Level:
     def _arrived(self, site: str, messages: list[Message]) -> Arrived:
         """Return what the work of a site at this level is to take."""
         raw = [table_from_bytes(message.pack) for message in messages if message.role == RAW]
-        has_work = bool(self._tasks[site].works)
+        has_work = bool(self._works[site].works)
         own = [message.pack for message in messages if message.role == OWN and has_work]
         received: dict[int, list[pa.Array]] = {}
         for message in messages:
@@ -124,11 +123,11 @@ class Level:
                     received.setdefault(stream, []).extend(matches.chunks)
         return Arrived(raw, own, received)
 
-    def _sent(self, outcome: SiteOutcome) -> Iterator[tuple[Stream, pa.Array]]:
+    def _sent(self, outcome: SiteOutcome) -> Iterator[tuple[int, Stream, pa.Array]]:
         for _, finding, found in outcome.found:
             for number in finding.streams:
                 stream = self.program.streams[number]
-                yield stream, self.wire.written(found, finding.columns, stream.attributes)
+                yield number, stream, self.wire.written(found, finding.columns, stream.attributes)
 
 
 def _transfer(program: SiteProgram, stream: Stream, matches: pa.Array) -> dict[str, Any]:
@@ -138,5 +137,5 @@ def _transfer(program: SiteProgram, stream: Stream, matches: pa.Array) -> dict[s
         "source": program.sites[stream.source],
         "target": program.sites[stream.target],
         "rows": len(matches),
-        "bytes": matches.nbytes,
+        "bytes": value_bytes(matches),
     }

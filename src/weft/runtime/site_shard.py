@@ -44,7 +44,7 @@ MATCHES = "matches"  # the column of a log of matches
 
 
 @dataclass(frozen=True)
-class SiteTask:
+class LevelWork:
     """What a site does at a level; `program` tells the whole program from any other."""
 
     site: int
@@ -145,7 +145,7 @@ class SiteMemory:
 class SiteShard:
     """The steps of a site at a level; all that lasts is in its store."""
 
-    def __init__(self, name: str, task: SiteTask, store: Store, memory: SiteMemory) -> None:
+    def __init__(self, name: str, task: LevelWork, store: Store, memory: SiteMemory) -> None:
         self.name = name
         self.task = task
         self.store = store

@@ -15,7 +15,7 @@ from weft.runtime.emit import emit, match_schema
 from weft.runtime.execute import Found
 from weft.runtime.layout import Layout
 from weft.runtime.site_evaluator import SiteEvaluator
-from weft.runtime.site_wire import Wire
+from weft.runtime.site_wire import Wire, value_bytes
 from weft.schema import Type
 from weft.spark.partitioning import ByTime, Slices
 
@@ -155,22 +155,6 @@ def sent_schema(wire: Wire) -> pa.Schema:
             (EVENTS, pa.list_(wire.event_type)),
         ]
     )
-
-
-def value_bytes(matches: pa.Array) -> int:
-    """Return the bytes of the values in matches: numbers by their width, texts by their length, NULLs none.
-
-    >>> value_bytes(pa.array([[{"x": 1, "name": "ann"}, {"x": 2, "name": None}]]))
-    19
-    """
-    events = matches.flatten()
-    return sum(_size(events.field(number)) for number in range(events.type.num_fields))
-
-
-def _size(values: pa.Array) -> int:
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return int(pc.sum(pc.binary_length(values)).as_py() or 0)
-    return int(len(values) - values.null_count) * max(1, int(values.type.bit_width) // 8)
 
 
 def _work(program: SiteProgram, site: int, level: int, *, sends: bool) -> SiteWork | None:
