@@ -32,7 +32,7 @@ Complexity  A linear program of 3^i rows and i 2^(i-1) columns for each set of k
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from weft.placement.projection import ProjectedQuery
 from weft.placement.substitutes import usable_projections
 
 MOST_ITEMS = 4
+MANY_SITES = 200  # unlike each other, with more of which only pairs of items are looked at
 Rates = Mapping[int, float]  # the rate, or the share of it, that counts for each smaller set of items
 
 
@@ -117,21 +118,29 @@ def query_bound(network: Network, query: ProjectedQuery, rates: Rates) -> float:
     if not all(network.emitters(kind) for kind in kinds):
         return 0.0
     shares = np.array([network.rates[kind] / network.rates[kind].sum() for kind in kinds]).T
-    if query.n_items <= MOST_ITEMS:
-        return _bound_for(network, shares, rates, tuple(range(query.n_items)))
-    pairs = combinations(range(query.n_items), 2)
-    chosen: tuple[int, ...]
-    best, chosen = max((_bound_for(network, shares, rates, pair), pair) for pair in pairs)
-    while len(chosen) < MOST_ITEMS:
+    nearest = _nearest(network)
+    most_items = MOST_ITEMS if len(_unlike_sites(shares, nearest)) <= MANY_SITES else 2
+    if query.n_items <= most_items:
+        return _bound_for(shares, nearest, rates, tuple(range(query.n_items)))
+    best = 0.0
+    chosen: tuple[int, ...] = ()
+    larger = list(combinations(range(query.n_items), 2))
+    while larger:
+        best_larger = 0.0
+        for items in larger:
+            found = _bound_for(shares, nearest, rates, items, best_larger)
+            if found > best_larger:
+                best_larger, chosen = found, items
+        best = max(best, best_larger)
         others = [item for item in range(query.n_items) if item not in chosen]
-        larger = [(*chosen, item) for item in others]
-        found, chosen = max((_bound_for(network, shares, rates, items), items) for items in larger)
-        best = max(best, found)
+        larger = [(*chosen, item) for item in others] if 0 < len(chosen) < most_items else []
     return best
 
 
-def _bound_for(network: Network, shares: Numbers, rates: Rates, chosen: tuple[int, ...]) -> float:
-    """Return the bound that comes from looking at some items only."""
+def _bound_for(
+    shares: Numbers, nearest: Numbers, rates: Rates, chosen: tuple[int, ...], at_least: float = 0.0
+) -> float:
+    """Return the bound that comes from looking at some items only, or any number if it is not above a limit."""
     whole = sum(1 << item for item in chosen)
     least: dict[int, float] = {}  # by set of chosen items, numbered anew
     for items, rate in rates.items():
@@ -140,13 +149,12 @@ def _bound_for(network: Network, shares: Numbers, rates: Rates, chosen: tuple[in
             least[part] = min(rate, least.get(part, rate))
     shares = shares[:, list(chosen)]
     elsewhere = 1.0 - float(shares.prod(axis=1).sum())
-    if elsewhere <= 0.0:
-        return 0.0
-    nearest = _nearest(network)
-    charges = [
-        nearest[site] * _most_charged(shares[site], least) for site in _sites_with_most(shares, nearest)
-    ]
-    return float(min(charges)) * elsewhere
+    bound = inf
+    for site in _unlike_sites(shares, nearest):
+        bound = min(bound, float(nearest[site]) * _most_charged(shares[site], least) * max(elsewhere, 0.0))
+        if bound <= at_least:
+            break
+    return bound
 
 
 def _nearest(network: Network) -> Numbers:
@@ -157,25 +165,11 @@ def _nearest(network: Network) -> Numbers:
     return np.asarray((network.links + np.diag(np.full(n_sites, np.inf))).min(axis=0))
 
 
-def _sites_with_most(shares: Numbers, nearest: Numbers) -> list[int]:
-    """Return sites such that all others emit less: equal shares of some of their kinds, none of the others.
-
-    A site that emits less charges as much at least: what it does, one that emits more can do as well.
-    """
-    distinct = {
-        (row.tobytes(), float(near)): site
-        for site, (row, near) in enumerate(zip(shares, nearest, strict=True))
-    }
-    sites = sorted(distinct.values(), key=lambda site: -int((shares[site] > 0).sum()))
-    kept: list[int] = []
-    for site in sites:
-        row = shares[site]
-        if not any(
-            nearest[other] <= nearest[site] and bool(((row == 0) | (row == shares[other])).all())
-            for other in kept
-        ):
-            kept.append(site)
-    return kept
+def _unlike_sites(shares: Numbers, nearest: Numbers) -> list[int]:
+    """Return one of the sites with equal shares of all kinds each, as near to others; most kinds first."""
+    rows = np.column_stack([shares, nearest])
+    sites = {row.tobytes(): site for site, row in enumerate(rows)}.values()
+    return sorted(sites, key=lambda site: -int((shares[site] > 0).sum()))
 
 
 def _most_charged(local: Numbers, rates: Rates) -> float:
@@ -185,6 +179,8 @@ def _most_charged(local: Numbers, rates: Rates) -> float:
     never = sum(1 << item for item in range(n_items) if local[item] == 0)
     always = sum(1 << item for item in range(n_items) if local[item] == 1)
     at_site = [here for here in range(whole) if not here & never and here & always == always]
+    if not at_site:
+        return 0.0  # all events arise there
     columns = {
         (item, here): number
         for number, (item, here) in enumerate(
