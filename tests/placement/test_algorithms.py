@@ -192,7 +192,10 @@ def test_equal_projections_of_different_queries_are_found_once() -> None:
 def test_too_large_a_problem_for_the_optimum_is_refused() -> None:
     problem = random_problem(1, n_sites=3, n_types=4, n_queries=2, n_items=3)
     with pytest.raises(PlacementError, match="too many ways to place the queries"):
-        optimal(problem.network, problem.queries, most_steps=1)
+        optimal(problem.network, problem.queries, most_steps=10)
+    longer = random_problem(1, n_sites=3, n_types=7, n_items=7)
+    with pytest.raises(PlacementError, match="too many ways to place the queries"):
+        optimal(longer.network, longer.queries)
 
 
 def test_long_queries_are_placed_with_fewer_combinations() -> None:

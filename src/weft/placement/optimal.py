@@ -9,7 +9,8 @@ Differs     The result is exact among graphs in which all matches of a projectio
             inputs, none of them redundant, at a single site or at all sites that emit one of its kinds, each
             with its own events of that kind; with `groupings` also at any sites among which those that emit
             the kind are divided. Several queries are placed together.
-Complexity  Exponential; for a few queries of up to four items at a handful of sites.
+Complexity  Exponential; for a few queries of up to four items at a handful of sites. A step is one
+            way to find and place a projection that is looked at.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,8 @@ from weft.placement.network import Network, bits
 from weft.placement.options import partition_kinds
 from weft.placement.projection import ProjectedQuery, Projection
 
+MOST_ITEMS = 6
+TOO_MANY = "too many ways to place the queries: try aMuSE, or allow more steps"
 Readers = dict[str, tuple[Arrangement, ...]]
 Part = tuple[ProjectedQuery, int]
 
@@ -37,7 +40,7 @@ def optimal(
     queries: Iterable[ProjectedQuery],
     *,
     groupings: bool = False,
-    most_steps: int = 200_000,
+    most_steps: int = 300_000,
 ) -> MuseGraph:
     """Return the cheapest graph; raise an error after more steps than allowed.
 
@@ -52,6 +55,8 @@ def optimal(
     1.0
     """
     queries = tuple(queries)
+    if any(query.n_items > MOST_ITEMS for query in queries):
+        raise PlacementError(TOO_MANY)
     start = arrange_queries(network, queries)
     search = _Search(network, start, groupings=groupings, most_steps=most_steps)
     wholes = {query.projection(query.whole).text: (query, query.whole) for query in queries}
@@ -93,9 +98,6 @@ class _Search:
 
         `bounds` has for every projection that is read the cost of what it sends, or the least of it.
         """
-        self.steps_left -= 1
-        if self.steps_left < 0:
-            raise PlacementError("too many ways to place the queries: try aMuSE, or allow more steps")
         if not open_parts:
             self.best, self.least = plan, sum(bounds.values())
             return
@@ -110,6 +112,7 @@ class _Search:
             if sum(bounds.values()) - bounds.get(text, 0.0) + sent >= self.least:
                 continue
             for combination in self.combinations(items):
+                self.count_step()
                 arrangement = self.arrangement(place, query, items, combination)
                 way = self.decided(query, arrangement, readers, bounds | {text: sent})
                 if way is not None:
@@ -123,6 +126,12 @@ class _Search:
                 if not query.projection(part).is_primitive
             }
             self.go_on(plan | {text: arrangement}, parts, new_readers, new_bounds)
+
+    def count_step(self) -> None:
+        """Count one way to find and place a projection."""
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise PlacementError(TOO_MANY)
 
     def is_needed(self, place: Arrangement, plan: dict[str, Arrangement]) -> bool:
         """Whether a single site is not like an earlier one, as far as the plan tells sites apart."""
