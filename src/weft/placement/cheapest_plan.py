@@ -68,7 +68,7 @@ class Targets:
 
     @cached_property
     def looked_at(self) -> frozenset[int]:
-        """The projections that may be sent: of large queries, those with few matches for one of their items."""
+        """The projections that may be sent: of large queries, those with few matches for one of the items."""
         if self.query.n_items <= SMALL_QUERY:
             return frozenset(self.by_items)
         chosen: dict[tuple[int, int], list[int]] = {}

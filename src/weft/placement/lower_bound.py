@@ -124,23 +124,23 @@ def query_bound(network: Network, query: ProjectedQuery, rates: Rates) -> float:
         return _bound_for(shares, nearest, rates, tuple(range(query.n_items)))
     best = 0.0
     chosen: tuple[int, ...] = ()
-    larger = list(combinations(range(query.n_items), 2))
-    while larger:
+    larger: list[tuple[int, ...]] = list(combinations(range(query.n_items), 2))
+    while True:
         best_larger = 0.0
         for items in larger:
             found = _bound_for(shares, nearest, rates, items, best_larger)
             if found > best_larger:
                 best_larger, chosen = found, items
+        if best_larger == 0.0 or len(chosen) == most_items:
+            return max(best, best_larger)
         best = max(best, best_larger)
-        others = [item for item in range(query.n_items) if item not in chosen]
-        larger = [(*chosen, item) for item in others] if 0 < len(chosen) < most_items else []
-    return best
+        larger = [(*chosen, item) for item in range(query.n_items) if item not in chosen]
 
 
 def _bound_for(
     shares: Numbers, nearest: Numbers, rates: Rates, chosen: tuple[int, ...], at_least: float = 0.0
 ) -> float:
-    """Return the bound that comes from looking at some items only, or any number if it is not above a limit."""
+    """Return the bound from looking at some items only, or anything at most `at_least` if it is not above."""
     whole = sum(1 << item for item in chosen)
     least: dict[int, float] = {}  # by set of chosen items, numbered anew
     for items, rate in rates.items():
