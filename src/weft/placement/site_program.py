@@ -78,6 +78,7 @@ class _Compiler:
         self.context = context_of(self.schema)
         self.found = FoundBindings(self.graph, self.queries)
         self.numbers = {stream: number for number, stream in enumerate(self.graph.streams)}
+        self.sent = [vertex for vertex, _ in self.graph.streams]
         self.levels = _levels(self.graph)
         self.leaves: dict[str, tuple[Item, NormalForm]] = {}
         for query in self.queries:
@@ -148,6 +149,8 @@ class _Compiler:
         self, vertex: Vertex, query: NormalFormQuery, items: int, number: int
     ) -> frozenset[Checker] | None:
         """Return the projections from other sites that have checked a negation; None: it is checked here."""
+        if self._has_all(vertex, query.negated_kinds(number)):
+            return None
         found: set[Checker] = set()
         for read in self.graph.inputs[vertex]:
             if not self.graph.inputs[read]:
@@ -163,6 +166,15 @@ class _Compiler:
                     return None
                 found |= earlier
         return frozenset(found) or None
+
+    def _has_all(self, vertex: Vertex, kinds: Sequence[str]) -> bool:
+        """Whether all events of some kinds are where a vertex is."""
+        sites = dict.fromkeys(kinds, 1 << vertex.site)
+        for number in self._reads(vertex):
+            stream = self.sent[number]
+            if stream.projection.text in sites:
+                sites[stream.projection.text] |= 1 << stream.site
+        return all(not self.graph.network.emitters(kind) & ~found for kind, found in sites.items())
 
     def _reads(self, vertex: Vertex) -> set[int]:
         """Return the streams that a vertex depends on at its site."""
@@ -222,7 +234,7 @@ class _Compiler:
             among=tuple(
                 tuple(
                     Among(
-                        tuple(number for number in reads if self._text(number) == text),
+                        tuple(number for number in reads if self.sent[number].projection.text == text),
                         _columns(task.query, part, variables),
                     )
                     for text, part in sorted(checkers)
@@ -235,9 +247,6 @@ class _Compiler:
 
     def _streams_of(self, vertex: Vertex) -> tuple[int, ...]:
         return tuple(number for (sent, _), number in self.numbers.items() if sent == vertex)
-
-    def _text(self, number: int) -> str:
-        return list(self.numbers)[number][0].projection.text
 
 
 def _output(task: _Task, built: Assembled) -> Output:
