@@ -11,8 +11,8 @@ equally likely and independent of everything else. So two events agree with a pr
 the selectivity that the paper's authors use.
 
 Throughput and latency are those of streams: the events of 30 minutes are a batch, and its matches are there
-when the batch ends. Only SEQ is run as a stream, since millions of matches of AND come with one event. All runs
-have the same machine for all sites, so these numbers say how much work a placement is, and nothing of networks.
+when the batch ends. Only SEQ is run as a stream, since millions of matches of AND come with one event. All
+runs have the same machine for all sites: the numbers say how much work a placement is, nothing of networks.
 """
 
 import statistics

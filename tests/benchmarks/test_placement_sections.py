@@ -3,10 +3,13 @@
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
 
+import placement_cluster
 import placement_figures
 import plots
 import result_tables
@@ -61,3 +64,33 @@ def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
     tables = [f"placement-{name}{end}.csv" for name in named for end in ("", "-large")]
     tables += ["placement-queries.csv", "placement-simulated.csv"]
     assert {path.name for path in results.glob("*.csv")} == {*tables}
+
+
+def test_ids_of_the_cluster_agree_as_often_as_the_paper_has_it() -> None:
+    events = placement_cluster.with_ids(pa.table({"ts": range(40_000), "node": [0] * 40_000}))
+    for name in ("user", "job"):
+        values = events[name].to_numpy()
+        assert len({*values.tolist()}) == 20
+        assert np.mean(values[:20_000] == values[20_000:]) == pytest.approx(0.05, abs=0.01)
+    assert np.mean(events["user"].to_numpy() == events["job"].to_numpy()) == pytest.approx(0.05, abs=0.01)
+
+
+def test_the_cluster_is_skipped_without_its_events(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(placement_cluster, "EVENTS", tmp_path / "missing.parquet")
+    said: list[str] = []
+    assert placement_cluster.measure_cluster(1.0, said.append) == []
+    assert said[0].startswith("skipped")
+
+
+def test_targets_of_table_3() -> None:
+    sent = {
+        placement: placement_cluster.Sent(ratio, 100.0, rows, 8 * rows, 7, 1.0)
+        for placement, ratio, rows in (("muse", 0.004, 9), ("single-sink", 0.95, 950), ("central", 1.0, 1000))
+    }
+    measures = placement_cluster._measures("SEQ", sent)
+    assert [(one.value, one.target) for one in measures[:2]] == [(0.004, "≤ 0.01"), (0.009, "≤ 0.01")]
+    shares = [row["measured, % of central"] for row in placement_cluster._sent_rows("SEQ", sent)]
+    assert shares == pytest.approx([0.9, 95, 100])
+    sent["muse"] = placement_cluster.Sent(0.004, 100.0, 9, 72, 6, 1.0)
+    with pytest.raises(AssertionError, match="different matches"):
+        placement_cluster._measures("SEQ", sent)
