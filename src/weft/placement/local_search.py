@@ -14,7 +14,7 @@ Complexity  A step takes as long as one to three replies, see cheapest_plan.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -34,8 +34,9 @@ from weft.placement.projection import ProjectedQuery
 from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
-STEPS = 10  # of the search, unless told otherwise
+STEPS = 6  # of the search, unless told otherwise
 MOST_STEPS = 100_000
+LIKELY_SITES = 4  # to which all that is found at a single site may move
 PATIENCE = 300  # steps without gain after which the search ends
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
@@ -153,9 +154,30 @@ class Search:
                 changed = self.reply(costed.plan, number)
                 if changed.is_cheaper_than(costed):
                     costed = changed
-            costed = self.rehost(costed, costed.plan)
+            costed = self.relocate(self.rehost(costed, costed.plan))
             if not costed.is_cheaper_than(before):
                 return costed
+
+    def relocate(self, costed: Costed) -> Costed:
+        """Return a plan in which all that one site finds alone may have moved to another one together."""
+        by_site: dict[int, list[str]] = {}
+        for text, arrangement in costed.plan.items():
+            if arrangement.partition is None:
+                by_site.setdefault(int(arrangement.hosts[0]), []).append(text)
+        for texts in by_site.values():
+            if len(texts) < 2:  # one alone is for rehost
+                continue
+            moved = [costed.plan[text] for text in texts]
+            sources = {source for arrangement in moved for source in arrangement.sources} - set(texts)
+            gathered = sum(self.accounts.source(costed.plan, source).away for source in sorted(sources))
+            for site in np.argsort(gathered, kind="stable")[:LIKELY_SITES].tolist():
+                plan = dict(costed.plan)
+                for one in moved:
+                    plan[one.projection.text] = replace(one, hosts=np.array([site]))
+                changed = self.costed(plan)
+                if changed.is_cheaper_than(costed):
+                    costed = changed
+        return costed
 
     def rehost(self, costed: Costed, texts: Iterable[str]) -> Costed:
         """Return a plan in which projections have the best hosts, one after the other."""
