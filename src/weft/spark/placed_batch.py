@@ -6,7 +6,7 @@ have sent: only that is shuffled from site to site, one row for a match and a si
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import reduce
 
@@ -20,7 +20,7 @@ from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.site_statistics import kinds_of
 from weft.plan.serialize import from_json
 from weft.plan.sites import SITE as SITE_NUMBER
-from weft.plan.sites import SiteProgram
+from weft.plan.sites import SiteProgram, SiteWork
 from weft.runtime.budget import Budget
 from weft.runtime.site_wire import TIE_VALUE
 from weft.spark.analyze import is_match
@@ -97,20 +97,13 @@ class _Levels:
         self.columns, self.layout = wire_columns(types, names, source)
 
     def matches(self) -> DataFrame | None:
-        """Return the union of what all levels find."""
-        sent: list[DataFrame] = []
-        found: list[DataFrame] = []
-        for level in range(self.program.n_levels):
-            works = [work for work in self.program.works if work.level == level]
-            if self.analyze and sent or not all(work.sends for work in works):
-                found.append(self._step(level, sent, sends=False))
-            if any(work.sends for work in works):
-                step = self._step(level, sent, sends=True)
-                sent.append(step.repartition(self.n_partitions, SITE, SHARD))
-        if not found:
-            return None
-        every = reduce(lambda a, b: a.unionByName(b), found)
-        return self._without_repeated(every)
+        """Return the union of what all levels find; to analyze, all of them tell what they got."""
+        found = [
+            self._step(level, None)
+            for level in range(self.program.n_levels)
+            if self._works(level, None) or (self.analyze and level)
+        ]
+        return self._without_repeated(reduce(lambda a, b: a.unionByName(b), found)) if found else None
 
     def _without_repeated(self, found: DataFrame) -> DataFrame:
         """Keep matches once that several alternatives of a query may find."""
@@ -120,12 +113,27 @@ class _Levels:
         others = found.where(~F.coalesce(repeated, F.lit(False)))
         return others.unionByName(found.where(repeated).dropDuplicates(["query", "match_id"]))
 
-    def _step(self, level: int, sent: list[DataFrame], *, sends: bool) -> DataFrame:
-        """Return what the sites that have something to do at a level find, for others or for good."""
+    def _works(self, level: int, streams: frozenset[int] | None) -> list[SiteWork]:
+        """Return the work at a level that sends some of the streams, or finds matches."""
+        own = [work for work in self.program.works if work.level == level]
+        if streams is None:
+            return [work for work in own if not work.sends]
+        return [
+            work for work in own if any(streams.intersection(finding.streams) for finding in work.findings)
+        ]
+
+    def _step(self, level: int, streams: frozenset[int] | None) -> DataFrame:
+        """Return what sites send at a level with some streams, or the matches that they find there."""
+        works = self._works(level, streams)
+        is_analyzed = self.analyze and streams is None and level > 0
+        needed = {number for work in works for number in work.reads}
+        if is_analyzed:
+            needed |= self.program.sent_at(level - 1)
+        received = self._received(level, needed)
         task = SiteTask(
             program=self.program.to_json(),
             level=level,
-            sends=sends,
+            streams=streams,
             layout=self.layout,
             budget=self.budget,
             id_is_text=id_is_text(self.placed.source),
@@ -133,11 +141,11 @@ class _Levels:
             return_names=self.returned.names,
             division=self.division,
             slices=self.slices,
-            analyze=self.analyze and not sends and bool(sent),
+            analyze=is_analyzed,
         )
-        schema = self._sent_schema(task) if sends else matches_schema(self.placed.source, self.returned)
-        own = self._own(level, sends=sends).groupBy(SITE, SHARD)
-        if not sent:
+        schema = self._sent_schema(task) if task.sends else matches_schema(self.placed.source, self.returned)
+        own = self._own({work.site for work in works}).groupBy(SITE, SHARD)
+        if received is None:
 
             def alone(key: tuple[pa.Scalar, ...], own: pa.Table) -> pa.Table:
                 return task.run_alone(key, own)
@@ -147,17 +155,24 @@ class _Levels:
         def together(key: tuple[pa.Scalar, ...], own: pa.Table, received: pa.Table) -> pa.Table:
             return task.run(key, own, received)
 
-        received = reduce(lambda a, b: a.unionByName(b), sent)
         return own.cogroup(received.groupBy(SITE, SHARD)).applyInArrow(together, schema)
 
-    def _own(self, level: int, *, sends: bool) -> DataFrame:
-        """Return the events of the sites that have something to do, at their sites."""
+    def _received(self, level: int, needed: Set[int]) -> DataFrame | None:
+        """Return the rows of the streams that a level needs, at the sites that need them."""
+        sent = [
+            self._step(lower, wanted).repartition(self.n_partitions, SITE, SHARD)
+            for lower in range(level)
+            if (wanted := self.program.sent_at(lower) & needed)
+        ]
+        return reduce(lambda a, b: a.unionByName(b), sent) if sent else None
+
+    def _own(self, sites: Set[int]) -> DataFrame:
+        """Return the events of some sites, each at its own."""
         source, program = self.placed.source, self.program
         name = site_column(source.site or "")
-        working = {work.site for work in program.works if work.level == level and work.sends == sends}
         wanted = source.is_good & self._of_some_kind()
-        if len(working) < len(program.sites):
-            wanted &= name.isin([program.sites[site] for site in sorted(working)])
+        if len(sites) < len(program.sites):
+            wanted &= name.isin([program.sites[site] for site in sorted(sites)])
         shard = F.lit(0).cast("int")
         if self.slices is not None and self.division is not None:
             shard = shard_numbers(source, self.slices, self.division)

@@ -25,11 +25,11 @@ SITE, SHARD, STREAM, COPY, EVENTS = "weft_site", "weft_shard", "weft_stream", "w
 
 @dataclass(frozen=True)
 class SiteTask:
-    """What sites do at a level: they send, or find matches; the program travels as JSON."""
+    """What sites do at a level: they send some streams, or find matches; the program travels as JSON."""
 
     program: str
     level: int
-    sends: bool
+    streams: frozenset[int] | None  # that are sent; None: matches are found
     layout: Layout
     budget: Budget
     id_is_text: bool
@@ -38,6 +38,10 @@ class SiteTask:
     division: ByTime | None = None
     slices: Slices | None = None
     analyze: bool = False  # besides the matches, say what came from other sites at this level
+
+    @property
+    def sends(self) -> bool:
+        return self.streams is not None
 
     @property
     def wire(self) -> Wire:
@@ -90,10 +94,13 @@ class SiteTask:
         return replace(found, table=found.table.take(np.flatnonzero(owners == shard)))
 
     def _sent(self, program: SiteProgram, finding: Finding, found: Found) -> Iterator[pa.RecordBatch]:
-        written = self.wire.written(found, finding.columns, program.streams[finding.streams[0]].attributes)
+        wanted = [number for number in finding.streams if number in (self.streams or ())]
+        if not wanted:
+            return
+        written = self.wire.written(found, finding.columns, program.streams[wanted[0]].attributes)
         rows, shards, copies = self._shards(found)
         matches = written if self.slices is None else written.take(pa.array(rows))
-        for number in finding.streams:
+        for number in wanted:
             target = program.sites[program.streams[number].target]
             yield pa.RecordBatch.from_arrays(
                 [
@@ -107,7 +114,7 @@ class SiteTask:
             )
 
     def _shards(self, found: Found) -> tuple[Array, Array, Array]:
-        """Return the rows of matches, once for each shard that needs them, the shards, and which are copies."""
+        """Return the rows of matches, one for each shard that needs it; the shards; and which are copies."""
         n_rows = found.table.n_rows
         if self.slices is None or self.division is None:
             return np.arange(n_rows), np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
@@ -122,13 +129,7 @@ class SiteTask:
 
     def _measured(self, program: SiteProgram, received: pa.Table) -> pa.RecordBatch:
         """Return the rows and bytes of streams that a lower level has just sent, as rows of matches."""
-        senders = {
-            number
-            for work in program.works
-            if work.level == self.level - 1
-            for finding in work.findings
-            for number in finding.streams
-        }
+        senders = program.sent_at(self.level - 1)
         counted = received.filter(pc.invert(received[COPY]))
         streams = counted[STREAM].to_numpy()
         matches = counted[EVENTS].combine_chunks()
