@@ -12,7 +12,6 @@ import numpy as np
 
 from weft.placement.problem_file import Problem, problem_of
 
-SPREAD = 2  # items that a query has more or fewer than the average
 FLAT = 0.4  # how often an operator has no other inside it
 
 
@@ -26,6 +25,7 @@ class Model:
     skew: float = 1.5
     n_queries: int = 5
     n_items: int = 6
+    spread: int = 2  # items that a query has more or fewer than the average, at most
     least_selectivity: float = 0.01
     most_selectivity: float = 0.2
 
@@ -52,7 +52,7 @@ def random_problem(model: Model, seed: int) -> Problem:
                 str(site): [types[number] for number in np.flatnonzero(row)] for site, row in enumerate(emits)
             },
             "rates": dict(zip(types, random.zipf(model.skew, model.n_types).tolist(), strict=True)),
-            "queries": [_query(random, types, model.n_items) for _ in range(model.n_queries)],
+            "queries": [_query(random, types, model) for _ in range(model.n_queries)],
             "selectivities": {
                 f"{a},{b}": random.uniform(model.least_selectivity, model.most_selectivity)
                 for place, a in enumerate(types)
@@ -62,8 +62,8 @@ def random_problem(model: Model, seed: int) -> Problem:
     )
 
 
-def _query(random: np.random.Generator, types: Sequence[str], n_items: int) -> str:
-    size = int(random.integers(max(2, n_items - SPREAD), n_items + SPREAD + 1))
+def _query(random: np.random.Generator, types: Sequence[str], model: Model) -> str:
+    size = int(random.integers(max(2, model.n_items - model.spread), model.n_items + model.spread + 1))
     chosen = random.permutation(len(types))[: min(size, len(types))]
     return _operator(random, [types[number] for number in chosen], is_sequence=bool(random.integers(2)))
 

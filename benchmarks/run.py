@@ -21,6 +21,7 @@ from parse_and_bind import measure_parse
 from peers import measure_peers
 from placement_cluster import measure_cluster
 from placement_figures import measure_placement
+from placement_reference import measure_reference
 from ratios import measure_ratio
 from result_tables import RESULTS
 from rewriting import measure_rewriting
@@ -201,6 +202,11 @@ def cluster_section(settings: Settings) -> list[Measure]:
     return measure_cluster(settings.search_seconds, console.log)
 
 
+def reference_section(settings: Settings) -> list[Measure]:  # noqa: ARG001 - all sections are called alike
+    """Place reference problems, and compare with the best costs known for them."""
+    return measure_reference(console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -224,6 +230,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "rewriting-sensitivity": sensitivity_section,
     "placement": placement_section,
     "placement-cluster": cluster_section,
+    "placement-reference": reference_section,
 }
 
 

@@ -35,6 +35,7 @@ from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
 STEPS = 6  # of the search, unless told otherwise
+MANY_QUERIES = 8  # with more, only promising starts are gone on with
 MOST_STEPS = 100_000
 LIKELY_SITES = 4  # to which all that is found at a single site may move
 PATIENCE = 300  # steps without gain after which the search ends
@@ -312,7 +313,9 @@ def search_plan(
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
     for start in starts[: 1 if len(search.roots) == 1 else None]:
         if best is None or not is_over():
-            found = search.settle(start(), is_over)
+            found = start()
+            if len(search.roots) <= MANY_QUERIES or found.is_cheaper_than(best):
+                found = search.settle(found, is_over)
             if found.is_cheaper_than(best):
                 best = found
     assert best is not None
