@@ -28,7 +28,7 @@ def has_windows(case: Case) -> bool:
 
 
 @given(cases(most_queries=2), st.integers(0, 1_000_000), st.integers(1, 4))
-@settings(max_examples=150, suppress_health_check=RELAXED)
+@settings(max_examples=50, suppress_health_check=RELAXED)
 def test_a_stream_in_pieces_gives_the_matches_of_the_reference(case: Case, seed: int, n_sites: int) -> None:
     """Events out of order, some twice, sites that are idle, steps tried twice, workers that forget."""
     assume(is_placeable(case) and is_supported(case) and has_windows(case))
