@@ -104,6 +104,18 @@ class Targets:
             can_be_sent=np.concatenate([~within, every_site]),
         )
 
+    def likely_origins(self, subset: "Subset", here: Numbers) -> NDArray[np.int64]:
+        """Return where a projection may best be found to be sent, given what that costs at the targets.
+
+        If all links are equal, the cheapest single site is best, or the cheapest of those that want it.
+        """
+        if self.network.links is not None:
+            return subset.can_be_placed
+        n_kinds = len(self.kinds)
+        at_sites = np.where(self.emits[:, self.sites] > 0, here[n_kinds:], np.inf).argmin(axis=1)
+        by_kind = subset.can_be_placed[subset.can_be_placed < n_kinds]
+        return np.concatenate([by_kind, n_kinds + at_sites, [n_kinds + int(here[n_kinds:].argmin())]])
+
     def placement(self, target: int) -> tuple[str | None, Sites]:
         """Return the partitioning kind and the hosts of a projection that is found at a target."""
         if target not in self._placements:
@@ -196,7 +208,7 @@ class CheapestPlan:
         present = self.present.get(subset.items, ())
         arriving = self.arriving[subset.items] = [self._arriving(subset, known) for known in present]
         if not self._is_found(subset):
-            placed = subset.can_be_placed
+            placed = self.targets.likely_origins(subset, here)
             sent = (here[placed, np.newaxis] + subset.total * self.targets.transfer[placed]).min(axis=0)
             sent[~subset.can_be_sent] = np.inf
             arriving = [*arriving, sent]

@@ -30,6 +30,7 @@ from weft.placement.arrangement import (
 from weft.placement.cheapest_plan import GAIN, CheapestPlan, Present, Targets, arranged
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers
+from weft.placement.own_combinations import with_own_combinations
 from weft.placement.projection import ProjectedQuery
 from weft.placement.substitutes import usable_projections
 
@@ -158,6 +159,18 @@ class Search:
             costed = self.relocate(self.rehost(costed, costed.plan))
             if not costed.is_cheaper_than(before):
                 return costed
+
+    def recombine(self, costed: Costed) -> Costed:
+        """Return a plan in which hosts have combinations of their own where that is cheaper."""
+        for text in tuple(costed.plan):
+            if text not in costed.plan:
+                continue
+            arrangement = with_own_combinations(self.accounts, costed.plan, text)
+            if arrangement is not None:
+                changed = self.costed(needed_for({**costed.plan, text: arrangement}, self.roots))
+                if changed.is_cheaper_than(costed):
+                    costed = changed
+        return costed
 
     def relocate(self, costed: Costed) -> Costed:
         """Return a plan in which all that one site finds alone may have moved to another one together."""
@@ -320,4 +333,5 @@ def search_plan(
                 best = found
     assert best is not None
     improved = improve(search, best, steps=steps, seed=seed, is_over=is_over)
-    return search.settle(improved, is_over) if improved.is_cheaper_than(best) else best
+    best = search.settle(improved, is_over) if improved.is_cheaper_than(best) else best
+    return search.recombine(best)
