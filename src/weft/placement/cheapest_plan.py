@@ -45,6 +45,7 @@ class Targets:
         rates = np.array([network.rates[kind] for kind in self.kinds]).reshape(-1, n_sites)
         self.emits = (rates > 0).astype(np.float64)
         self.sites = likely_sinks(rates)
+        self._emits_at_sites = self.emits[:, self.sites] > 0
         shares = rates / rates.sum(axis=1, keepdims=True)
         sent = np.array([cost_to_gather(network, share) for share in shares]).reshape(-1, n_sites)
         if network.links is None:
@@ -112,7 +113,7 @@ class Targets:
         if self.network.links is not None:
             return subset.can_be_placed
         n_kinds = len(self.kinds)
-        at_sites = np.where(self.emits[:, self.sites] > 0, here[n_kinds:], np.inf).argmin(axis=1)
+        at_sites = np.where(self._emits_at_sites, here[n_kinds:], np.inf).argmin(axis=1)
         by_kind = subset.can_be_placed[subset.can_be_placed < n_kinds]
         return np.concatenate([by_kind, n_kinds + at_sites, [n_kinds + int(here[n_kinds:].argmin())]])
 

@@ -36,7 +36,8 @@ from weft.placement.substitutes import usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
 STEPS = 6  # of the search, unless told otherwise
-MANY_QUERIES = 8  # with more, only promising starts are gone on with
+PROMISING = 2.0  # how much worse than the best a start may be that is gone on with
+MANY_QUERIES = 8  # with more, none that is worse
 MOST_STEPS = 100_000
 LIKELY_SITES = 4  # to which all that is found at a single site may move
 PATIENCE = 300  # steps without gain after which the search ends
@@ -324,10 +325,13 @@ def search_plan(
     shares = {kind: 1 / n_users for kind, n_users in users.items()}
     best: Costed | None = None
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
+    promising = PROMISING if len(search.roots) <= MANY_QUERIES else 1.0
+    seen: set[float] = set()
     for start in starts[: 1 if len(search.roots) == 1 else None]:
         if best is None or not is_over():
             found = start()
-            if len(search.roots) <= MANY_QUERIES or found.is_cheaper_than(best):
+            if best is None or (found.cost < promising * best.cost and found.cost not in seen):
+                seen.add(found.cost)
                 found = search.settle(found, is_over)
             if found.is_cheaper_than(best):
                 best = found
