@@ -27,6 +27,7 @@ MODELS = (MODEL, LARGE)
 RATIOS = (0.2, 0.4, 0.6, 0.8, 1.0)
 SIZES = (10, 20, 40, 60, 100)
 SKEWS = (1.1, 1.3, 1.5, 1.7, 2.0)
+DRAWN = 1.5  # the skew of rates that are drawn for every network
 SELECTIVITIES = (0.01, 0.05, 0.1, 0.15, 0.2)  # the least of all pairs
 COUNTS = (2, 5, 10, 15, 20)
 LARGEST = (1_000, 2_000, 5_000)  # sites of networks that are only simulated
@@ -73,6 +74,7 @@ def measure_placement(n_networks: int, search_seconds: float, say: Say) -> list[
         return own, sweep(f"{what}-large", ends, min(n_networks, LARGE_NETWORKS))
 
     ratios = both("ratio", *({v: replace(m, event_node_ratio=v) for v in RATIOS} for m in MODELS))
+    sweep("ratio-drawn", {v: replace(MODEL, event_node_ratio=v, skew=DRAWN) for v in RATIOS}, n_networks)
     sizes = both("sites", *({v: replace(m, n_sites=v) for v in SIZES} for m in MODELS))
     skews = both("skew", *({v: replace(m, skew=v) for v in SKEWS} for m in MODELS))
     selective = both(

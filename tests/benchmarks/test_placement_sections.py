@@ -40,8 +40,14 @@ def test_networks_are_what_the_model_says() -> None:
     assert texts[0] == texts[1] != texts[2]
 
 
+def test_rates_are_drawn_with_a_skew() -> None:
+    assert random_problem(Model(), seed=1).network.rates["T0"].max() == 1154
+    drawn = [random_problem(Model(skew=1.5), seed).network.rates["T0"].max() for seed in range(20)]
+    assert len({*drawn}) > 3
+
+
 def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
-    tiny = Model(n_sites=4, n_types=5, n_queries=2, n_items=3)
+    tiny = Model(n_sites=4, rates=(50, 9, 1, 3, 2), n_queries=2, n_items=3)
     monkeypatch.setattr(placement_figures, "MODEL", tiny)
     monkeypatch.setattr(placement_figures, "LARGE", tiny)
     monkeypatch.setattr(placement_figures, "MODELS", (tiny, tiny))
@@ -62,7 +68,7 @@ def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
     }
     named = ("ratio", "sites", "skew", "selectivity")
     tables = [f"placement-{name}{end}.csv" for name in named for end in ("", "-large")]
-    tables += ["placement-queries.csv", "placement-simulated.csv"]
+    tables += [f"placement-{name}.csv" for name in ("ratio-drawn", "queries", "simulated")]
     assert {path.name for path in results.glob("*.csv")} == {*tables}
 
 
