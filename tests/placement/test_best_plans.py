@@ -28,14 +28,15 @@ def reference(name: str) -> tuple[Problem, float]:
     """Return a problem and the best cost known for it from elsewhere."""
     tiny = {
         "sites": {"0": ["A", "B"], "1": ["A", "C"], "2": ["A", "B", "C"]},
-        "rates": {"A": 1, "B": 1, "C": 1},
+        "rates": {"A": 100.0, "B": 10.0, "C": 1.0},
+        "selectivities": {"AB": 0.1, "AC": 0.05, "BC": 0.1},
     }
     documents = {
         "robots": (ROBOTS, 45.0),
         "cluster SEQ": (CLUSTER | {"queries": ["SEQ(D, C, F, H)"]}, 36.575),
         "cluster AND": (CLUSTER | {"queries": ["AND(E, D, F, H)"]}, 583.3),
         "cluster both": (CLUSTER | {"queries": ["SEQ(D, C, F, H)", "AND(E, D, F, H)"]}, 603.44),
-        "tiny": (tiny | {"queries": ["SEQ(A, B, C)"]}, 4.0),
+        "tiny": (tiny | {"queries": ["SEQ(A, B, C)"]}, 11.0),
     }
     document, cost = documents[name]
     return problem_of(document), cost
@@ -63,7 +64,7 @@ def test_a_query_reads_what_another_sends_if_it_has_all_its_matches() -> None:
     assert reads == {"C", "AND(D, H)", "AND(F, H)"}
 
 
-def test_the_search_is_never_worse_than_the_optimum_of_its_class_and_the_bound_holds() -> None:
+def test_drawn_problems_cost_at_most_the_optimum_of_its_class_and_the_bound_holds() -> None:
     n_better = n_exact = 0
     for seed in range(40):
         problem = random_problem(
@@ -81,7 +82,7 @@ def test_the_search_is_never_worse_than_the_optimum_of_its_class_and_the_bound_h
     assert n_exact > 0
 
 
-def test_the_search_is_never_worse_than_other_algorithms() -> None:
+def test_drawn_problems_cost_at_most_what_other_algorithms_find() -> None:
     for seed in range(10):
         problem = random_problem(seed, n_sites=6, n_types=7, n_queries=3, n_items=4, links=seed % 3 == 2)
         cost = place(problem.network, problem.queries).cost
@@ -138,7 +139,7 @@ def test_negated_events_are_sent_where_they_are_looked_at() -> None:
     assert placed.cost <= optimal(problem.network, problem.queries).cost * (1 + 1e-9)
 
 
-def test_hosts_are_chosen_as_well_as_by_trying_all() -> None:
+def test_hosts_cost_at_most_a_quarter_more_than_the_best() -> None:
     random = np.random.default_rng(1)
     for _ in range(50):
         opening, serving = random.uniform(0, 5, 5), random.uniform(0, 4, (5, 5))
