@@ -1,9 +1,10 @@
 """Random networks and queries as in section 7.1 of the paper on MuSE graphs, for experiments on placement.
 
 Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021.
-Rates are those that the authors' code has for its experiments, draws of Zipf's law; with a skew they are drawn
-for every problem. What the paper leaves open is chosen here: a site emits each type with the probability of the
-event-node ratio, and every type has a site; a query has distinct types, up to two more or fewer than average.
+Rates are those that the authors' code has for its experiments, draws of Zipf's law; with a skew they are
+drawn for every problem. What the paper leaves open is chosen here: a site emits each type with the probability
+of the event-node ratio, and every type has a site; a query has distinct types, up to two more or fewer than on
+average.
 """
 
 from collections.abc import Sequence
