@@ -94,11 +94,6 @@ class SiteProgram:
         """How many levels there are."""
         return max((work.level + 1 for work in self.works), default=0)
 
-    def sent_at(self, level: int) -> frozenset[int]:
-        """Return the streams that sites send at a level."""
-        works = (work for work in self.works if work.level == level)
-        return frozenset(stream for work in works for finding in work.findings for stream in finding.streams)
-
     def to_json(self) -> str:
         """Return the program as JSON text.
 

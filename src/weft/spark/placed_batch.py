@@ -1,8 +1,10 @@
 """Build the DataFrame of matches of queries that are evaluated at the sites of their events.
 
 The events are divided by site, and inside of a site by slices of time. There is one step for every level of
-the program. A step reads the events of its sites, which are where they are, together with what lower levels
-have sent: only that is shuffled from site to site, one row for a match and a site that needs it.
+the program that sends, and a last one that finds the matches. A step reads the events of its sites, which are
+where they are, together with what lower levels have sent: only that is shuffled from site to site, one row
+for a match and a site that needs it. What a site has received stays there for the steps to come, so that
+every step runs once.
 """
 
 import json
@@ -20,7 +22,7 @@ from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.site_statistics import kinds_of
 from weft.plan.serialize import from_json
 from weft.plan.sites import SITE as SITE_NUMBER
-from weft.plan.sites import SiteProgram, SiteWork
+from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.site_wire import TIE_VALUE
 from weft.spark.analyze import is_match
@@ -97,13 +99,13 @@ class _Levels:
         self.columns, self.layout = wire_columns(types, names, source)
 
     def matches(self) -> DataFrame | None:
-        """Return the union of what all levels find; to analyze, all of them tell what they got."""
-        found = [
-            self._step(level, None)
-            for level in range(self.program.n_levels)
-            if self._works(level, None) or (self.analyze and level)
-        ]
-        return self._without_repeated(reduce(lambda a, b: a.unionByName(b), found)) if found else None
+        """Return what is found when all has been sent; to analyze, sites tell what they got."""
+        if all(work.sends for work in self.program.works):
+            return None
+        received = None
+        for level in range(self.program.n_levels - 1):
+            received = self._step(level, received).repartition(self.n_partitions, SITE, SHARD)
+        return self._without_repeated(self._step(None, received))
 
     def _without_repeated(self, found: DataFrame) -> DataFrame:
         """Keep matches once that several alternatives of a query may find."""
@@ -113,27 +115,11 @@ class _Levels:
         others = found.where(~F.coalesce(repeated, F.lit(False)))
         return others.unionByName(found.where(repeated).dropDuplicates(["query", "match_id"]))
 
-    def _works(self, level: int, streams: frozenset[int] | None) -> list[SiteWork]:
-        """Return the work at a level that sends some of the streams, or finds matches."""
-        own = [work for work in self.program.works if work.level == level]
-        if streams is None:
-            return [work for work in own if not work.sends]
-        return [
-            work for work in own if any(streams.intersection(finding.streams) for finding in work.findings)
-        ]
-
-    def _step(self, level: int, streams: frozenset[int] | None) -> DataFrame:
-        """Return what sites send at a level with some streams, or the matches that they find there."""
-        works = self._works(level, streams)
-        is_analyzed = self.analyze and streams is None and level > 0
-        needed = {number for work in works for number in work.reads}
-        if is_analyzed:
-            needed |= self.program.sent_at(level - 1)
-        received = self._received(level, needed)
+    def _step(self, level: int | None, received: DataFrame | None) -> DataFrame:
+        """Return what sites send at a level besides what they have received, or the matches they find."""
         task = SiteTask(
             program=self.program.to_json(),
             level=level,
-            streams=streams,
             layout=self.layout,
             budget=self.budget,
             id_is_text=id_is_text(self.placed.source),
@@ -141,10 +127,10 @@ class _Levels:
             return_names=self.returned.names,
             division=self.division,
             slices=self.slices,
-            analyze=is_analyzed,
+            analyze=self.analyze and level is None,
         )
         schema = self._sent_schema(task) if task.sends else matches_schema(self.placed.source, self.returned)
-        own = self._own({work.site for work in works}).groupBy(SITE, SHARD)
+        own = self._own({work.site for work in task.works_of(self.program)}).groupBy(SITE, SHARD)
         if received is None:
 
             def alone(key: tuple[pa.Scalar, ...], own: pa.Table) -> pa.Table:
@@ -156,15 +142,6 @@ class _Levels:
             return task.run(key, own, received)
 
         return own.cogroup(received.groupBy(SITE, SHARD)).applyInArrow(together, schema)
-
-    def _received(self, level: int, needed: Set[int]) -> DataFrame | None:
-        """Return the rows of the streams that a level needs, at the sites that need them."""
-        sent = [
-            self._step(lower, wanted).repartition(self.n_partitions, SITE, SHARD)
-            for lower in range(level)
-            if (wanted := self.program.sent_at(lower) & needed)
-        ]
-        return reduce(lambda a, b: a.unionByName(b), sent) if sent else None
 
     def _own(self, sites: Set[int]) -> DataFrame:
         """Return the events of some sites, each at its own."""

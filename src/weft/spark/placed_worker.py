@@ -25,11 +25,10 @@ SITE, SHARD, STREAM, COPY, EVENTS = "weft_site", "weft_shard", "weft_stream", "w
 
 @dataclass(frozen=True)
 class SiteTask:
-    """What sites do at a level: they send some streams, or find matches; the program travels as JSON."""
+    """What sites do at a level: they send; after the last, they find matches. The program travels as JSON."""
 
     program: str
-    level: int
-    streams: frozenset[int] | None  # that are sent; None: matches are found
+    level: int | None  # None: matches are found
     layout: Layout
     budget: Budget
     id_is_text: bool
@@ -37,11 +36,11 @@ class SiteTask:
     return_names: Mapping[str, Sequence[str]]
     division: ByTime | None = None
     slices: Slices | None = None
-    analyze: bool = False  # besides the matches, say what came from other sites at this level
+    analyze: bool = False  # besides the matches, say what came from other sites
 
     @property
     def sends(self) -> bool:
-        return self.streams is not None
+        return self.level is not None
 
     @property
     def wire(self) -> Wire:
@@ -54,13 +53,24 @@ class SiteTask:
             return match_schema(self.wire.id_type, self.returned)
         return sent_schema(self.wire)
 
+    def works_of(self, program: SiteProgram) -> list[SiteWork]:
+        """Return the work that is done in this step."""
+        if self.level is None:
+            return [work for work in program.works if not work.sends]
+        return [work for work in program.works if work.sends and work.level == self.level]
+
     def run(self, key: tuple[pa.Scalar, ...], own: pa.Table, received: pa.Table) -> pa.Table:
-        """Return what a site finds in a shard of the events; `key` has its name and the shard's number."""
+        """Return what a site finds in a shard of the events; `key` has its name and the shard's number.
+
+        In a step that sends, what was received goes on to the next step.
+        """
         program = _program(self.program)
         site, shard = program.sites.index(key[0].as_py()), key[1].as_py()
         rows = list(self._found(program, site, shard, own, received))
+        if self.sends:
+            rows += received.select(self.schema.names).cast(self.schema).to_batches()
         if self.analyze:
-            rows.append(self._measured(program, received))
+            rows.append(self._measured(received))
         return pa.Table.from_batches(rows, self.schema)
 
     def run_alone(self, key: tuple[pa.Scalar, ...], own: pa.Table) -> pa.Table:
@@ -70,21 +80,22 @@ class SiteTask:
     def _found(
         self, program: SiteProgram, site: int, shard: int, own: pa.Table, received: pa.Table
     ) -> Iterator[pa.RecordBatch]:
-        work = _work(program, site, self.level, sends=self.sends)
-        if work is None:
+        works = [work for work in self.works_of(program) if work.site == site]
+        if not works:
             return
         streams = received[STREAM].to_numpy()
         matches = received[EVENTS].combine_chunks()
         came = {number: matches.filter(pa.array(streams == number)) for number in np.unique(streams).tolist()}
-        evaluator = SiteEvaluator(work, self.wire, self.budget)
         events = self.wire.own(own.drop_columns([SITE, SHARD]), site)
-        for finding, found in evaluator.run(events, came):
-            owned = self._owned(found, shard)
-            if finding.query is None:
-                yield from self._sent(program, finding, owned)
-            else:
-                output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
-                yield emit(owned, output, self.return_names[finding.query], self.schema)
+        for work in works:
+            evaluator = SiteEvaluator(work, self.wire, self.budget)
+            for finding, found in evaluator.run(events, came):
+                owned = self._owned(found, shard)
+                if finding.query is None:
+                    yield from self._sent(program, finding, owned)
+                else:
+                    output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
+                    yield emit(owned, output, self.return_names[finding.query], self.schema)
 
     def _owned(self, found: Found, shard: int) -> Found:
         """Keep the matches that begin in a slice of this shard."""
@@ -94,13 +105,11 @@ class SiteTask:
         return replace(found, table=found.table.take(np.flatnonzero(owners == shard)))
 
     def _sent(self, program: SiteProgram, finding: Finding, found: Found) -> Iterator[pa.RecordBatch]:
-        wanted = [number for number in finding.streams if number in (self.streams or ())]
-        if not wanted:
-            return
-        written = self.wire.written(found, finding.columns, program.streams[wanted[0]].attributes)
+        attributes = program.streams[finding.streams[0]].attributes
+        written = self.wire.written(found, finding.columns, attributes)
         rows, shards, copies = self._shards(found)
         matches = written if self.slices is None else written.take(pa.array(rows))
-        for number in wanted:
+        for number in finding.streams:
             target = program.sites[program.streams[number].target]
             yield pa.RecordBatch.from_arrays(
                 [
@@ -127,17 +136,15 @@ class SiteTask:
         shards = np.concatenate([home, first[earlier], last[later]]).astype(np.int32)
         return rows, shards, np.arange(rows.size) >= n_rows
 
-    def _measured(self, program: SiteProgram, received: pa.Table) -> pa.RecordBatch:
-        """Return the rows and bytes of streams that a lower level has just sent, as rows of matches."""
-        senders = program.sent_at(self.level - 1)
+    def _measured(self, received: pa.Table) -> pa.RecordBatch:
+        """Return the rows and bytes of every stream that other sites have sent, as rows of matches."""
         counted = received.filter(pc.invert(received[COPY]))
         streams = counted[STREAM].to_numpy()
         matches = counted[EVENTS].combine_chunks()
         texts = []
         for number in np.unique(streams).tolist():
-            if number in senders:
-                own = matches.filter(pa.array(streams == number))
-                texts.append(json.dumps({"stream": number, "rows": len(own), "bytes": value_bytes(own)}))
+            own = matches.filter(pa.array(streams == number))
+            texts.append(json.dumps({"stream": number, "rows": len(own), "bytes": value_bytes(own)}))
         arrays = [
             pa.array(texts, field.type) if field.name == "match_id" else pa.nulls(len(texts), field.type)
             for field in self.schema
@@ -156,11 +163,6 @@ def sent_schema(wire: Wire) -> pa.Schema:
             (EVENTS, pa.list_(wire.event_type)),
         ]
     )
-
-
-def _work(program: SiteProgram, site: int, level: int, *, sends: bool) -> SiteWork | None:
-    own = (work for work in program.works if (work.site, work.level, work.sends) == (site, level, sends))
-    return next(own, None)
 
 
 _programs: dict[str, SiteProgram] = {}
