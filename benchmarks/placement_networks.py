@@ -2,7 +2,7 @@
 
 Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021.
 Rates are those that the authors' code has for its experiments, draws of Zipf's law; with a skew they are
-drawn for every problem. What the paper leaves open is chosen here: a site emits each type with a chance of the
+drawn for every problem. What the paper leaves open is chosen here: a site emits a type with the chance of the
 event-node ratio, and every type has a site; a query has distinct types, up to two more or fewer than average.
 """
 
