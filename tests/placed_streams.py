@@ -114,13 +114,16 @@ class PlacedStream:
                 self.found.append((finding.query, bindings_of(row["events"]), values))
 
 
-def run_placed_stream(placed: PlacedCase, program: SiteProgram, seed: int) -> PlacedStream:
-    """Run a case as a stream; everything about the delivery is drawn from the seed."""
+def run_placed_stream(
+    placed: PlacedCase, program: SiteProgram, seed: int, delay: int | None = None
+) -> PlacedStream:
+    """Run a case as a stream; what is not given of the delivery is drawn from the seed."""
     dice = random.Random(seed)
-    delay = dice.choice([0, 1_000_000, 3_000_000])
+    n_batches = 20 if delay is not None else dice.choice([dice.randint(1, 6), 20])
+    delay = dice.choice([0, 1_000_000, 3_000_000]) if delay is None else delay
     table, layout = arrow_events(placed.case)
     stream = PlacedStream(program, Wire(layout, pa.int64()), dice, delay)
-    for rows in cut(deliveries(placed.case.events, dice, delay), dice, dice.choice([dice.randint(1, 6), 20])):
+    for rows in cut(deliveries(placed.case.events, dice, delay), dice, n_batches):
         origins = [placed.sites[row] for row in rows]
         stream.deliver(table.take(pa.array(rows, pa.int64())), origins)
     stream.finish()

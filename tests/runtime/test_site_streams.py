@@ -54,7 +54,7 @@ def test_a_negation_checked_at_one_site_holds_at_another(seed: int) -> None:
     placed, graph = quiet_case(seed, text)
     program = placed.program(graph)
     assert any(finding.among for work in program.works for finding in work.findings)
-    stream = run_placed_stream(placed, program, seed)
+    stream = run_placed_stream(placed, program, seed, delay=5 * SECOND)
     expected = expected_outcome(placed.case)
     assert expected["q"]
     assert matches_of(stream, ["q"]) == expected
