@@ -21,13 +21,14 @@ STYLES = {"SH": ":", "RE": ":", "edge": "-"}  # of what all workloads have; the 
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines over named places, evenly spaced; what is NaN is not drawn."""
+    """Lines over named places, evenly spaced; what is NaN is not drawn, nor zero on a logarithmic axis."""
 
     title: str
     places: str
     values: str
     ticks: tuple[str, ...]
     lines: Mapping[str, Sequence[float]]
+    is_logarithmic: bool = False
 
 
 def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
@@ -59,7 +60,11 @@ def plot_panels(name: str, panels: Sequence[Panel]) -> str:
     for axes, panel in zip(figure.subplots(n_rows, 2).flat, panels, strict=True):
         for method, values in panel.lines.items():
             axes.plot(range(len(panel.ticks)), values, marker="o", markersize=4, label=method)
-        axes.set(title=panel.title, xlabel=panel.places, ylabel=panel.values, ylim=(0, None))
+        axes.set(title=panel.title, xlabel=panel.places, ylabel=panel.values)
+        if panel.is_logarithmic:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, None)
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize="small")

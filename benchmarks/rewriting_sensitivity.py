@@ -11,7 +11,7 @@ from contest import Say
 from measures import Measure
 from plots import Panel, plot_panels
 from result_tables import Row, report_table
-from rewriting import Point, arena_of, measure_point, point_rows
+from rewriting import BASELINE, Point, arena_of, measure_point, plan_with, point_rows
 from rewriting_planning import exact_planning
 from rewriting_streams import STOCKS
 from rewriting_workloads import (
@@ -32,6 +32,8 @@ EXACT_COUNT = 50  # queries that are to be planned exactly, or with a known gap,
 LONGEST_WINDOW = 12  # seconds
 WINDOWS = {"4:1": (12, 3), "2:1": (12, 6), "1:1": (12, 12), "1:2": (6, 12), "1:4": (3, 12)}
 NESTING = (2, 4, 6, 8)
+LONGEST_RUN = 5.0  # seconds of the trivial plan; where it would take longer, the stream is shorter
+PROBE = 20  # a run on this part of the stream tells how long the whole would take
 
 
 def measure_sensitivity(
@@ -47,7 +49,7 @@ def measure_sensitivity(
         points: dict[str, Point] = {}
         rows: list[Row] = []
         for place, queries in workloads.items():
-            arena = arena_of(STOCKS, queries, n_trades)
+            arena = arena_of(STOCKS, queries, affordable_trades(queries, n_trades))
             points[place] = measure_point(arena, methods, repeat, say, f"{what} {place},")
             rows += point_rows({what: place}, points[place])
         report_table(f"rewriting-{what}", rows)
@@ -81,6 +83,14 @@ def measure_sensitivity(
 
 
 Points = Mapping[str, Point]
+
+
+def affordable_trades(queries: tuple[SharingQuery, ...], n_trades: int) -> int:
+    """Return as many trades as the trivial plan handles in a few seconds, and no more than given."""
+    probe = arena_of(STOCKS, queries, n_trades // PROBE)
+    plan, _ = plan_with(probe, BASELINE, 0.0)
+    seconds = PROBE * min(probe.run(plan).seconds for _ in range(2))  # the first may compile kernels
+    return n_trades if seconds <= LONGEST_RUN else int(n_trades * LONGEST_RUN / seconds)
 
 
 def _planner(n_trades: int, seconds: float, say: Say) -> list[Measure]:

@@ -23,6 +23,9 @@ from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
 from parse_and_bind import measure_parse
 from peers import measure_peers
+from placement_cluster import measure_cluster
+from placement_figures import measure_placement
+from placement_reference import measure_reference
 from ratios import measure_ratio
 from result_tables import RESULTS
 from rewriting import measure_rewriting
@@ -65,6 +68,7 @@ class Settings:
     drift_windows: int
     drift_repeat: int
     shuffle_seconds: float
+    n_networks: int
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -221,6 +225,21 @@ def adaptive_traffic_section(settings: Settings) -> list[Measure]:
     return measure_adaptive_traffic(settings.traffic_days, settings.search_seconds, console.log)
 
 
+def placement_section(settings: Settings) -> list[Measure]:
+    """Place queries in random networks, as figures 5 to 7 of the paper on MuSE graphs have it."""
+    return measure_placement(settings.n_networks, settings.search_seconds, console.log)
+
+
+def cluster_section(settings: Settings) -> list[Measure]:
+    """Place queries on the nodes of a cluster: what is predicted, and what Spark sends."""
+    return measure_cluster(settings.search_seconds, console.log)
+
+
+def reference_section(settings: Settings) -> list[Measure]:  # noqa: ARG001 - all sections are called alike
+    """Place reference problems, and compare with the best costs known for them."""
+    return measure_reference(console.log)
+
+
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
@@ -247,6 +266,9 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "adaptation-steady": steady_section,
     "adaptation-shuffle": shuffle_section,
     "adaptation-traffic": adaptive_traffic_section,
+    "placement": placement_section,
+    "placement-cluster": cluster_section,
+    "placement-reference": reference_section,
 }
 
 
@@ -328,6 +350,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
     )
+    parser.add_argument("--networks", type=int, default=5, help="networks for each point of placement")
     parser.add_argument(
         "--drift-windows", type=int, default=30, help="length of the streams that drift, in windows"
     )
@@ -365,6 +388,7 @@ def main() -> None:
         drift_windows=given.drift_windows,
         drift_repeat=given.drift_repeat,
         shuffle_seconds=given.shuffle_seconds,
+        n_networks=given.networks,
     )
     measures: list[Measure] = []
     for name, section in SECTIONS.items():

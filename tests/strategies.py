@@ -164,7 +164,9 @@ def _group(draw: Draw, make: Callable[[Dice], Item]) -> Item:
     return make(_HypothesisDice(draw))
 
 
-class _SeededDice:
+class SeededDice:
+    """Choices that follow from a seed."""
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
@@ -189,7 +191,7 @@ def cases(draw: Draw, *, most_queries: int = 4, most_events: int = 16) -> Case:
 
 def random_case(seed: int, *, most_queries: int = 4, most_events: int = 16) -> Case:
     """Return the case of a seed."""
-    return _case(_SeededDice(seed), most_queries, most_events)
+    return _case(SeededDice(seed), most_queries, most_events)
 
 
 def _case(dice: Dice, most_queries: int, most_events: int) -> Case:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from weft.language.printer import to_text
     from weft.optimizer.choice import Choice as StoredPlan
     from weft.pattern.nodes import Query
+    from weft.placement.network import Network
     from weft.planning import load_plan, save_plan
     from weft.runtime.budget import Budget
     from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
+    from weft.spark.placed_stream import transfers_in
     from weft.spark.stream import changes_in, late_in, matches_in, trends_in
     from weft.spark.stream_metrics import StreamMonitor
     from weft.statistics.model import Statistics
@@ -30,6 +32,7 @@ __all__ = [
     "BudgetError",
     "DataError",
     "Detection",
+    "Network",
     "Query",
     "QueryError",
     "Statistics",
@@ -51,6 +54,7 @@ __all__ = [
     "save_plan",
     "save_statistics",
     "to_text",
+    "transfers_in",
     "trends_in",
 ]
 
@@ -60,6 +64,7 @@ _HOMES = {
     "BudgetError": "weft.errors",
     "DataError": "weft.errors",
     "Detection": "weft.detection",
+    "Network": "weft.placement.network",
     "Query": "weft.pattern.nodes",
     "QueryError": "weft.errors",
     "Statistics": "weft.statistics.model",
@@ -81,6 +86,7 @@ _HOMES = {
     "save_plan": "weft.planning",
     "save_statistics": "weft.statistics_file",
     "to_text": "weft.language.printer",
+    "transfers_in": "weft.spark.placed_stream",
     "trends_in": "weft.spark.stream",
 }
 

@@ -3,6 +3,7 @@
 import json
 import logging
 import time as clock
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
@@ -11,29 +12,38 @@ from pyspark.sql import DataFrame, SparkSession
 
 from weft import demo as demonstration
 from weft.cli_delivery import Delivery
+from weft.cli_explain_placement import check_placement_options, show_placement
 from weft.cli_options import (
     PARTIAL_MATCHES,
     AsJson,
     BudgetOption,
     Events,
     Explained,
+    ExplainedSite,
     IdColumn,
     Master,
     OrderColumn,
+    PictureOption,
+    PlacementFlag,
+    PlacementOption,
     PlanOption,
     Queries,
     SavePlan,
     SaveStatistics,
     SearchSeconds,
     SharingOption,
+    SiteColumn,
     StatisticsOption,
     TimeColumn,
     TypeColumn,
     Unit,
 )
+from weft.cli_place import PLACE_EXAMPLES, place
 from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
 from weft.cli_stream import STREAM_EXAMPLES, stream
+from weft.errors import WeftError
 from weft.optimizer.pipeline import SECONDS
+from weft.placed_detection import PlacedAnalysis
 from weft.planning import save_plan
 from weft.query_files import QueryText, read_queries
 from weft.report import (
@@ -80,7 +90,8 @@ def check(queries: Queries) -> None:
 @app.command(
     epilog="Examples:\n\n"
     "  weft explain fraud.weft\n\n"
-    "  weft explain fraud.weft events.parquet --time ts --type type",
+    "  weft explain fraud.weft events.parquet --time ts --type type\n\n"
+    "  weft explain fraud.weft events.parquet --placement --site plant --picture graph.svg",
 )
 def explain(
     queries: Queries,
@@ -88,6 +99,7 @@ def explain(
         str | None,
         typer.Argument(metavar="[EVENTS]", help="Events to plan for; a sample of them is looked at."),
     ] = None,
+    *,
     time: TimeColumn = "ts",
     type: TypeColumn = "type",
     id: IdColumn = None,
@@ -98,6 +110,9 @@ def explain(
     statistics: StatisticsOption = None,
     save_statistics: SaveStatistics = None,
     search_seconds: SearchSeconds = SECONDS,
+    placement: PlacementFlag = False,
+    site: ExplainedSite = None,
+    picture: PictureOption = None,
     master: Master = "local[*]",
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
@@ -105,6 +120,7 @@ def explain(
     With events, the plan is chosen for them, and shown with the rows expected of each node.
     """
     with errors_told():
+        check_placement_options(placement=placement, site=site, picture=picture, events=events)
         text = read_queries(queries)
         bound = bind_queries(text, tie_break=order_by is not None)
         if events is None:
@@ -114,6 +130,9 @@ def explain(
         wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics)
         find_events(events)
         spark = start_spark(master)
+        if placement and site is not None:
+            typer.echo(show_placement(_prepared(spark, text, events, columns, wanted), site, wanted, picture))
+            return
         detection = _planned(spark, text, events, columns, wanted)
         typer.echo(detection.explain())
 
@@ -123,7 +142,8 @@ def explain(
     "  weft run fraud.weft events.parquet --time ts --type type\n\n"
     "  weft run fraud.weft log.csv --time at --time-unit s --type kind --id id --out matches.jsonl\n\n"
     "  weft run queries/ events/ --time ts --type type --out matches/ --json\n\n"
-    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze",
+    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type --site plant --placement muse",
 )
 def run(
     queries: Queries,
@@ -149,6 +169,8 @@ def run(
     save_statistics: SaveStatistics = None,
     search_seconds: SearchSeconds = SECONDS,
     sharing: SharingOption = "dynamic",
+    site: SiteColumn = None,
+    placement: PlacementOption = None,
     explained: Explained = None,
     master: Master = "local[*]",
 ) -> None:
@@ -156,8 +178,18 @@ def run(
     with errors_told():
         text = read_queries(queries)
         bind_queries(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
-        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, save_plan, save_statistics, sharing)
+        if placement is not None and site is None:
+            raise WeftError("--placement needs --site, the column of the site at which events arise")
+        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by, site=site)
+        wanted = Wanted(
+            plan_of(plan),
+            statistics,
+            search_seconds,
+            save_plan,
+            save_statistics,
+            sharing,
+            placement=placement or "muse",
+        )
         find_events(events)
         if out is not None:
             check_target(out)
@@ -166,7 +198,8 @@ def run(
         detection = _planned(spark, text, events, columns, wanted, Budget(partial_matches=budget))
         delivery = Delivery(detection, out, is_shown=not as_json)
         with progress_shown("Finding matches", partial(current_progress, spark)):
-            analysis = detection.analyze(delivery.writer) if explained == "analyze" else None
+            is_analyzed = explained == "analyze" or site is not None
+            analysis = detection.analyze(delivery.writer) if is_analyzed else None
             counted = delivery.run() if analysis is None else analysis.counts
             found = {query.name: counted.get(query.name, 0) for query in detection.queries}
             n_events, n_rejected = detection.input_counts()
@@ -176,6 +209,8 @@ def run(
             trends = {query.name: found[query.name] for query in detection.trend_queries}
             summary = {"events": n_events, "rejected": n_rejected, "matches": matches}
             summary |= ({"trends": trends} if trends else {}) | {"seconds": seconds}
+            if isinstance(analysis, PlacedAnalysis):
+                summary |= {"transfers": [asdict(one) for one in analysis.transfers]}
             typer.echo(json.dumps(summary, ensure_ascii=False))
         else:
             if delivery.first_results:
@@ -189,13 +224,16 @@ def run(
                     counted="results" if detection.trend_queries else "matches",
                 )
             )
-        if explained is not None:
-            typer.echo(f"\n{detection.explain() if analysis is None else analysis}", err=as_json)
+        if explained == "plan":
+            typer.echo(f"\n{detection.explain()}", err=as_json)
+        if analysis is not None and not (as_json and explained is None):
+            typer.echo(f"\n{analysis}", err=as_json)
         if n_rejected and not n_events:
             say_error(_all_rejected(detection.rejected, columns))
 
 
 app.command(epilog=STREAM_EXAMPLES)(stream)
+app.command(epilog=PLACE_EXAMPLES)(place)
 
 
 @app.command(epilog="Example:\n\n  weft demo --events 100000")
@@ -218,30 +256,7 @@ def _planned(
 ) -> Detection:
     """Bind queries to events, look at the events as far as needed, and choose the plan."""
     with progress_shown("Looking at the events", partial(current_progress, spark)):
-        frame = read_events(
-            spark,
-            events,
-            time=columns.time,
-            time_unit=columns.time_unit,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-        )
-        with text.errors_in_own_file():
-            detection = prepare(
-                frame,
-                text.text,
-                time=columns.time,
-                type=columns.type,
-                id=columns.id,
-                order_by=columns.order_by,
-                budget=budget,
-                plan=wanted.plan,
-                statistics=wanted.statistics,
-                search_seconds=wanted.search_seconds,
-                sharing=wanted.sharing,
-                origin=text.origin,
-            )
+        detection = _prepared(spark, text, events, columns, wanted, budget)
         if wanted.save_statistics is not None:
             save_statistics(detection.statistics, wanted.save_statistics)
         detection.look()
@@ -251,6 +266,43 @@ def _planned(
     if wanted.save_plan is not None:
         save_plan(detection.plan, wanted.save_plan)
     return detection
+
+
+def _prepared(
+    spark: SparkSession,
+    text: QueryText,
+    events: str,
+    columns: Columns,
+    wanted: Wanted,
+    budget: Budget | None = None,
+) -> Detection:
+    """Bind queries to events."""
+    frame = read_events(
+        spark,
+        events,
+        time=columns.time,
+        time_unit=columns.time_unit,
+        type=columns.type,
+        id=columns.id,
+        order_by=columns.order_by,
+    )
+    with text.errors_in_own_file():
+        return prepare(
+            frame,
+            text.text,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            site=columns.site,
+            placement=wanted.placement,
+            budget=budget,
+            plan=wanted.plan,
+            statistics=wanted.statistics,
+            search_seconds=wanted.search_seconds,
+            sharing=wanted.sharing,
+            origin=text.origin,
+        )
 
 
 def _all_rejected(rejected: DataFrame, columns: Columns) -> str:

@@ -7,6 +7,7 @@ import typer
 from weft.adaptation.settings import Decider
 from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
+from weft.session import Placement
 from weft.spark.sources import Format
 from weft.spark.times import TimeUnit
 
@@ -94,6 +95,31 @@ AdaptOption = Annotated[
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
+]
+PlacementFlag = Annotated[
+    bool,
+    typer.Option(
+        "--placement", help="Show where parts of the queries are best evaluated, and what sites then send."
+    ),
+]
+ExplainedSite = Annotated[
+    str | None, typer.Option("--site", help="With --placement: the column of the site at which events arise.")
+]
+SiteColumn = Annotated[
+    str | None,
+    typer.Option("--site", help="The column of the site at which an event arose: evaluate queries there."),
+]
+PlacementOption = Annotated[
+    Placement | None,
+    typer.Option(
+        "--placement",
+        help="With --site: muse evaluates parts of queries where that sends least, single-sink each operator "
+        "at one site, central all queries outside of the sites. The matches are the same.",
+    ),
+]
+PictureOption = Annotated[
+    str | None,
+    typer.Option("--picture", metavar="FILE.svg", help="With --placement: draw it into a file."),
 ]
 SearchSeconds = Annotated[
     float, typer.Option("--search-seconds", min=0, help="How long to search for a plan at most.")

@@ -18,6 +18,7 @@ from weft.planning import load_plan
 from weft.query_files import QueryText
 from weft.report import progress_shown, say_error
 from weft.runtime.shared_trends import Sharing
+from weft.session import Placement
 from weft.spark.failures import SPARK_FAILURES, failure_of
 from weft.spark.local import local_session
 from weft.spark.progress import no_progress
@@ -35,6 +36,7 @@ class Columns:
     type: str
     id: str | None
     order_by: str | None
+    site: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Wanted:
     save_statistics: str | None
     sharing: Sharing = "dynamic"
     adapt: Decider = "off"
+    placement: Placement = "muse"
 
 
 def plan_of(name: str) -> Strategy | StoredPlan:

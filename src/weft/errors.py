@@ -71,6 +71,10 @@ class DataError(WeftError):
     """The events cannot be used as given: a missing column, a wrong type, an unreadable file."""
 
 
+class PlacementError(WeftError):
+    """A plan that places queries on sites would miss matches or repeat them; names the vertex."""
+
+
 class BudgetError(WeftError):
     """Queries built more partial matches than their budget allows."""
 

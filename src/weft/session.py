@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.detection import Detection
@@ -15,6 +15,9 @@ from weft.language.read import read
 from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, Strategy
 from weft.pattern.nodes import Query
+from weft.placed_detection import PlacedDetection
+from weft.placed_stream_detection import PlacedStreamDetection
+from weft.placement.network import Network
 from weft.planning import Planning
 from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
@@ -35,6 +38,8 @@ __all__ = ["Detection", "StreamDetection", "detect", "explain", "prepare"]
 SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
 
 SHARING = get_args(Sharing)
+Placement = Literal["muse", "single-sink", "central"]
+PLACEMENTS = get_args(Placement)
 
 Queries = str | Query | Sequence[str | Query]
 
@@ -57,6 +62,9 @@ def detect(
     watermark: str | None = None,
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
+    site: str | None = None,
+    placement: Placement = "muse",
+    network: Network | None = None,
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -106,6 +114,10 @@ def detect(
         "invariants" does so when a condition under which the plan was the best is violated, "threshold" when
         a statistic has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans
         that were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
+    site, placement, network
+        The column that holds the site at which an event arose, and where the queries are then evaluated:
+        "muse" at sites that send each other least, "single-sink" at one site, "central" outside of the
+        network, where all events are sent. Of a stream, `network` tells the sites and the rates there.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -123,10 +135,18 @@ def detect(
     detection: Workload
     if events.isStreaming:
         detection = prepare_stream(
-            events, queries, watermark=watermark, checkpoint=checkpoint, adapt=adapt, **options
+            events,
+            queries,
+            watermark=watermark,
+            checkpoint=checkpoint,
+            adapt=adapt,
+            site=site,
+            placement=placement,
+            network=network,
+            **options,
         )
     else:
-        detection = prepare(events, queries, **options)
+        detection = prepare(events, queries, site=site, placement=placement, **options)
     if detection.trend_queries and detection.match_queries:
         found = " and ".join(
             f"{len(own)} {kind if len(own) == 1 else plural}"
@@ -159,6 +179,8 @@ def prepare(
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",
+    site: str | None = None,
+    placement: Placement = "muse",
     origin: str = "<query>",
 ) -> "Detection":
     """Check queries against events and return the detection, which also explains and counts.
@@ -167,13 +189,18 @@ def prepare(
     """
     if events.isStreaming:
         raise WeftError("these events are a stream: use weft.prepare_stream")
-    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    if site is not None:
+        _check_placement(events, site, placement)
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
     known = _statistics(statistics, source)
     _check_sharing(sharing)
-    return Detection(source, bound, partitions, budget or Budget(), planning, known, sharing)
+    given = budget or Budget()
+    if site is not None:
+        return PlacedDetection(source, bound, partitions, given, planning, known, placement)
+    return Detection(source, bound, partitions, given, planning, known, sharing)
 
 
 def prepare_stream(
@@ -194,6 +221,9 @@ def prepare_stream(
     watermark: str | None = None,
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
+    site: str | None = None,
+    placement: Placement = "muse",
+    network: Network | None = None,
     origin: str = "<query>",
 ) -> StreamDetection:
     """Check queries against a stream and return the detection, which also has late rows and reports.
@@ -202,7 +232,9 @@ def prepare_stream(
     """
     if not events.isStreaming:
         raise WeftError("these events are all there: use weft.prepare")
-    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types)
+    if site is not None:
+        _check_placement(events, site, placement)
+    source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
     planning = Planning(plan, search_seconds)
@@ -211,6 +243,15 @@ def prepare_stream(
     _check_sharing(sharing)
     adaptation = adapt if isinstance(adapt, Adaptation) else Adaptation(decide=adapt)
     given = budget or Budget()
+    if site is not None:
+        if network is None:
+            raise WeftError(
+                "a stream has no events to look at before it starts: its sites are not known\n"
+                "  hint: give network=weft.Network(sites, rates), or that of weft.prepare for its past"
+            )
+        return PlacedStreamDetection(
+            source, bound, given, planning, known, lateness, checkpoint, site, placement, network
+        )
     return StreamDetection(
         source, bound, partitions, given, planning, known, lateness, checkpoint, sharing, adaptation
     )
@@ -224,6 +265,12 @@ def _check_partitions(partitions: int | None) -> None:
 def _check_sharing(sharing: str) -> None:
     if sharing not in SHARING:
         raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
+
+
+def _check_placement(events: "DataFrame", site: str, placement: str) -> None:
+    require_column(events.schema, site, "the site")
+    if placement not in PLACEMENTS:
+        raise WeftError(f"placement is {placement!r}; expected {', '.join(map(repr, PLACEMENTS))}")
 
 
 def _statistics(given: Statistics | str | Path | None, source: Input) -> Statistics | None:
@@ -262,6 +309,7 @@ def _input(
     id: str | None,
     order_by: str | None,
     types: Mapping[str, str] | None,
+    site: str | None = None,
 ) -> Input:
     frame = events.schema
     time_type = require_column(frame, time, "the event time")
@@ -278,7 +326,7 @@ def _input(
     schema = event_schema(frame, time=time, has_type_column=type is not None, types=types)
     if order_by is not None and order_by not in schema.attributes:
         raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
-    return Input(events, schema, time, type, id, order_by, dict(types or {}))
+    return Input(events, schema, time, type, id, order_by, dict(types or {}), site)
 
 
 def _bound(queries: Queries, source: Input, origin: str) -> tuple[Query, ...]:

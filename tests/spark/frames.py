@@ -1,12 +1,14 @@
 """Cases as Spark DataFrames, and matches from Spark in the reference's form."""
 
+import random
+
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.engine import Bindings, arrow_events, bindings_of, plain
 from tests.strategies import Case
 
 from weft.optimizer.pipeline import Strategy
-from weft.session import Detection, prepare
+from weft.session import Detection, Placement, prepare
 from weft.spark.sources import column
 from weft.statistics.model import Statistics
 
@@ -36,6 +38,28 @@ def detection_of(
         partitions=partitions,
         plan=plan,
         statistics=statistics,
+    )
+
+
+def sited_detection_of(
+    spark: SparkSession, case: Case, dice: random.Random, *, placement: Placement
+) -> Detection:
+    """Prepare a case whose events arise at three sites; those with one id at the same site."""
+    table, _ = arrow_events(case)
+    letters = ["".join(sorted(event.types)) for event in case.events]
+    by_id: dict[object, str] = {}
+    ids = table["__id"].to_pylist()
+    sites = [by_id.setdefault(one, dice.choice(("x", "y", "z"))) for one in ids]
+    frame = spark.createDataFrame(table.append_column("letters", [letters]).append_column("site", [sites]))
+    return prepare(
+        frame.drop("__time", "__row", "__flags"),
+        case.text,
+        time="ts",
+        id="__id",
+        order_by=case.order_by,
+        types={name: f"contains(letters, '{name}')" for name in "ABCDE"},
+        site="site",
+        placement=placement,
     )
 
 

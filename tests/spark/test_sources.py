@@ -135,6 +135,17 @@ def test_parquet_keeps_timestamps_also_those_in_nanoseconds(spark: SparkSession,
         assert times(read_events(spark, str(path), time="ts", type="type")) == moments
 
 
+def test_parquet_of_spark_itself_with_timestamps_of_96_bits(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "events.parquet")
+    written = spark.createDataFrame([(1, NOON, "A")], "n long, ts timestamp, type string")
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    try:
+        written.write.parquet(path)
+    finally:
+        spark.conf.unset("spark.sql.parquet.outputTimestampType")
+    assert times(read_events(spark, path, time="ts", type="type")) == [NOON]
+
+
 def test_directories_nested_partitioned_and_with_marker_files(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "flat/_SUCCESS", "")
     write(tmp_path / "flat/.part.crc", "x")

@@ -98,7 +98,7 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
 def weave_for(schema: Schema | None, settings: Settings) -> Weave:
     """Return a loom without queries, to which queries can be added one by one."""
     return Weave(
-        _context(schema),
+        context_of(schema),
         settings.statistics,
         settings.model,
         orders_only=settings.orders_only,
@@ -216,7 +216,8 @@ def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:
     return notes
 
 
-def _context(schema: Schema | None) -> Context:
+def context_of(schema: Schema | None) -> Context:
+    """Return what assembling needs to know of a schema."""
     return Context(
         attribute_type=_unknown if schema is None else schema.type_of,
         types_overlap=schema is not None and schema.types_overlap,
@@ -239,7 +240,7 @@ def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool
         if name == query.name:
             by_variables.setdefault(frozenset(one.assembled.variables), []).append(one.assembled)
     branches = tuple(
-        Branch(_union(same), same[0].variables, _returns(query, same[0].variables))
+        Branch(_union(same), same[0].variables, returns_of(query, same[0].variables))
         for same in by_variables.values()
     )
     columns = tuple(
@@ -261,8 +262,8 @@ def _aligned(built: Assembled, variables: tuple[str, ...]) -> Node:
     return Project(built.node, columns, None)
 
 
-def _returns(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
-    """The RETURN expressions over the columns of one branch, in the order of RETURN."""
+def returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
+    """Return the RETURN expressions over the columns of one branch, in the order of RETURN."""
     present = frozenset(variables)
     return tuple(
         rename([substitute_absent(column.expression, present)], variables)[0] for column in query.returns

@@ -25,6 +25,7 @@ from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.trees import Tree, made_specific
 from weft.pattern.nodes import Query
+from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Node
 from weft.statistics.model import Statistics
 
@@ -85,12 +86,15 @@ class Weave:
             raise ValueError(f"there is a query {query.name!r} already")
         self.queries[query.name] = query
         for number, form in enumerate(normalize(query)):
-            key = (query.name, number)
-            pattern = Pattern(form, self.statistics, self.context, self.numbers)
-            self.sharables.add(key, pattern)
-            self.multitree.add(key, pattern, (tree_of or self.plans.best)(pattern))
-            if tree_of is None:
-                best_reply(self.multitree, self.sharables, self.plans, [key], Limit(steps=1))
+            self.add_form((query.name, number), form, tree_of)
+
+    def add_form(self, key: Key, form: NormalForm, tree_of: TreeOf | None = None) -> None:
+        """Add a normal form that is no alternative of a query, or not as it is written."""
+        pattern = Pattern(form, self.statistics, self.context, self.numbers)
+        self.sharables.add(key, pattern)
+        self.multitree.add(key, pattern, (tree_of or self.plans.best)(pattern))
+        if tree_of is None:
+            best_reply(self.multitree, self.sharables, self.plans, [key], Limit(steps=1))
 
     def remove(self, name: str) -> None:
         """Remove a query from the plan; nodes that others need stay."""

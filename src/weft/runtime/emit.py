@@ -1,7 +1,6 @@
 """Matches as Arrow: one row per match, with its identity, times, events and RETURN columns."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from weft.runtime.columns import Array, Column, StringPool, hash_values
 from weft.runtime.evaluate import Scope, evaluate
 from weft.runtime.execute import Found
 from weft.runtime.ingest import fixed_strings
-from weft.runtime.table import Lists, MatchColumn
+from weft.runtime.table import Lists, flattened
 from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
@@ -83,23 +82,8 @@ class _Bound:
         self.types = column_types(branch.node)
         table = found.table
         order = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
-        columns = [table.columns[number] for number in order]
-        numbers = np.array(order, np.int32)
-        self.is_plain = not any(isinstance(column, Lists) for column in columns)
-        if self.is_plain:
-            self.offsets = np.arange(table.n_rows + 1) * len(columns)
-            self.numbers = np.tile(numbers, table.n_rows)
-            self.rows = np.stack(cast(list[Array], columns), axis=1).reshape(-1)
-            return
-        lengths = [_lengths(column) for column in columns]
-        self.offsets = np.zeros(table.n_rows + 1, np.int64)
-        np.cumsum(np.sum(lengths, axis=0), out=self.offsets[1:])
-        by_match = np.argsort(
-            np.concatenate([np.repeat(np.arange(table.n_rows), own) for own in lengths]), kind="stable"
-        )
-        rows = [column.rows if isinstance(column, Lists) else column for column in columns]
-        self.numbers = np.repeat(numbers, [own.size for own in rows])[by_match]
-        self.rows = np.concatenate(rows)[by_match]
+        self.is_plain = not any(isinstance(column, Lists) for column in table.columns)
+        self.offsets, self.numbers, self.rows = flattened(table, order)
 
     def match_ids(self, query: str) -> pa.Array:
         """Hash the query name and the (variable, event id) pairs, variables in order of their names."""
@@ -133,11 +117,6 @@ class _Bound:
                 _repeated([names[number] for number in first], numbers.size // n_columns) for names in lists
             ]
         return [_named(names, numbers) for names in lists]
-
-
-def _lengths(column: MatchColumn) -> Array:
-    """Return how many events each match has in a column."""
-    return column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64)
 
 
 def _named(names: Sequence[str], numbers: Array) -> pa.Array:

@@ -67,6 +67,16 @@ def _without_duplicates(events: Events) -> Events:
     return events.take(np.flatnonzero(kept))
 
 
+def divided_at(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
+    """Return the rows that came in time, and those before the limit."""
+    if table is None:
+        return None, None
+    is_late = table[time].to_numpy() < limit
+    if not is_late.any():
+        return table, None
+    return table.filter(pa.array(~is_late)), table.filter(pa.array(is_late))
+
+
 def _numbers(column: pa.ChunkedArray) -> Array:
     """Return a column without NULLs as int64."""
     array = _one_chunk(column)

@@ -32,7 +32,12 @@ def arrivals_of(events: Events) -> Array:
 
 
 def to_bytes(events: Events) -> bytes:
-    """Return events as bytes; attributes are stored under their names, with their types."""
+    """Return events as bytes."""
+    return table_to_bytes(to_table(events))
+
+
+def to_table(events: Events) -> pa.Table:
+    """Return events as they are stored: attributes under their names, with their types."""
     names = pa.array([*events.type_names, None], pa.string())
     columns = {
         TIME_COLUMN: pa.array(events.times),
@@ -43,7 +48,7 @@ def to_bytes(events: Events) -> bytes:
         columns[_stored_name(name)] = to_arrow(column, events.strings)
     for name, flag in events.flags.items():
         columns[f"is {name}"] = pa.array(flag)
-    return table_to_bytes(pa.table(columns).replace_schema_metadata({VERSION_KEY: VERSION}))
+    return pa.table(columns).replace_schema_metadata({VERSION_KEY: VERSION})
 
 
 def _stored_name(name: str) -> str:

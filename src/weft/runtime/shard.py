@@ -23,7 +23,7 @@ from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns import Events
 from weft.runtime.execute import Found
-from weft.runtime.ingest import ingest
+from weft.runtime.ingest import divided_at, ingest
 from weft.runtime.journal import BEGINNING, Journal, Segment, Served, merging
 from weft.runtime.layout import Layout
 from weft.runtime.match_executor import MatchExecutor
@@ -87,6 +87,7 @@ class Report:
     ended: list[str] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
     changes: list[dict[str, Any]] = field(default_factory=list)  # of the plan
+    sent: list[dict[str, Any]] = field(default_factory=list)  # to other sites, where queries are placed
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Shard:
             return None
         journal = self._adopted(journal, report)
         table = pa.concat_tables(tables) if tables else None
-        timely, late = _divided(table, self.work.layout.time, limit)
+        timely, late = divided_at(table, self.work.layout.time, limit)
         if late is not None and self.work.owner is not None:
             late = late.filter(late[self.work.owner])
         report.late = 0 if late is None else late.num_rows
@@ -376,16 +377,6 @@ def _leads_to(remembered: _Remembered, journal: Journal) -> bool:
     is_latest = remembered.step == journal.step
     is_enough = is_latest or not remembered.executor.needs_every_event
     return journal.has_passed(remembered.step, remembered.token) and is_enough
-
-
-def _divided(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
-    """Return the rows that came in time, and those before the limit."""
-    if table is None:
-        return None, None
-    is_late = table[time].to_numpy() < limit
-    if not is_late.any():
-        return table, None
-    return table.filter(pa.array(~is_late)), table.filter(pa.array(is_late))
 
 
 def _in_pool_of(executor: ShardExecutor, new: Events) -> Events:

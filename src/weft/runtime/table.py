@@ -114,6 +114,33 @@ def _joined(parts: Sequence[MatchColumn]) -> MatchColumn:
     return Lists(offsets, np.concatenate([part.rows for part in lists]))
 
 
+def flattened(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
+    """Return the events of all matches, those of one after those of another, columns in the given order.
+
+    They are offsets of the matches, and for every event the number of its column and its row.
+
+    >>> rows = np.array([7, 8])
+    >>> [part.tolist() for part in flattened(Table((rows, rows + 2), rows, rows + 2), [1, 0])]
+    [[0, 2, 4], [1, 0, 1, 0], [9, 7, 10, 8]]
+    """
+    chosen = [table.columns[number] for number in columns]
+    numbers = np.array(columns, np.int32)
+    if not any(isinstance(column, Lists) for column in chosen):
+        offsets = np.arange(table.n_rows + 1) * len(chosen)
+        return offsets, np.tile(numbers, table.n_rows), np.stack(cast(list[Array], chosen), 1).reshape(-1)
+    lengths = [
+        column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64) for column in chosen
+    ]
+    offsets = np.zeros(table.n_rows + 1, np.int64)
+    np.cumsum(np.sum(lengths, axis=0), out=offsets[1:])
+    by_match = np.argsort(
+        np.concatenate([np.repeat(np.arange(table.n_rows), own) for own in lengths]), kind="stable"
+    )
+    rows = [column.rows if isinstance(column, Lists) else column for column in chosen]
+    every = np.repeat(numbers, [own.size for own in rows])[by_match]
+    return offsets, every, np.concatenate(rows)[by_match]
+
+
 def first_rows(column: MatchColumn) -> Array:
     """Return the earliest event of each row of a column."""
     return column.rows[column.offsets[:-1]] if isinstance(column, Lists) else column

@@ -47,10 +47,11 @@ class Input:
     id: str | None
     order_by: str | None
     types: Mapping[str, str]
+    site: str | None = None
 
     @property
     def is_good(self) -> Column:
-        """Whether a row has a time and, where there are such columns, a type and an id."""
+        """Whether a row has a time and, where there are such columns, a type, an id and a site."""
         condition = self.time_column.isNotNull()
         for name in self.required:
             condition &= F.col(quoted(name)).isNotNull()
@@ -59,7 +60,7 @@ class Input:
     @property
     def required(self) -> list[str]:
         """The columns besides the time in which every event has a value."""
-        return [name for name in (self.type, self.id) if name is not None]
+        return [name for name in (self.type, self.id, self.site) if name is not None]
 
     @property
     def time_column(self) -> Column:
@@ -137,7 +138,7 @@ def dealt(
     slices = _slices(division, partitions, source)
     sent = dict(columns)
     if slices is not None and isinstance(division, ByTime):
-        sent[SHARD] = _shard_numbers(source, slices, division)
+        sent[SHARD] = shard_numbers(source, slices, division)
     selected = rows.select(*(value.alias(name) for name, value in sent.items()))
     for key in dict.fromkeys([*own, *keys]):
         selected = selected.where(F.col(layout.attributes[key][0]).isNotNull())
@@ -165,7 +166,7 @@ def _slices(division: Division, partitions: int | None, source: Input) -> Slices
     return slice_time(division, n_shards + n_shards % 2)  # even, so that every other shard can run together
 
 
-def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
+def shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
     """Return the shards of a row: its own, and the neighbor whose matches may reach or look to it.
 
     One SQL expression rather than a dozen calls, each of which is a round trip to the JVM.
@@ -183,9 +184,12 @@ def _shard_numbers(source: Input, slices: Slices, division: ByTime) -> Column:
 
 def wire(plan: Plan, source: Input) -> tuple[dict[str, Column], Layout]:
     """Return the columns that travel to Python for a plan, and their meaning there."""
-    return wire_columns(
-        {scan.type for output in plan.outputs for scan in find(output, Scan)}, mentioned(plan), source
-    )
+    return wire_columns(scanned_types(plan), mentioned(plan), source)
+
+
+def scanned_types(plan: Plan) -> set[str]:
+    """Return the types of events that a plan looks at."""
+    return {scan.type for output in plan.outputs for scan in find(output, Scan)}
 
 
 def wire_columns(
@@ -314,7 +318,7 @@ def count_rows(source: Input) -> tuple[int, int]:
 
 
 def rejected_rows(source: Input) -> DataFrame:
-    """Return the rows without a time, a type or an id, with the reason."""
+    """Return the rows without a time, a type, an id or a site, with the reason."""
     no_time = source.time_column.isNull()
     reason = F.when(no_time, F.lit(f"{source.time} is not a time"))
     for name in source.required:

@@ -116,6 +116,15 @@ def divide(queries: Sequence[Query]) -> tuple[Share, ...]:
     return (*shares, *(Share(tuple(members), division) for division, members in unbounded.items()))
 
 
+def time_of(queries: Sequence[Query]) -> ByTime | None:
+    """Return how far matches of the queries, and what they look at, reach in time; None: without a bound."""
+    traits = [_traits(query) for query in queries]
+    reaches = [one.reach for one in traits if one.reach is not None]
+    if len(reaches) < len(traits):
+        return None
+    return ByTime(max(reaches, default=0), max((one.lead for one in traits), default=0))
+
+
 def divide_trends(templates: Sequence[Template]) -> tuple[TrendShare, ...]:
     """Return trend queries in groups, each with the division that keeps all its results whole.
 

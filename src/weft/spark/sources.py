@@ -208,13 +208,21 @@ def _read_parquet(spark: SparkSession, source: EventFiles) -> DataFrame:
 
 
 def nanosecond_columns(file: Path) -> tuple[str, ...]:
-    """Return the columns of a Parquet file that hold timestamps in nanoseconds."""
+    """Return the columns of a Parquet file that hold timestamps in nanoseconds.
+
+    Those of 96 bits, which Spark writes, have nanoseconds too, but Spark reads them as timestamps.
+    """
     try:
-        schema = pq.read_schema(file)
+        stored = pq.ParquetFile(file).schema
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file}: this is no readable Parquet file: {error}") from None
+    physical = {
+        stored.column(number).path: stored.column(number).physical_type for number in range(len(stored))
+    }
     return tuple(
-        field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ns"
+        field.name
+        for field in stored.to_arrow_schema()
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns" and physical[field.name] != "INT96"
     )
 
 

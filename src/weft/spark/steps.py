@@ -19,7 +19,7 @@ from weft.plan.template_json import templates_from_json
 from weft.runtime.emit import TIMESTAMP, emit, match_schema
 from weft.runtime.layout import Layout
 from weft.runtime.segments import table_from_bytes, table_to_bytes
-from weft.runtime.shard import Memory, Outcome, Shard, Work
+from weft.runtime.shard import Memory, Outcome, Report, Shard, Work
 from weft.runtime.shard_executor import Adapter, FoundTrends
 from weft.runtime.trend_emit import emit_trends, trend_schema
 from weft.runtime.trend_executor import TrendPlan
@@ -50,12 +50,12 @@ class Steps:
             self._journal.clear()
             self._segments.clear()
             return
-        store = _StateStore(self._journal, self._segments)
+        store = StateStore(self._journal, self._segments)
         shard = Shard(f"{self.task.run} {name}", self._work(name), store, _memory)
         outcome = shard.step(tables, watermark, sum(map(rejected_in, tables)))
         if outcome is None:
             return
-        self._set_timer(outcome)
+        set_timer(self._handle, outcome.wake, outcome.previous_wake)
         yield pd.DataFrame({PACK: [table_to_bytes(pa.Table.from_batches(list(self._rows(name, outcome))))]})
 
     @property
@@ -77,27 +77,20 @@ class Steps:
             _adapter(self.task.run, number, part.adapted),
         )
 
-    def _set_timer(self, outcome: Outcome) -> None:
-        if outcome.wake != outcome.previous_wake:
-            if outcome.previous_wake is not None:
-                self._handle.deleteTimer(outcome.previous_wake)
-            if outcome.wake is not None:
-                self._handle.registerTimer(outcome.wake)
-
     def _rows(self, shard: str, outcome: Outcome) -> Iterator[pa.RecordBatch]:
         schema = match_schema(self._id_type, self.task.returned)
         if self.task.trend_names:
             schema = schema.append(_trend_field(self.task.trend_columns))
-        yield _of_kind(REPORT, _report(shard, outcome, schema))
+        yield of_kind(REPORT, report_row(shard, outcome.report, schema))
         for found in outcome.found:
             output = outcome.plan.outputs[found.output]
             names = self.task.return_names[output.query]
-            yield _of_kind(MATCH, emit(found, output, names, schema))
+            yield of_kind(MATCH, emit(found, output, names, schema))
         for trends in outcome.trends:
-            yield _of_kind(TREND, self._results(trends, schema))
+            yield of_kind(TREND, self._results(trends, schema))
         if outcome.late is not None:
             layout = self.task.parts[self.task.part_of[shard]].layout
-            yield _of_kind(LATE, _late(outcome.late, layout, schema))
+            yield of_kind(LATE, late_rows(outcome.late, layout, schema))
 
     def _results(self, found: FoundTrends, schema: pa.Schema) -> pa.RecordBatch:
         """Return results of a trend query in the schema of matches, all but the query in one column."""
@@ -113,7 +106,16 @@ class Steps:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class _StateStore:
+def set_timer(handle: StatefulProcessorHandle, wake: int | None, previous: int | None) -> None:
+    """Have the shard at hand woken at a time, and no longer at an earlier choice."""
+    if wake != previous:
+        if previous is not None:
+            handle.deleteTimer(previous)
+        if wake is not None:
+            handle.registerTimer(wake)
+
+
+class StateStore:
     """The state of the shard at hand, as Spark keeps it."""
 
     def __init__(self, journal: Any, segments: Any) -> None:
@@ -142,20 +144,21 @@ def _trend_field(columns: Mapping[str, pa.DataType]) -> pa.Field:
     return pa.field(TREND, pa.struct([field for field in trend_schema(columns) if field.name != "query"]))
 
 
-def _of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+def of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of the schema of matches as outcomes of a kind."""
     kinds = pa.array([kind]).take(pa.array(np.zeros(rows.num_rows, np.int64)))
     return pa.RecordBatch.from_arrays([kinds, *rows.columns], [KIND, *rows.schema.names])
 
 
-def _report(shard: str, outcome: Outcome, schema: pa.Schema) -> pa.RecordBatch:
+def report_row(shard: str, report: Report, schema: pa.Schema) -> pa.RecordBatch:
     """Return the report of a step as a row of the schema of matches: JSON in `match_id`."""
-    text = json.dumps(asdict(outcome.report), ensure_ascii=False)
+    text = json.dumps(asdict(report), ensure_ascii=False)
     values = {"query": [shard], "match_id": [text]}
     arrays = [pa.array(values.get(field.name, [None]), field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _late(rows: pa.Table, layout: Layout, schema: pa.Schema) -> pa.RecordBatch:
+def late_rows(rows: pa.Table, layout: Layout, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows that came too late in the schema of matches, as their only event."""
     n_rows = rows.num_rows
     times = rows[layout.time].combine_chunks().cast(pa.int64()).cast(TIMESTAMP)

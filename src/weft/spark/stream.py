@@ -116,7 +116,7 @@ def stream_outcomes(
     types = frozenset().union(*(one.types for one in asked))
     columns, layout = wire_columns(types, frozenset().union(*(one.attributes for one in asked)), source)
     shards = placed_names([one.part for one in parts], n_shards)
-    rows, timed = _watermarked(source, lateness)
+    rows, timed = watermarked(source, lateness)
     wanted = _wanted(parts, source)
     if wanted is not None:
         # A filter that mentions the time stays above the watermark, which all events move.
@@ -148,7 +148,7 @@ def stream_outcomes(
         ShardProcessor(task), f"{PACK} binary", "append", "eventTime"
     )
     every = stepped.mapInArrow(unpacked, _schema(source, returned, trends))
-    return every.observe(REPORTS, *(_report_of(shard) for shard in sorted(task.part_of)))
+    return every.observe(REPORTS, *(report_of(shard) for shard in sorted(task.part_of)))
 
 
 def matches_in(outcomes: DataFrame) -> DataFrame:
@@ -237,12 +237,13 @@ def _wanted(parts: Sequence[PlannedPart], source: Input) -> Column | None:
     return reduce(lambda a, b: a | b, known) if known and len(known) == len(wanted) else None
 
 
-def _report_of(shard: str) -> Column:
+def report_of(shard: str) -> Column:
+    """Return the report of a shard as a metric."""
     is_own = (F.col(KIND) == REPORT) & (F.col("query") == shard)
     return F.max(F.when(is_own, F.col("match_id"))).alias(shard)
 
 
-def _watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:
+def watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:
     """Return the events with a watermark, and the column that has it."""
     delay = f"{lateness.delay // 1000} milliseconds"
     if lateness.is_given:

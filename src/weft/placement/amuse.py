@@ -1,0 +1,279 @@
+"""Place one query by aMuSE: projections and combinations that may pay, placed from small to large.
+
+Idea        For every beneficial projection keep the cheapest graph for each place where it may be found:
+            at all sites that emit one of its kinds, or at one of them. Graphs of larger projections are made
+            of those of smaller ones, and what two of them send to the same site is paid once.
+Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
+            SIGMOD 2021, section 6.2, algorithms 2 and 3.
+Differs     A projection is placed both ways and the cost decides, where the paper decides by inequality 6. At
+            the sites of a kind, every input that has the kind must be divided by it as well: the paper sends
+            all of such an input to all sites, which then find the same matches. Of the combinations, only the
+            cheapest by the sum of the costs of their inputs are tried, more of them for smaller queries, and
+            a single host is the cheapest by that sum instead of any. Projections that are nowhere
+            cheaper to read than their parts, by the same sums, do not take part, and of very many only the
+            most selective do. A graph has one option at most for a projection: inputs that rest on different
+            ones are not combined.
+Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations on rows of all sites; then
+            O(p n k) graphs for p beneficial projections and k combinations each.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from math import prod
+
+import numpy as np
+
+from weft.errors import PlacementError
+from weft.placement.arrangement import graph_of
+from weft.placement.checks import check_graph
+from weft.placement.combinations import CheapestCombinations, Combination, beneficial_projections
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network, Numbers, bits
+from weft.placement.options import (
+    Draft,
+    Option,
+    arrangements,
+    costs_away,
+    events_option,
+    partition_kinds,
+)
+from weft.placement.projection import ProjectedQuery, Projection
+
+MayHost = Callable[[Network, Projection, str], bool]
+MOST_GRAPHS = 3000  # that are put together for one query
+MOST_ITEMS = 12
+MOST_PROJECTIONS = 800  # of a query; those with the fewest matches for their events
+TRIED_INPUTS = 3  # options of an input that are tried in a graph
+
+
+def amuse(network: Network, query: ProjectedQuery) -> MuseGraph:
+    """Return a graph for one query.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {
+    ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
+    ...     "rates": {"C": 9, "F": 1},
+    ...     "queries": ["SEQ(C, F)"],
+    ... }
+    >>> problem = problem_of(robots)
+    >>> amuse(problem.network, problem.queries[0]).cost
+    1.0
+    """
+    draft = place_query(network, query, Draft())
+    graph = graph_of(network, [query], arrangements(network, draft.options))
+    check_graph(graph, [query])
+    return graph
+
+
+def at_any_kind(network: Network, projection: Projection, kind: str) -> bool:  # noqa: ARG001
+    """Whether a projection may be placed where a kind arises: always."""
+    return True
+
+
+def place_query(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
+    """Return a draft with the query besides the others."""
+    return construct(network, query, beneficial_projections(network, query), others)
+
+
+def construct(
+    network: Network,
+    query: ProjectedQuery,
+    projections: list[int],
+    others: Draft,
+    may_host: MayHost = at_any_kind,
+) -> Draft:
+    """Return a draft with the query besides the others.
+
+    `projections` are those to use, smaller ones first; `may_host` says whether a projection may be placed
+    where the events of one of its kinds arise.
+    """
+    if query.n_items > MOST_ITEMS:
+        raise PlacementError(
+            f"query {query.name} has {query.n_items} items, more than the {MOST_ITEMS} that aMuSE can place; "
+            "place it centrally or at a single sink"
+        )
+    projections = _most_selective(network, query, projections)
+    construction = _Construction(network, query, others, may_host)
+    most = max(1, MOST_GRAPHS // max(1, sum(2 * items.bit_count() for items in projections)))
+    for items in projections:
+        construction.add(items, most)
+    return construction.cheapest(query.whole)
+
+
+def _most_selective(network: Network, query: ProjectedQuery, projections: list[int]) -> list[int]:
+    """Return as many projections as can be handled, in the same order; the whole query, the last, is kept."""
+    if len(projections) <= MOST_PROJECTIONS:
+        return projections
+    kept = set(
+        heapq.nsmallest(MOST_PROJECTIONS, projections[:-1], key=lambda items: _share(network, query, items))
+    )
+    return [items for items in projections if items in kept or items == query.whole]
+
+
+def _share(network: Network, query: ProjectedQuery, items: int) -> float:
+    """Return how many matches a projection finds for one event of its kinds."""
+    projection = query.projection(items)
+    totals = [network.totals[kind] for kind in projection.kinds]
+    return projection.factor * prod(totals) / sum(totals)
+
+
+class _Construction:
+    """The options found so far for the projections of a query, and what it costs to read them.
+
+    A way to place a projection is a column: first every site on its own, then all sites that emit a kind.
+    """
+
+    def __init__(self, network: Network, query: ProjectedQuery, others: Draft, may_host: MayHost) -> None:
+        self.network = network
+        self.query = query
+        self.others = others
+        self.may_host = may_host
+        self.kinds = tuple(dict.fromkeys(query.projection(query.whole).kinds))
+        self.n_sites = len(network.sites)
+        self.hosts = [1 << site for site in range(self.n_sites)]
+        self.hosts += [network.emitters(kind) for kind in self.kinds]
+        self.is_host = np.array(
+            [[float(hosts >> site & 1) for hosts in self.hosts] for site in range(self.n_sites)]
+        )
+        self.distances = network.distances @ self.is_host  # of a row, from a site to all sites of a column
+        self.options: dict[str, list[Option]] = {}
+        self.reading: dict[str, Numbers] = {}  # for every option and column, what it costs to read it
+        self.inputs: list[int] = []
+        self.least = np.zeros((0, len(self.hosts)))
+        for item in range(query.n_items):
+            self.offer(1 << item, [events_option(network, query.projection(1 << item).text)])
+        for kind in sorted(query.needed_kinds(query.whole, ())):
+            self.options[kind] = [self.others.options.get(kind) or events_option(network, kind)]
+
+    def offer(self, items: int, options: list[Option]) -> None:
+        """Let larger projections read one, by one of some options, or as it is found already."""
+        text = self.query.projection(items).text
+        if text not in self.options:
+            placed = self.others.options.get(text)
+            self.options[text] = [placed] if placed else options
+            self.reading[text] = np.array([self.cost_to_read(option) for option in self.options[text]])
+        self.inputs.append(items)
+        self.least = np.vstack([self.least, self.reading[text].min(axis=0)])
+
+    def cost_to_read(self, option: Option) -> Numbers:
+        """Return for every column the cost of an option and of reading it there; infinite if it cannot be."""
+        sent = self.others.sends.get(option.projection.text, 0)
+        price = option.away.copy()
+        price[bits(sent)] = 0.0
+        is_placed = self.others.options.get(option.projection.text) is option
+        costs: Numbers = price @ self.is_host + (0.0 if is_placed else option.cost)
+        for place, kind in enumerate(self.kinds, start=self.n_sites):
+            if kind in option.projection.kinds:
+                is_divided = option.partition == kind
+                costs[place] = (0.0 if is_placed else option.cost) if is_divided else np.inf
+        return costs
+
+    def add(self, items: int, most: int) -> None:
+        """Work out the options of a projection."""
+        projection = self.query.projection(items)
+        if projection.text in self.options or projection.text in self.others.options:
+            self.offer(items, [])
+            return
+        is_input = [part & items == part for part in self.inputs]
+        inputs = [part for part, is_one in zip(self.inputs, is_input, strict=True) if is_one]
+        cheapest = CheapestCombinations(items, inputs, self.least[is_input])
+        if items != self.query.whole and not self.may_save(items, cheapest.least):
+            return
+        options: list[Option] = []
+        for column in self.columns(items, cheapest.least):
+            graphs = [
+                (draft, combination)
+                for combination in cheapest.of_column(column, most)
+                if (draft := self.put_together(items, combination, column))
+            ]
+            if graphs:
+                draft, combination = min(graphs, key=lambda graph: graph[0].cost)
+                options.append(self.option(items, combination, column, draft))
+        if options:
+            self.offer(items, options)
+
+    def may_save(self, items: int, least: Numbers) -> bool:
+        """Whether it is cheaper in some column to read a projection from elsewhere than to read its parts."""
+        projection = self.query.projection(items)
+        divided = [
+            (place, costs_away(self.network, projection, kind, self.hosts[place]))
+            for place, kind in enumerate(self.kinds, start=self.n_sites)
+            if kind in partition_kinds(self.query, projection.kinds)
+        ]
+        matches = projection.factor * prod(self.network.totals[kind] for kind in projection.kinds)
+        read = (least[: self.n_sites, None] + matches * self.distances).min(axis=0)
+        for place, away in divided:
+            read = np.minimum(read, least[place] + away @ self.is_host)
+        others = [
+            place for place, kind in enumerate(self.kinds, self.n_sites) if kind not in projection.kinds
+        ]
+        columns = [*range(self.n_sites), *others]
+        return bool((read[columns] < least[columns] * (1 - 1e-12)).any())
+
+    def columns(self, items: int, least: Numbers) -> Iterator[int]:
+        """Yield the ways to place a projection: at all sites of a kind, or at the cheapest one of them.
+
+        A site without any of its events may be cheapest where other queries have its inputs, or by its links.
+        """
+        projection = self.query.projection(items)
+        allowed = partition_kinds(self.query, projection.kinds)
+        single: dict[int, None] = {}
+        for place, kind in enumerate(self.kinds):
+            if kind in projection.kinds and self.may_host(self.network, projection, kind):
+                sites = bits(self.hosts[self.n_sites + place])
+                single[min(sites, key=least.__getitem__)] = None
+                if kind in allowed and len(sites) > 1 and least[self.n_sites + place] < np.inf:
+                    yield self.n_sites + place
+        if self.others.options or self.network.links is not None:
+            single[int(np.argmin(least[: self.n_sites]))] = None
+        yield from single
+
+    def put_together(self, items: int, combination: Combination, column: int) -> Draft | None:
+        """Return the inputs of a combination as a column reads them: of each the option that adds least."""
+        draft = Draft(others=self.others)
+        partition = self.partition(column)
+        texts = dict.fromkeys(self.query.projection(part).text for part in combination)
+        for text in (*texts, *sorted(self.query.needed_kinds(items, combination))):
+            best: Draft | None = None
+            for option in self.tried(text, column):
+                is_divided = partition is not None and partition in option.projection.kinds
+                extended = draft.with_option(option, 0 if is_divided else self.hosts[column])
+                if extended and (best is None or extended.cost < best.cost):
+                    best = extended
+            if best is None:
+                return None
+            draft = best
+        return draft
+
+    def option(self, items: int, combination: Combination, column: int, draft: Draft) -> Option:
+        """Return the option of a projection whose inputs are in a draft."""
+        projection, partition, hosts = (
+            self.query.projection(items),
+            self.partition(column),
+            self.hosts[column],
+        )
+        away = costs_away(self.network, projection, partition, hosts)
+        made_of = (projection, self.query, items, combination, partition, hosts, away)
+        option = Option(*made_of, dict(draft.options), draft.sends, draft.cost)
+        option.rests_on[projection.text] = option
+        return option
+
+    def partition(self, column: int) -> str | None:
+        """Return the kind whose sites a column is, None for a single site."""
+        return self.kinds[column - self.n_sites] if column >= self.n_sites else None
+
+    def tried(self, text: str, column: int) -> list[Option]:
+        """Return the options of an input that are cheapest to read in a column."""
+        options = self.options[text]
+        if len(options) == 1:
+            return options
+        costs = self.reading[text][:, column]
+        order = np.argsort(costs, kind="stable")[:TRIED_INPUTS]
+        return [options[number] for number in order.tolist() if costs[number] < np.inf]
+
+    def cheapest(self, items: int) -> Draft:
+        """Return the others with the cheapest option of a projection."""
+        option = min(self.options[self.query.projection(items).text], key=lambda one: one.cost)
+        if self.others.options.get(option.projection.text) is option:
+            return self.others
+        return Draft(option.rests_on, option.sends, option.cost, self.others).joined()

@@ -1,0 +1,82 @@
+"""Sets of event type bindings as boxes: for every item of a projection, a set of sites by bits.
+
+A box holds all bindings that take each item's event from one of its sites. A list takes its events from
+any of them; two boxes that differ in the sites of a list are therefore less than the box of both.
+"""
+
+from collections.abc import Iterable, Sequence
+
+Box = tuple[int, ...]
+
+
+def overlap(a: Box, b: Box) -> Box | None:
+    """Return the bindings that two boxes share.
+
+    >>> overlap((0b011, 0b1), (0b110, 0b1)), overlap((0b01,), (0b10,))
+    ((2, 1), None)
+    """
+    found = tuple(x & y for x, y in zip(a, b, strict=True))
+    return found if all(found) else None
+
+
+def overlaps(boxes: Iterable[Box], others: Sequence[Box]) -> list[Box]:
+    """Return the bindings that two unions of boxes share."""
+    found = (overlap(one, other) for one in boxes for other in others)
+    return [box for box in found if box is not None]
+
+
+def without(boxes: Iterable[Box], removed: Iterable[Box], lists: Sequence[bool]) -> list[Box]:
+    """Return boxes of the bindings that are in none of those removed; lists must lie wholly in these.
+
+    >>> without([(0b11, 0b11)], [(0b01, 0b01)], [False, False])
+    [(2, 3), (1, 2)]
+    >>> without([(0b11, 0b11)], [(0b11, 0b01)], [False, True])
+    [(3, 3)]
+    """
+    left = list(boxes)
+    for box in removed:
+        left = [part for one in left for part in _minus(one, box, lists)]
+    return left
+
+
+def _minus(box: Box, removed: Box, lists: Sequence[bool]) -> list[Box]:
+    common = overlap(box, removed)
+    if common is None or any(
+        is_list and mine & ~theirs for is_list, mine, theirs in zip(lists, box, removed, strict=True)
+    ):
+        return [box]
+    parts = []
+    for place, (mine, shared) in enumerate(zip(box, common, strict=True)):
+        if mine & ~shared:
+            parts.append((*common[:place], mine & ~shared, *box[place + 1 :]))
+    return parts
+
+
+def merged(boxes: Iterable[Box], lists: Sequence[bool]) -> list[Box]:
+    """Return the same bindings in fewer boxes.
+
+    >>> merged([(0b01, 0b11), (0b10, 0b11), (0b01, 0b01)], [False, False])
+    [(3, 3)]
+    """
+    found: list[Box] = list(dict.fromkeys(boxes))
+    for place, is_list in enumerate(lists):
+        if is_list:
+            continue
+        groups: dict[Box, int] = {}
+        for box in found:
+            rest = (*box[:place], 0, *box[place + 1 :])
+            groups[rest] = groups.get(rest, 0) | box[place]
+        found = [(*rest[:place], sites, *rest[place + 1 :]) for rest, sites in groups.items()]
+    return [box for box in found if not any(box != other and overlap(box, other) == box for other in found)]
+
+
+def hull(boxes: Sequence[Box]) -> Box:
+    """Return the smallest box that has all of the boxes in it.
+
+    >>> hull([(0b01, 0b1), (0b10, 0b1)])
+    (3, 1)
+    """
+    sites = list(boxes[0])
+    for box in boxes[1:]:
+        sites = [a | b for a, b in zip(sites, box, strict=True)]
+    return tuple(sites)

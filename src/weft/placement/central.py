@@ -1,0 +1,51 @@
+"""Evaluate all queries at one place outside the network, where every event that they may need is sent."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from weft.placement.checks import check_graph
+from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.network import Network, bits
+from weft.placement.projection import ProjectedQuery, Projection
+
+CENTER = "center"
+
+
+def central(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
+    """Return the graph whose sinks are at a site of their own, at which no events arise.
+
+    It takes one unit to send a row there, from any site; the graph's cost is that of centralized evaluation.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}, "queries": ["SEQ(C, F)"]}
+    >>> problem = problem_of(robots)
+    >>> central(problem.network, problem.queries).cost
+    10.0
+    """
+    queries = tuple(queries)
+    extended = _with_center(network)
+    center = len(network.sites)
+    inputs: dict[Vertex, tuple[Vertex, ...]] = {}
+    for query in queries:
+        whole = query.projection(query.whole)
+        kinds = dict.fromkeys((*whole.kinds, *sorted(query.needed_kinds(query.whole, ()))))
+        events = [
+            Vertex(Projection(kind, (kind,)), site) for kind in kinds for site in bits(network.emitters(kind))
+        ]
+        inputs.update((event, ()) for event in events)
+        inputs[Vertex(whole, center)] = tuple(events)
+    graph = MuseGraph(extended, inputs)
+    check_graph(graph, queries)
+    return graph
+
+
+def _with_center(network: Network) -> Network:
+    name = CENTER
+    while name in network.sites:
+        name += "_"
+    rates = {kind: np.append(rates, 0.0) for kind, rates in network.rates.items()}
+    links = None if network.links is None else np.pad(network.links, (0, 1), constant_values=1.0)
+    if links is not None:
+        links[-1, -1] = 0.0
+    return Network((*network.sites, name), rates, links)

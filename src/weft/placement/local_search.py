@@ -1,0 +1,341 @@
+"""Improve plans for many queries by replanning some of them while the others stay.
+
+Idea        A reply is the cheapest plan of one query when the others stay as they are and what they send is
+            free. Plans start from replies of all queries in turn, and are improved by taking some queries out
+            and putting them in again, with prices changed at random so that other plans come up. What is a
+            little worse may stay for a while (record-to-record travel); the best is kept.
+Reference   Dueck. New optimization heuristics: the great deluge algorithm and the record-to-record travel.
+            Journal of Computational Physics 104(1), 1993. Schrimpf et al. Record breaking optimization
+            results using the ruin and recreate principle, ibid. 159(2), 2000.
+Differs     Queries are put in by dynamic programming; hosts of every projection are chosen anew after that.
+Complexity  A step takes as long as one to three replies, see cheapest_plan.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from weft.placement.arrangement import (
+    Accounts,
+    Arrangement,
+    Arrangements,
+    is_sound,
+    needed_for,
+    readers_of,
+)
+from weft.placement.cheapest_plan import GAIN, CheapestPlan, Present, Targets, arranged
+from weft.placement.hosting import choose_hosts
+from weft.placement.network import Network, Numbers
+from weft.placement.own_combinations import with_own_combinations
+from weft.placement.projection import ProjectedQuery
+from weft.placement.substitutes import usable_projections
+
+MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
+STEPS = 6  # of the search, unless told otherwise
+PROMISING = 2.0  # how much worse than the best a start may be that is gone on with
+MANY_QUERIES = 8  # with more, none that is worse
+MOST_STEPS = 100_000
+LIKELY_SITES = 4  # to which all that is found at a single site may move
+PATIENCE = 300  # steps without gain after which the search ends
+TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """A plan and its cost."""
+
+    plan: Arrangements
+    cost: float
+
+    def is_cheaper_than(self, other: "Costed | None") -> bool:
+        """Whether it costs less, by more than rounding."""
+        return other is None or self.cost < other.cost * GAIN - 1e-12
+
+
+class Search:
+    """Plans for the queries of a workload."""
+
+    def __init__(self, network: Network, queries: Iterable[ProjectedQuery]) -> None:
+        self.network = network
+        self.accounts = Accounts(network)
+        unique = {query.projection(query.whole).text: query for query in queries if query.n_items > 1}
+        self.roots = tuple(unique)
+        self.targets = tuple(Targets(network, query) for query in unique.values())
+        self._usable = usable_projections(tuple(unique.values()))
+
+    def costed(self, plan: Arrangements) -> Costed:
+        """Return a plan with its cost."""
+        return Costed(plan, self.accounts.cost(plan))
+
+    def without(self, plan: Arrangements, numbers: Iterable[int]) -> dict[str, Arrangement]:
+        """Return what is left of a plan without some queries."""
+        removed = {self.roots[number] for number in numbers}
+        return needed_for(plan, (root for root in self.roots if root not in removed))
+
+    def reply(self, plan: Arrangements, number: int, scales: Mapping[str, float] | None = None) -> Costed:
+        """Return the cheapest way to add a query to a plan; `scales` change the prices of kinds of events.
+
+        A kind that several projections of the query read is sent to a site once. The dynamic program does
+        not know that, so it is asked again with the price of the kind shared among these.
+        """
+        base = self.without(plan, [number])
+        if self.roots[number] in base:
+            return self.costed(base)
+        targets = self.targets[number]
+        prices, present = self._prices(base, targets)
+        best: Costed | None = None
+        scales = dict(scales or {})
+        for _ in range(3):
+            table = CheapestPlan(
+                targets, {kind: price * scales.get(kind, 1.0) for kind, price in prices.items()}, present
+            )
+            found: Costed | None = None
+            for target in table.best_targets():
+                added = arranged(self.accounts, targets, table.plan(target), base.__contains__)
+                costed = self.costed({**base, **added})
+                if costed.is_cheaper_than(found):
+                    found = costed
+            assert found is not None
+            is_better = found.is_cheaper_than(best)
+            if is_better:
+                best = found
+            shares = _shares(found.plan.values(), targets.query)
+            if not shares or not is_better:
+                break
+            scales = shares
+        assert best is not None
+        return best
+
+    def _prices(
+        self, base: Arrangements, targets: Targets
+    ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
+        readers = readers_of(base)
+
+        def price(text: str) -> Numbers:
+            return self.accounts.price(base, text, readers.get(text, ()))
+
+        query = targets.query
+        kinds = {*targets.item_kinds, *query.needed_kinds(query.whole, ())}
+        present: dict[int, list[Present]] = {}
+        for items, texts in self._usable[query].items():
+            if items & (items - 1):
+                found = [Present(base[text], price(text)) for text in texts if text in base]
+                if found:
+                    present[items] = found
+        return {kind: price(kind) for kind in kinds}, present
+
+    def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> Costed:
+        """Return the plan that comes from adding one query after the other."""
+        costed = Costed({}, 0.0)
+        for number in order:
+            costed = self.reply(costed.plan, number, scales)
+        return costed
+
+    def at_one_site(self) -> Costed:
+        """Return the plan that gathers all events at the site where that is cheapest."""
+        kinds = {kind for targets in self.targets for kind in self._prices({}, targets)[0]}
+        gathered = sum(self.accounts.source({}, kind).away for kind in kinds)
+        site = np.array([int(np.argmin(gathered))])
+        plan = {}
+        for root, targets in zip(self.roots, self.targets, strict=True):
+            query = targets.query
+            inputs = [1 << number for number in range(query.n_items)]
+            plan[root] = self.accounts.arrange(query, query.whole, inputs, None, site)
+        return self.costed(plan)
+
+    def settle(self, costed: Costed, is_over: Callable[[], bool]) -> Costed:
+        """Return a plan that no reply and no other hosts make cheaper."""
+        while True:
+            before = costed
+            for number in range(len(self.roots)):
+                if is_over():
+                    return costed
+                changed = self.reply(costed.plan, number)
+                if changed.is_cheaper_than(costed):
+                    costed = changed
+            costed = self.relocate(self.rehost(costed, costed.plan))
+            if not costed.is_cheaper_than(before):
+                return costed
+
+    def recombine(self, costed: Costed) -> Costed:
+        """Return a plan in which hosts have combinations of their own where that is cheaper."""
+        for text in tuple(costed.plan):
+            if text not in costed.plan:
+                continue
+            arrangement = with_own_combinations(self.accounts, costed.plan, text)
+            if arrangement is not None:
+                changed = self.costed(needed_for({**costed.plan, text: arrangement}, self.roots))
+                if changed.is_cheaper_than(costed):
+                    costed = changed
+        return costed
+
+    def relocate(self, costed: Costed) -> Costed:
+        """Return a plan in which all that one site finds alone may have moved to another one together."""
+        by_site: dict[int, list[str]] = {}
+        for text, arrangement in costed.plan.items():
+            if arrangement.partition is None:
+                by_site.setdefault(int(arrangement.hosts[0]), []).append(text)
+        for texts in by_site.values():
+            if len(texts) < 2:  # one alone is for rehost
+                continue
+            moved = [costed.plan[text] for text in texts]
+            sources = {source for arrangement in moved for source in arrangement.sources} - set(texts)
+            gathered = sum(self.accounts.source(costed.plan, source).away for source in sorted(sources))
+            for site in np.argsort(gathered, kind="stable")[:LIKELY_SITES].tolist():
+                plan = dict(costed.plan)
+                for one in moved:
+                    plan[one.projection.text] = replace(one, hosts=np.array([site]))
+                changed = self.costed(plan)
+                if changed.is_cheaper_than(costed):
+                    costed = changed
+        return costed
+
+    def rehost(self, costed: Costed, texts: Iterable[str]) -> Costed:
+        """Return a plan in which projections have the best hosts, one after the other."""
+        if len(self.network.sites) > MOST_HOSTS:
+            return costed
+        for text in tuple(texts):
+            for arrangement in self._with_other_hosts(costed.plan, text):
+                plan = {**costed.plan, text: arrangement}
+                if arrangement is not costed.plan[text] and is_sound(plan):
+                    changed = self.costed(plan)
+                    if changed.is_cheaper_than(costed):
+                        costed = changed
+        return costed
+
+    def _with_other_hosts(self, plan: Arrangements, text: str) -> Iterable[Arrangement]:
+        """Yield a projection with the best hosts for each partitioning kind, and for none."""
+        arrangement = plan[text]
+        query = arrangement.query
+        assert query is not None
+        readers = readers_of(plan)
+        read_as = arrangement.substitutes
+        inputs = {(read_as.get(items) or query.projection(items)).text: items for items in arrangement.inputs}
+        prices = {
+            read: self.accounts.price(plan, read, [one for one in readers[read] if one is not arrangement])
+            for read in (*inputs, *query.needed_kinds(arrangement.items, arrangement.inputs))
+        }
+        everything = sum(prices.values())
+        sent = self.accounts.sent(plan, text, readers.get(text, ()))
+        leaving = self._leaving(sent.everything_to)
+        total = float(arrangement.rates.sum())
+        single = np.array([int(np.argmin(everything + total * leaving))])
+        yield self.accounts.arrange(
+            query, arrangement.items, arrangement.inputs, None, single, substitutes=read_as
+        )
+        targets = next(targets for targets in self.targets if targets.query is query)
+        subset = targets.by_items[arrangement.items]
+        for number in subset.can_be_placed[subset.can_be_placed < len(targets.kinds)].tolist():
+            kind = targets.kinds[number]
+            divided = [read for read, items in inputs.items() if kind in query.projection(items).kinds]
+            sources = [self.accounts.source(plan, read) for read in divided]
+            emitters = np.flatnonzero(self.network.rates[kind] > 0)
+            if not all(
+                source.partition == kind and bool((source.hosts[emitters] == emitters).all())
+                for source in sources
+            ):
+                continue
+            opening = sum((prices[read] for read in prices if read not in divided), np.zeros(len(leaving)))
+            share = self.network.rates[kind][emitters] * (total / float(self.network.rates[kind].sum()))
+            moving = np.sum([source.rates[emitters] for source in sources], axis=0)
+            distances = self.network.distances[emitters]
+            serving = moving[:, np.newaxis] * distances + share[:, np.newaxis] * leaving
+            hosts = np.full(len(leaving), -1)
+            hosts[emitters] = choose_hosts(opening, serving)[1]
+            yield self.accounts.arrange(
+                query, arrangement.items, arrangement.inputs, kind, hosts, substitutes=read_as
+            )
+
+    def _leaving(self, receives: np.ndarray) -> Numbers:
+        """Return what a match costs at every site that is sent to all that receive it."""
+        return np.asarray(self.network.distances[:, receives].sum(axis=1))
+
+
+def _shares(arrangements: Iterable[Arrangement], query: ProjectedQuery) -> dict[str, float]:
+    """Return one over the number of complete readers of what several projections of a query read."""
+    users: dict[str, int] = {}
+    for arrangement in arrangements:
+        if arrangement.query is query:
+            for read in arrangement.reads:
+                if not read.is_divided:
+                    users[read.text] = users.get(read.text, 0) + 1
+    return {text: 1 / n_users for text, n_users in users.items() if n_users > 1}
+
+
+def improve(
+    search: Search,
+    costed: Costed,
+    *,
+    steps: int,
+    seed: int = 0,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Costed:
+    """Return the best plan found in a number of steps from a given one, fewer if none helps for long."""
+    random = np.random.default_rng(seed)
+    kinds = sorted({kind for targets in search.targets for kind in targets.item_kinds})
+    n_queries = len(search.roots)
+    best = current = costed
+    last_gain = 0
+    for step in range(steps):
+        if is_over() or step - last_gain > PATIENCE:
+            break
+        n_removed = min(n_queries, int(random.integers(1, 4)))
+        removed = random.permutation(n_queries)[:n_removed].tolist()
+        spread = random.choice([0.0, 0.5, 1.5])
+        scales = dict(zip(kinds, np.exp(random.normal(0.0, spread, len(kinds))), strict=True))
+        changed = search.costed(search.without(current.plan, removed))
+        for number in removed:
+            changed = search.reply(changed.plan, number, scales)
+        if changed.cost < best.cost * (1 + TOLERANCE):
+            changed = search.rehost(changed, [text for text in changed.plan if text not in current.plan])
+        allowed = best.cost * (1 + TOLERANCE * (1 - step / steps))
+        if changed.cost <= max(allowed, current.cost):
+            current = changed
+        if current.is_cheaper_than(best):
+            best, last_gain = current, step
+    return best
+
+
+def search_plan(
+    search: Search,
+    *,
+    seconds: float | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+) -> Costed:
+    """Return the best plan found; the same for the same seed and steps, unless the time runs out.
+
+    Without a limit, there are `STEPS` steps. Starts with the queries one after another, large ones first, at
+    full prices and at prices shared with the other queries, and with all queries at one site.
+    """
+    end = inf if seconds is None else time.perf_counter() + seconds
+
+    def is_over() -> bool:
+        return time.perf_counter() > end
+
+    if steps is None:
+        steps = STEPS if seconds is None else MOST_STEPS
+    numbers = range(len(search.roots))
+    order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
+    users = Counter(kind for targets in search.targets for kind in set(targets.item_kinds))
+    shares = {kind: 1 / n_users for kind, n_users in users.items()}
+    best: Costed | None = None
+    starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
+    promising = PROMISING if len(search.roots) <= MANY_QUERIES else 1.0
+    seen: set[float] = set()
+    for start in starts[: 1 if len(search.roots) == 1 else None]:
+        if best is None or not is_over():
+            found = start()
+            if best is None or (found.cost < promising * best.cost and found.cost not in seen):
+                seen.add(found.cost)
+                found = search.settle(found, is_over)
+            if found.is_cheaper_than(best):
+                best = found
+    assert best is not None
+    improved = improve(search, best, steps=steps, seed=seed, is_over=is_over)
+    best = search.settle(improved, is_over) if improved.is_cheaper_than(best) else best
+    return search.recombine(best)

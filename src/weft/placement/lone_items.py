@@ -1,0 +1,57 @@
+"""Place queries of one item: its events decide alone, or with a negation, or as a list of many."""
+
+from collections.abc import Iterable
+
+from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.network import bits
+from weft.placement.projection import ProjectedQuery, Projection
+
+
+def with_lone_items(
+    graph: MuseGraph, queries: Iterable[ProjectedQuery], *, sink: int | None = None, is_single: bool = False
+) -> MuseGraph:
+    """Return a graph to which queries of one item are added; events that decide alone stay where they are.
+
+    Otherwise the event with a negation is looked for at every site that emits it, with all of the negated
+    events, or at the one site where that is cheaper: always so for a list, whose events come from many sites,
+    and where `is_single`. A `sink` is that site. Queries are added one after the other, lists first.
+
+    >>> import numpy as np
+    >>> from weft.language.parser import parse
+    >>> from weft.placement.network import Network
+    >>> from weft.placement.normal_form_query import normal_form_queries
+    >>> from weft.statistics.model import Statistics
+    >>> network = Network(("x", "y"), {"A": np.array([50.0, 50.0]), "B": np.array([0.0, 1.0])})
+    >>> queries = normal_form_queries(
+    ...     parse("QUERY q PATTERN SEQ(A a, NOT B b) WITHIN 1 second"), None, Statistics()
+    ... )
+    >>> with_lone_items(MuseGraph(network, {}), queries).cost  # the B to the other A
+    1.0
+    >>> with_lone_items(MuseGraph(network, {}), queries, sink=0).cost
+    51.0
+    """
+    for query in sorted(queries, key=lambda query: -len(query.projection(query.whole).kinds)):
+        graph = _with_query(graph, query, sink, is_single=is_single)
+    return graph
+
+
+def _with_query(graph: MuseGraph, query: ProjectedQuery, sink: int | None, *, is_single: bool) -> MuseGraph:
+    whole = query.projection(query.whole)
+    kind = whole.kinds[0]
+    own = _events(graph, kind)
+    negated = [
+        event for other in sorted(query.needed_kinds(query.whole, ())) for event in _events(graph, other)
+    ]
+    events: dict[Vertex, tuple[Vertex, ...]] = dict.fromkeys((*own, *negated), ())
+    if whole.is_primitive:
+        return MuseGraph(graph.network, {**graph.inputs, **events})
+    sites = range(len(graph.network.sites)) if sink is None else [sink]
+    options = [{Vertex(whole, site): tuple(events)} for site in sites]
+    if sink is None and not is_single and len(whole.kinds) == 1:
+        options.append({Vertex(whole, event.site): (event, *negated) for event in own})
+    graphs = [MuseGraph(graph.network, {**events, **graph.inputs, **option}) for option in options]
+    return min(graphs, key=lambda one: one.cost)
+
+
+def _events(graph: MuseGraph, kind: str) -> list[Vertex]:
+    return [Vertex(Projection(kind, (kind,)), site) for site in bits(graph.network.emitters(kind))]

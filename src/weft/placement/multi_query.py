@@ -1,0 +1,70 @@
+"""Place several queries by aMuSE or aMuSE*, one after another, each with what the others send.
+
+Idea        A projection that another query finds costs nothing to find, and what is sent to a site can be
+            read there by all.
+Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
+            SIGMOD 2021, section 6.2, multi-query extension.
+Differs     A projection that is placed stays as it is placed: another query cannot place it otherwise. When
+            all queries are placed, each is placed once more given all others, if that is cheaper: for a few
+            rounds, or a single one for many or long queries.
+Complexity  That of aMuSE or aMuSE* for every query and round.
+"""
+
+from collections.abc import Callable, Iterable
+
+from weft.placement.amuse import place_query
+from weft.placement.arrangement import Arrangement, graph_of
+from weft.placement.checks import check_graph
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network
+from weft.placement.options import Draft, arrangements, draft_of
+from weft.placement.projection import ProjectedQuery
+
+PlaceQuery = Callable[[Network, ProjectedQuery, Draft], Draft]
+MOST_ROUNDS = 3
+MANY_PROJECTIONS = 1000
+
+
+def multi_query(
+    network: Network, queries: Iterable[ProjectedQuery], place: PlaceQuery = place_query
+) -> MuseGraph:
+    """Return a graph for all queries, placed in the order given by aMuSE, or by another way to place one.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}}
+    >>> problem = problem_of(robots | {"queries": ["SEQ(C, F)", "AND(C, F)"]})
+    >>> multi_query(problem.network, problem.queries).cost
+    1.0
+    """
+    queries = tuple(queries)
+    graph = graph_of(network, queries, arrange_queries(network, queries, place))
+    check_graph(graph, queries)
+    return graph
+
+
+def arrange_queries(
+    network: Network, queries: Iterable[ProjectedQuery], place: PlaceQuery = place_query
+) -> dict[str, Arrangement]:
+    """Return how all queries are found, as arrangements by the texts of their projections."""
+    queries = tuple(queries)
+    draft = Draft()
+    for query in queries:
+        draft = place(network, query, draft)
+    wholes = [query.projection(query.whole).text for query in queries]
+    for _ in range(_rounds(queries)):
+        cost = draft.cost
+        for query, whole in zip(queries, wholes, strict=True):
+            others = draft_of(draft.options, set(wholes) - {whole})
+            placed = place(network, query, others)
+            if placed.cost < draft.cost:
+                draft = placed
+        if draft.cost >= cost * (1 - 1e-12):
+            break
+    return arrangements(network, draft_of(draft.options, wholes).options)
+
+
+def _rounds(queries: tuple[ProjectedQuery, ...]) -> int:
+    """Return how often to place all queries once more."""
+    if len(queries) == 1:
+        return 0
+    return MOST_ROUNDS if sum(2**query.n_items for query in queries) <= MANY_PROJECTIONS else 1

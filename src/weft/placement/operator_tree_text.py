@@ -1,0 +1,143 @@
+"""Read operator trees from text: SEQ(AND(C, L), F), with NOT before what must not occur, SEQ(A, NOT B, C)."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from weft.errors import Problem, QueryError, Span, near_name
+from weft.placement.operator_tree import Item, Negation, Operator, Tree
+
+TOKEN = re.compile(r"\s*([^\W\d]\w*|\S|$)")
+OPERATORS = ("SEQ", "AND", "NSEQ")
+
+
+def parse_operator_tree(text: str, types: Collection[str] | None = None) -> Tree:
+    """Return the tree that a text says, and refuse types that are not among `types`.
+
+    Where B is a type and B1 is not, B1 is an event of type B: so are written the events of a type that occurs
+    more than once. NSEQ(A, B, C) is the same as SEQ(A, NOT B, C).
+
+    >>> parse_operator_tree("SEQ(A, B)").operands[1]
+    Item(name='B', type='B', items=2)
+    """
+    reader = _Reader(text, types)
+    tree = reader.operand()
+    if reader.token:
+        raise reader.error(f"unexpected {reader.token!r} after the end of the query")
+    return tree
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The text, what has been read of it and the token that comes next, empty at the end."""
+
+    text: str
+    types: Collection[str] | None
+    token: str = ""
+    start: int = 0
+    end: int = 0
+    n_items: int = 0
+    is_negated: bool = False
+
+    def __post_init__(self) -> None:
+        self.advance()
+
+    def advance(self) -> str:
+        """Go to the next token and return the one before it."""
+        read = self.token
+        found = TOKEN.match(self.text, self.end)
+        self.token = found[1] if found else ""
+        self.start, self.end = found.span(1) if found else (self.end, self.end)
+        return read
+
+    def error(self, message: str, hint: str | None = None) -> QueryError:
+        """Return an error at the next token."""
+        return QueryError([Problem(message, Span(self.start, self.end), hint)], self.text)
+
+    def expect(self, sign: str, where: str) -> None:
+        """Go past a sign."""
+        if self.token != sign:
+            found = repr(self.token) if self.token else "the end of the query"
+            raise self.error(f"expected {sign!r} {where}, found {found}")
+        self.advance()
+
+    def operand(self) -> Tree:
+        """Read an operator with its operands, or an item."""
+        if self.token in OPERATORS:
+            return self.operator()
+        if not re.match(r"[^\W\d]", self.token) or self.token == "NOT":
+            found = repr(self.token) if self.token else "the end of the query"
+            raise self.error(f"expected SEQ, AND or a type of events, found {found}")
+        name, kind = self.token, self.known_type()
+        self.advance()
+        if self.token == "(":
+            raise self.error(f"{name} is no operator", "the operators are SEQ and AND, with NOT inside SEQ")
+        if self.is_negated:
+            return Item(name, kind, 0)
+        self.n_items += 1
+        return Item(name, kind, 1 << self.n_items - 1)
+
+    def known_type(self) -> str:
+        """Return the type that the next token, a name, stands for."""
+        if self.types is None or self.token in self.types:
+            return self.token
+        kind = self.token.rstrip("0123456789")
+        if kind in self.types:
+            return kind
+        near = near_name(self.token, self.types)
+        hint = f"did you mean {near}?" if near else f"the types are {', '.join(sorted(self.types))}"
+        raise self.error(f"unknown type {self.token}", hint)
+
+    def operator(self) -> Operator:
+        """Read an operator with its operands."""
+        start, kind = self.start, self.advance()
+        self.expect("(", f"after {kind}")
+        operands: list[Tree | Negation] = []
+        while not operands or self.token == ",":
+            if operands:
+                self.advance()
+            is_not = self.token == "NOT"
+            if is_not and (kind != "SEQ" or self.is_negated or not operands):
+                raise self.error("NOT can stand only between operands of a SEQ that is not negated")
+            if is_not:
+                self.advance()
+            if is_not or (kind == "NSEQ" and len(operands) == 1):
+                self.is_negated = True
+                operands.append(Negation(self.operand(), 0))
+                self.is_negated = False
+            else:
+                operands.append(self.operand())
+        self.expect(")", f"or ',' after the operands of {kind}")
+        self.check_operands(kind, operands, Span(start, self.end))
+        items = sum(operand.items for operand in operands if not isinstance(operand, Negation))
+        return Operator("SEQ" if kind == "NSEQ" else kind, _with_contexts(operands), items)
+
+    def check_operands(self, kind: str, operands: list[Tree | Negation], span: Span) -> None:
+        """Refuse an operator with too few operands."""
+        n_positive = sum(not isinstance(operand, Negation) for operand in operands)
+        problem = None
+        if kind == "NSEQ" and len(operands) != 3:
+            problem = f"NSEQ has three operands, found {len(operands)}"
+        elif n_positive < 2:
+            problem = f"{kind} needs two operands or more, found {n_positive}"
+        elif isinstance(operands[-1], Negation):
+            problem = "NOT can stand only between two operands of a SEQ"
+        if problem:
+            raise QueryError([Problem(problem, span)], self.text)
+
+
+def _with_contexts(operands: list[Tree | Negation]) -> tuple[Tree | Negation, ...]:
+    """Return operands whose negations know the items of the operands before and after them."""
+    before = after = 0
+    contexts: list[int] = []
+    for operand in operands:
+        contexts.append(before)
+        before = before if isinstance(operand, Negation) else operand.items
+    for number in reversed(range(len(operands))):
+        operand = operands[number]
+        contexts[number] |= after
+        after = after if isinstance(operand, Negation) else operand.items
+    return tuple(
+        replace(operand, context=context) if isinstance(operand, Negation) else operand
+        for operand, context in zip(operands, contexts, strict=True)
+    )

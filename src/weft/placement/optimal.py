@@ -1,0 +1,221 @@
+"""Place queries of small problems at the least cost, by branch and bound.
+
+Idea        Decide for one projection after another from what and where it is found, larger ones first: then
+            all its readers are known, and so is what it sends. What is sent so far, and the least that
+            projections still to be decided must send to their readers, bounds all that follows.
+Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
+            SIGMOD 2021, section 5.3; in place of algorithm 1, which lists all graphs.
+Differs     The result is exact among graphs in which all matches of a projection are found from the same
+            inputs, none of them redundant, at a single site or at all sites that emit one of its kinds, each
+            with its own events of that kind; with `groupings` also at any sites among which those that emit
+            the kind are divided. Several queries are placed together.
+Complexity  Exponential; for a few queries of up to four items at a handful of sites. A step is one
+            way to find and place a projection that is looked at.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import inf
+
+import numpy as np
+
+from weft.errors import PlacementError
+from weft.placement.arrangement import Accounts, Arrangement, Sites, graph_of
+from weft.placement.checks import check_graph
+from weft.placement.combinations import Combination, all_combinations
+from weft.placement.multi_query import arrange_queries
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network, bits
+from weft.placement.options import partition_kinds
+from weft.placement.projection import ProjectedQuery, Projection
+
+MOST_ITEMS = 6
+TOO_MANY = "too many ways to place the queries: try aMuSE, or allow more steps"
+Readers = dict[str, tuple[Arrangement, ...]]
+Part = tuple[ProjectedQuery, int]
+
+
+def optimal(
+    network: Network,
+    queries: Iterable[ProjectedQuery],
+    *,
+    groupings: bool = False,
+    most_steps: int = 300_000,
+) -> MuseGraph:
+    """Return the cheapest graph; raise an error after more steps than allowed.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {
+    ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
+    ...     "rates": {"C": 9, "F": 1},
+    ...     "queries": ["SEQ(C, F)"],
+    ... }
+    >>> problem = problem_of(robots)
+    >>> optimal(problem.network, problem.queries).cost
+    1.0
+    """
+    queries = tuple(queries)
+    if any(query.n_items > MOST_ITEMS for query in queries):
+        raise PlacementError(TOO_MANY)
+    start = arrange_queries(network, queries)
+    search = _Search(network, start, groupings=groupings, most_steps=most_steps)
+    wholes = {query.projection(query.whole).text: (query, query.whole) for query in queries}
+    search.go_on({}, wholes, {}, {})
+    graph = graph_of(network, queries, search.best)
+    check_graph(graph, queries)
+    return graph
+
+
+class _Search:
+    """The cheapest plan so far, and arrangements that are used again and again."""
+
+    def __init__(
+        self, network: Network, start: dict[str, Arrangement], *, groupings: bool, most_steps: int
+    ) -> None:
+        self.network = network
+        self.accounts = Accounts(network)
+        self.best = start
+        self.least = self.accounts.cost(start)
+        self.groupings = groupings
+        rates = [np.asarray(network.rates[kind]) for kind in sorted(network.rates)]
+        self.likeness = [
+            (0 if network.links is None else site, *(float(rate[site]) for rate in rates))
+            for site in range(len(network.sites))
+        ]
+        self.steps_left = most_steps
+        self._places: dict[str, list[Arrangement]] = {}
+        self._combinations: dict[int, list[Combination]] = {}
+        self._arrangements: dict[tuple[Arrangement, ProjectedQuery, Combination], Arrangement] = {}
+
+    def go_on(
+        self,
+        plan: dict[str, Arrangement],
+        open_parts: dict[str, Part],
+        readers: Readers,
+        bounds: dict[str, float],
+    ) -> None:
+        """Decide on the largest open projection in every way that may still be cheaper than the best plan.
+
+        `bounds` has for every projection that is read the cost of what it sends, or the least of it.
+        """
+        if not open_parts:
+            self.best, self.least = plan, sum(bounds.values())
+            return
+        text = max(open_parts, key=lambda one: (open_parts[one][1].bit_count(), one))
+        query, items = open_parts[text]
+        others = {other: part for other, part in open_parts.items() if other != text}
+        ways: list[tuple[float, int, Arrangement, Readers, dict[str, float]]] = []
+        for place in self.places(query, items):
+            if not self.is_needed(place, plan):
+                continue
+            sent = self.cost_sent(place, readers.get(text, ()))
+            if sum(bounds.values()) - bounds.get(text, 0.0) + sent >= self.least:
+                continue
+            for combination in self.combinations(items):
+                self.count_step()
+                arrangement = self.arrangement(place, query, items, combination)
+                way = self.decided(query, arrangement, readers, bounds | {text: sent})
+                if way is not None:
+                    ways.append((sum(way[1].values()), len(ways), arrangement, *way))
+        for bound, _, arrangement, new_readers, new_bounds in sorted(ways, key=lambda way: way[:2]):
+            if bound >= self.least - 1e-12 * self.least:
+                break
+            parts = others | {
+                query.projection(part).text: (query, part)
+                for part in arrangement.inputs
+                if not query.projection(part).is_primitive
+            }
+            self.go_on(plan | {text: arrangement}, parts, new_readers, new_bounds)
+
+    def count_step(self) -> None:
+        """Count one way to find and place a projection."""
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise PlacementError(TOO_MANY)
+
+    def is_needed(self, place: Arrangement, plan: dict[str, Arrangement]) -> bool:
+        """Whether a single site is not like an earlier one, as far as the plan tells sites apart."""
+        if place.partition is not None or self.groupings:
+            return True
+        told_apart = {int(one.hosts[0]) for one in plan.values() if one.partition is None}
+        site = int(place.hosts[0])
+        return site in told_apart or all(
+            self.likeness[earlier] != self.likeness[site] or earlier in told_apart for earlier in range(site)
+        )
+
+    def decided(
+        self, query: ProjectedQuery, arrangement: Arrangement, readers: Readers, bounds: dict[str, float]
+    ) -> tuple[Readers, dict[str, float]] | None:
+        """Return readers and bounds with one arrangement more; None if an input cannot serve all readers."""
+        readers, bounds = dict(readers), dict(bounds)
+        by_text = {query.projection(part).text: self.places(query, part) for part in arrangement.inputs}
+        for read in arrangement.reads:
+            readers[read.text] = (*readers.get(read.text, ()), arrangement)
+            places = by_text.get(read.text) or [self.accounts.source({}, read.text)]
+            bounds[read.text] = min(self.cost_sent(place, readers[read.text]) for place in places)
+            if bounds[read.text] == inf:
+                return None
+        return readers, bounds
+
+    def cost_sent(self, place: Arrangement, readers: tuple[Arrangement, ...]) -> float:
+        """Return the cost of what a placed projection sends; infinite if a reader cannot use it."""
+        text = place.projection.text
+        for reader in readers:
+            divided = any(read.is_divided for read in reader.reads if read.text == text)
+            if divided and not _is_finer(place, reader):
+                return inf
+        return self.accounts.sent({text: place}, text, readers).cost if readers else 0.0
+
+    def places(self, query: ProjectedQuery, items: int) -> list[Arrangement]:
+        """Return all places of a projection, as arrangements that read nothing."""
+        projection = query.projection(items)
+        found = self._places.get(projection.text)
+        if found is None:
+            if projection.is_primitive:
+                found = [self.accounts.source({}, projection.text)]
+            else:
+                found = [
+                    Arrangement(self.network, projection, partition, hosts)
+                    for partition, hosts in self._hosts(query, projection)
+                ]
+            self._places[projection.text] = found
+        return found
+
+    def _hosts(self, query: ProjectedQuery, projection: Projection) -> Iterator[tuple[str | None, Sites]]:
+        n_sites = len(self.network.sites)
+        for site in range(n_sites):
+            yield None, np.array([site])
+        for kind in partition_kinds(query, projection.kinds):
+            emitters = bits(self.network.emitters(kind))
+            maps: Iterable[tuple[int, ...]] = [tuple(emitters)]
+            if self.groupings:
+                maps = product(range(n_sites), repeat=len(emitters))
+            for targets in maps:
+                hosts = np.full(n_sites, -1)
+                hosts[emitters] = targets
+                yield kind, hosts
+
+    def combinations(self, items: int) -> list[Combination]:
+        """Return all combinations of a projection that are not redundant."""
+        if items not in self._combinations:
+            self._combinations[items] = list(all_combinations(items, range(1, items)))
+        return self._combinations[items]
+
+    def arrangement(
+        self, place: Arrangement, query: ProjectedQuery, items: int, inputs: Combination
+    ) -> Arrangement:
+        """Return the arrangement with a place and a combination, always the same one."""
+        key = (place, query, inputs)
+        if key not in self._arrangements:
+            self._arrangements[key] = Arrangement(
+                self.network, place.projection, place.partition, place.hosts, query, items, inputs
+            )
+        return self._arrangements[key]
+
+
+def _is_finer(source: Arrangement, reader: Arrangement) -> bool:
+    """Whether an input is divided by its reader's kind, and each part of it is for one host of the reader."""
+    if source.partition != reader.partition:
+        return False
+    pairs = set(zip(source.hosts.tolist(), reader.hosts.tolist(), strict=True))
+    return len(pairs) == len({host for host, _ in pairs})

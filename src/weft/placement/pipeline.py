@@ -1,0 +1,106 @@
+"""Place queries in a network by any of the algorithms, and say how good the result is."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from weft.errors import PlacementError
+from weft.placement.amuse_star import place_query_star
+from weft.placement.arrangement import graph_of
+from weft.placement.central import central
+from weft.placement.checks import check_graph
+from weft.placement.local_search import Search, search_plan
+from weft.placement.lone_items import with_lone_items
+from weft.placement.lower_bound import lower_bound
+from weft.placement.multi_query import multi_query
+from weft.placement.muse_graph import MuseGraph, central_cost
+from weft.placement.network import Network
+from weft.placement.optimal import optimal
+from weft.placement.projection import ProjectedQuery
+from weft.placement.single_sink import single_sink
+
+Queries = tuple[ProjectedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A MuSE graph, its cost, that of centralized evaluation, and a cost that no graph is below."""
+
+    algorithm: str
+    graph: MuseGraph
+    cost: float
+    central_cost: float
+    lower_bound: float
+    seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """The share of the cost of centralized evaluation."""
+        return self.cost / self.central_cost if self.central_cost else 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cost can be above the optimum, as a share of it; None if nothing is known."""
+        if self.cost <= self.lower_bound:
+            return 0.0
+        return self.cost / self.lower_bound - 1 if self.lower_bound else None
+
+
+def place(
+    network: Network,
+    queries: Iterable[ProjectedQuery],
+    algorithm: str = "best",
+    *,
+    seconds: float | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+) -> Placed:
+    """Return the graph that an algorithm finds; `seconds` and `steps` limit the search for the best.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {
+    ...     "sites": {"R1": ["C", "F"], "R2": ["C"]},
+    ...     "rates": {"C": 9, "F": 1},
+    ...     "queries": ["SEQ(C, F)"],
+    ... }
+    >>> problem = problem_of(robots)
+    >>> placed = place(problem.network, problem.queries)
+    >>> placed.cost, placed.central_cost, placed.lower_bound
+    (1.0, 19.0, 1.0)
+    """
+    queries = tuple(queries)
+    started = time.perf_counter()
+    several = tuple(query for query in queries if query.n_items > 1)
+    if algorithm == "best":
+        graph = _best(network, several, seconds=seconds, steps=steps, seed=seed)
+    elif algorithm in _OTHERS:
+        graph = _OTHERS[algorithm](network, several)
+    else:
+        raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(ALGORITHMS)}")
+    if len(several) < len(queries):
+        lone = [query for query in queries if query.n_items == 1]
+        center = len(network.sites) if algorithm == "central" else None
+        graph = with_lone_items(graph, lone, sink=center, is_single=algorithm == "single-sink")
+    taken = time.perf_counter() - started
+    bound = min(lower_bound(network, queries), graph.cost)
+    return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
+
+
+def _best(
+    network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
+) -> MuseGraph:
+    found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
+    graph = graph_of(network, queries, found.plan)
+    check_graph(graph, queries)
+    return graph
+
+
+_OTHERS: dict[str, Callable[[Network, Queries], MuseGraph]] = {
+    "amuse": multi_query,
+    "amuse-star": partial(multi_query, place=place_query_star),
+    "optimal": optimal,
+    "single-sink": single_sink,
+    "central": central,
+}
+ALGORITHMS = ("best", *_OTHERS)

@@ -1,0 +1,75 @@
+"""Projections of a query: some of its items with all that the query says of them, by sets of bits."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a part of a query finds; parts of different queries with equal texts are the same.
+
+    `kinds` are the kinds of events of its items, and of its matches there are `factor` times the product of
+    their rates.
+    """
+
+    text: str
+    kinds: tuple[str, ...] = field(compare=False)
+    factor: float = field(compare=False, default=1.0)
+
+    @property
+    def is_primitive(self) -> bool:
+        """Whether a match is a single event as it arises."""
+        return len(self.kinds) == 1 and self.text == self.kinds[0]
+
+
+class ProjectedQuery(ABC):
+    """A query whose projections are given by sets of its items; bit i stands for item i.
+
+    A projection that has all items which a negation looks at checks that negation. So does every larger
+    one, which gets by with its inputs if one of them has done so; else it needs the negated events.
+    """
+
+    name: str
+    n_items: int
+
+    def __init__(self) -> None:
+        self._projections: dict[int, Projection] = {}
+
+    @cached_property
+    def whole(self) -> int:
+        """All items."""
+        return (1 << self.n_items) - 1
+
+    def projection(self, items: int) -> Projection:
+        """Return the projection to some items."""
+        found = self._projections.get(items)
+        if found is None:
+            found = self._projections[items] = self._project(items)
+        return found
+
+    @abstractmethod
+    def _project(self, items: int) -> Projection:
+        """Work out a projection."""
+
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The items of each operator as the query is written, inner ones first; the last has all."""
+        return (self.whole,)
+
+    def implies(self, items: int, other: "ProjectedQuery", other_items: int) -> bool:
+        """Whether every match of a projection is one of another, which can then be read in its place."""
+        return self.projection(items).text == other.projection(other_items).text
+
+    def checked(self, items: int) -> frozenset[int]:  # noqa: ARG002 - most queries have no negation
+        """Return the numbers of the negations that the projection to some items checks."""
+        return frozenset()
+
+    def negated_kinds(self, negation: int) -> tuple[str, ...]:
+        """Return the kinds of events that a negation forbids."""
+        raise IndexError(f"query {self.name} has no negation {negation}")
+
+    def needed_kinds(self, items: int, inputs: tuple[int, ...]) -> frozenset[str]:
+        """Return the kinds of negated events that a projection needs besides its inputs."""
+        unchecked = self.checked(items).difference(*map(self.checked, inputs))
+        return frozenset(kind for negation in unchecked for kind in self.negated_kinds(negation))

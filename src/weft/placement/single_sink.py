@@ -1,0 +1,140 @@
+"""Place every operator of the queries, as written, at exactly one site: traditional operator placement.
+
+Idea        For each operator and site the least cost to have its matches there, from the innermost operators
+            outwards; several queries are placed in turn, given what the others send, until none improves.
+Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
+            SIGMOD 2021, section 7 (oOP).
+Differs     Operators that queries share are placed once and what is sent to a site once serves all. This is
+            exact for one query in which no type repeats; for several queries, no query can be placed better
+            given the others, from the best of several starts.
+Complexity  O(n^2) for each operator, for n sites, as matrix operations; times the rounds.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from weft.placement.arrangement import Accounts, Arrangement, graph_of, needed_for, readers_of
+from weft.placement.checks import check_graph
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network, Numbers, bits
+from weft.placement.projection import ProjectedQuery
+
+Plan = dict[str, Arrangement]
+MOST_STARTS = 100  # sites where all queries start together, besides the start of one query after another
+MOST_ROUNDS = 20
+
+
+def single_sink(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
+    """Return the graph with every operator at one site.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}, "queries": ["SEQ(C, F)"]}
+    >>> problem = problem_of(robots)
+    >>> single_sink(problem.network, problem.queries).cost
+    1.0
+    """
+    queries = tuple(queries)
+    accounts = Accounts(network)
+    starts: list[Plan] = [{}]
+    if len(queries) > 1:
+        together = [_all_at(network, queries, site) for site in range(len(network.sites))]
+        starts += sorted(together, key=accounts.cost)[:MOST_STARTS]
+    plans = [_improved(accounts, queries, start) for start in starts]
+    graph = graph_of(network, queries, min(plans, key=accounts.cost))
+    check_graph(graph, queries)
+    return graph
+
+
+def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
+    """Return for the items of every operator, inner ones first, the sets of items of its operands."""
+    inputs: dict[int, tuple[int, ...]] = {}
+    outermost: list[int] = []
+    for items in query.operators:
+        inner = [one for one in outermost if one & items]
+        single = [1 << item for item in bits(items & ~sum(inner))]
+        inputs[items] = tuple(sorted((*inner, *single), key=lambda one: one & -one))
+        outermost = [one for one in outermost if not one & items] + [items]
+    return inputs
+
+
+def _improved(accounts: Accounts, queries: tuple[ProjectedQuery, ...], plan: Plan) -> Plan:
+    """Place each query again, given the others, until nothing gets cheaper; new queries in turn at first."""
+    wanted = {query.projection(query.whole).text for query in queries}
+    for query in queries:
+        if query.projection(query.whole).text not in plan:
+            plan = plan | _placed(accounts, query, plan)
+    cost = accounts.cost(plan)
+    for _ in range(MOST_ROUNDS if len(queries) > 1 else 0):
+        before = cost
+        for query in queries:
+            others = needed_for(plan, wanted - {query.projection(query.whole).text})
+            candidate = others | _placed(accounts, query, others)
+            candidate_cost = accounts.cost(candidate)
+            if candidate_cost < cost:
+                plan, cost = candidate, candidate_cost
+        if cost >= before:
+            break
+    return plan
+
+
+def _placed(accounts: Accounts, query: ProjectedQuery, others: Plan) -> Plan:
+    """Return the best arrangements of one query's operators, given those of other queries."""
+    network = accounts.network
+    readers = readers_of(others)
+    to_have: dict[int, Numbers] = {}  # for the items of an operator, the cost to find them at each site
+    chosen: dict[int, Numbers] = {}  # and the site to take them from, if they are needed at a site
+    inputs = operator_inputs(query)
+    for items, parts in inputs.items():
+        text = query.projection(items).text
+        costs = np.zeros(len(network.sites))
+        if text in others:
+            costs += np.inf
+            costs[others[text].hosts[0]] = 0.0
+            to_have[items] = costs
+            continue
+        read = [query.projection(part).text for part in parts if part not in inputs]
+        for kind in dict.fromkeys((*read, *sorted(query.needed_kinds(items, parts)))):
+            costs += accounts.price(others, kind, readers.get(kind, ()))
+        for part in parts:
+            if part in inputs:
+                sending = to_have[part][:, None] + _costs_to_send(accounts, query, part, others)
+                chosen[part] = np.argmin(sending, axis=0)
+                costs += np.min(sending, axis=0)
+        to_have[items] = costs
+    sites = {query.whole: int(np.argmin(to_have[query.whole]))}
+    plan: Plan = {}
+    for items in reversed(inputs):  # outer operators first
+        if items in sites and query.projection(items).text not in others:
+            plan[query.projection(items).text] = _arrangement(
+                network, query, items, inputs[items], sites[items]
+            )
+            sites.update((part, int(chosen[part][sites[items]])) for part in inputs[items] if part in inputs)
+    return plan
+
+
+def _costs_to_send(accounts: Accounts, query: ProjectedQuery, items: int, others: Plan) -> Numbers:
+    """Return what it costs to send a projection from site to site, besides what is sent already."""
+    network = accounts.network
+    projection = query.projection(items)
+    rate = projection.factor * float(np.prod([network.rates[kind].sum() for kind in projection.kinds]))
+    costs = rate * network.distances
+    if projection.text in others:
+        readers = readers_of(others).get(projection.text, ())
+        costs[others[projection.text].hosts[0]] = accounts.price(others, projection.text, readers)
+    return costs
+
+
+def _all_at(network: Network, queries: Iterable[ProjectedQuery], site: int) -> Plan:
+    return {
+        query.projection(items).text: _arrangement(network, query, items, inputs, site)
+        for query in queries
+        for items, inputs in operator_inputs(query).items()
+    }
+
+
+def _arrangement(
+    network: Network, query: ProjectedQuery, items: int, inputs: tuple[int, ...], site: int
+) -> Arrangement:
+    hosts = np.array([site])
+    return Arrangement(network, query.projection(items), None, hosts, query, items, inputs)

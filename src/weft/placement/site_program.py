@@ -1,0 +1,295 @@
+"""From a MuSE graph of queries to a program: the plan of every site at every level, and what it sends.
+
+A vertex is evaluated as an ordinary query: the normal form of its projection, with the condition that the
+events of an item come from the sites whose bindings the vertex finds. It reads the events of all matches
+that its site has received, and its own; all conditions are checked again. A negation that an input from
+another site has checked is not: what a match has in common with that input must be one of its matches.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from weft.expressions import Attribute, Expression, InList, Literal, type_of
+from weft.optimizer.assemble import Assembled, assemble, leaf_node
+from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
+from weft.optimizer.trees import Tree
+from weft.pattern.normal_form import Item, NormalForm
+from weft.placement.boxes import Box, hull, overlaps
+from weft.placement.found_bindings import FoundBindings
+from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.network import bits
+from weft.placement.normal_form_query import NormalFormQuery
+from weft.placement.projection_text import kind_of
+from weft.placement.travelling import attributes_by_type
+from weft.plan.invariants import check_plan
+from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
+from weft.plan.serialize import to_json
+from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork, Stream
+from weft.schema import LONG, Schema
+from weft.statistics.model import Statistics
+
+Checker = tuple[str, int]  # the text of a projection that checks a negation, and its items
+
+
+def site_program(
+    graph: MuseGraph, queries: Sequence[NormalFormQuery], schema: Schema, statistics: Statistics
+) -> SiteProgram:
+    """Return the program of a graph; it finds every match of the queries once.
+
+    Raises
+    ------
+    InvariantError
+        When the graph does not find all matches.
+    """
+    return _Compiler(graph, tuple(queries), schema, statistics).program()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A vertex to evaluate, and a query if its rows are matches of that; None as form: events as they arise.
+
+    `checkers` has, for every negation that is not checked here, the inputs that may have done so. `elsewhere`
+    are bindings that other sites find too, and have first.
+    """
+
+    vertex: Vertex
+    query: NormalFormQuery | None
+    items: int
+    form: NormalForm | None
+    boxes: tuple[Box, ...]
+    checkers: tuple[frozenset[Checker], ...] = ()
+    elsewhere: tuple[Box, ...] = ()
+    is_match: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.query.name if self.is_match and self.query else self.vertex.projection.text
+
+
+@dataclass
+class _Compiler:
+    graph: MuseGraph
+    queries: tuple[NormalFormQuery, ...]
+    schema: Schema
+    statistics: Statistics
+    trees: dict[tuple[NormalForm, ...], list[Tree]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.context = context_of(self.schema)
+        self.found = FoundBindings(self.graph, self.queries)
+        self.numbers = {stream: number for number, stream in enumerate(self.graph.streams)}
+        self.sent = [vertex for vertex, _ in self.graph.streams]
+        self.levels = _levels(self.graph)
+        self.leaves: dict[str, tuple[Item, NormalForm]] = {}
+        for query in self.queries:
+            self.leaves |= _leaves(query.whole_form)
+        self.attributes = attributes_by_type(self.queries, self.schema)
+
+    def program(self) -> SiteProgram:
+        tasks = [self._sent(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
+        tasks += [task for query in self.queries for task in self._matched(query)]
+        works: dict[tuple[int, int, bool], list[_Task]] = {}
+        for task in tasks:
+            if task.form is not None and not task.boxes:
+                continue  # its inputs have nothing in common
+            place = (self.levels[task.vertex], task.vertex.site, task.is_match)
+            works.setdefault(place, []).append(task)
+        return SiteProgram(
+            sites=self.graph.network.sites,
+            streams=tuple(self._stream(vertex, target) for vertex, target in self.numbers),
+            works=tuple(self._work(level, site, own) for (level, site, _), own in sorted(works.items())),
+            repeated=_repeated(self.queries),
+        )
+
+    def _stream(self, vertex: Vertex, target: int) -> Stream:
+        if self.graph.inputs[vertex]:
+            query, items = self.found.part(vertex)
+            types = tuple(query.whole_form.items[item].type for item in query.places(items))
+        else:
+            types = (self.leaves[vertex.projection.text][0].type,)
+        return Stream(
+            projection=vertex.projection.text,
+            source=vertex.site,
+            target=target,
+            types=types,
+            attributes=tuple(self.attributes[name] for name in types),
+            rate=self.graph.rate(vertex),
+        )
+
+    def _sent(self, vertex: Vertex) -> _Task:
+        if not self.graph.inputs[vertex]:
+            return _Task(vertex, None, 1, None, ())
+        query, items = self.found.part(vertex)
+        return self._task(vertex, query, items)
+
+    def _matched(self, query: NormalFormQuery) -> list[_Task]:
+        tasks: list[_Task] = []
+        earlier: list[Box] = []
+        for vertex in self.found.sinks(query):
+            own = self.found.boxes(vertex)
+            task = self._task(vertex, query, query.whole)
+            tasks.append(replace(task, is_match=True, elsewhere=tuple(overlaps(own, earlier))))
+            earlier.extend(own)
+        return tasks
+
+    def _task(self, vertex: Vertex, query: NormalFormQuery, items: int) -> _Task:
+        """Return how a vertex finds the matches of a projection of a query."""
+        whole = query.whole_form.negations
+        negations, checkers = [], []
+        for number in sorted(query.checked(items)):
+            found = self._checkers(vertex, query, items, number)
+            if found is None:
+                negations.append(whole[number])
+            else:
+                checkers.append(found)
+        form = replace(query.form(items), negations=tuple(negations))
+        return _Task(vertex, query, items, form, self.found.boxes(vertex), tuple(checkers))
+
+    def _checkers(
+        self, vertex: Vertex, query: NormalFormQuery, items: int, number: int
+    ) -> frozenset[Checker] | None:
+        """Return the projections from other sites that have checked a negation; None: it is checked here."""
+        if self._has_all(vertex, query.negated_kinds(number)):
+            return None
+        found: set[Checker] = set()
+        for read in self.graph.inputs[vertex]:
+            if not self.graph.inputs[read]:
+                continue
+            for part in self.found.parts_within(query, items, read.projection.text):
+                if number not in query.checked(part):
+                    continue
+                if read.site != vertex.site:
+                    found.add((read.projection.text, part))
+                    continue
+                earlier = self._checkers(read, query, part, number)
+                if earlier is None:
+                    return None
+                found |= earlier
+        return frozenset(found) or None
+
+    def _has_all(self, vertex: Vertex, kinds: Sequence[str]) -> bool:
+        """Whether all events of some kinds are where a vertex is."""
+        sites = dict.fromkeys(kinds, 1 << vertex.site)
+        for number in self._reads(vertex):
+            stream = self.sent[number]
+            if stream.projection.text in sites:
+                sites[stream.projection.text] |= 1 << stream.site
+        return all(not self.graph.network.emitters(kind) & ~found for kind, found in sites.items())
+
+    def _reads(self, vertex: Vertex) -> set[int]:
+        """Return the streams that a vertex depends on at its site."""
+        found: set[int] = set()
+        for read in self.graph.inputs[vertex]:
+            if read.site == vertex.site:
+                found |= self._reads(read)
+            else:
+                found.add(self.numbers[read, vertex.site])
+        return found
+
+    def _work(self, level: int, site: int, tasks: Sequence[_Task]) -> SiteWork:
+        reads = sorted(set[int]().union(*(self._reads(task.vertex) for task in tasks)))
+        trees = iter(self._woven(tuple(task.form for task in tasks if task.form is not None)))
+        outputs, findings = [], []
+        for task in tasks:
+            if task.form is None:
+                item, form = self.leaves[task.vertex.projection.text]
+                built = Assembled(leaf_node(item, form, self.context), (item.variable,))
+            else:
+                built = assemble(self._conditioned(task, task.form), next(trees), self.context)
+            outputs.append(_output(task, built))
+            findings.append(self._finding(task, built.variables, reads))
+        plan = Plan(tuple(outputs))
+        check_plan(plan, "site_program")
+        return SiteWork(site, level, to_json(plan), tuple(findings), tuple(reads))
+
+    def _woven(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
+        """Return the trees of forms that one site evaluates at a level; other sites may do the same."""
+        if forms not in self.trees:
+            weave = weave_for(self.schema, Settings(statistics=self.statistics))
+            for number, form in enumerate(forms):
+                weave.add_form(("", number), form)
+            self.trees[forms] = [weave.multitree.trees["", number] for number in range(len(forms))]
+        return self.trees[forms]
+
+    def _conditioned(self, task: _Task, form: NormalForm) -> NormalForm:
+        """Return a form whose events come from the right sites; where these are all, nothing is said."""
+        if task.query is None or not task.boxes:
+            return form
+        conditions: list[Expression] = []
+        for item, sites in zip(task.query.places(task.items), hull(task.boxes), strict=True):
+            if sites != self.graph.network.emitters(task.query.kinds[item]):
+                origin = Attribute(task.query.whole_form.variables[item], SITE, type=LONG)
+                conditions.append(InList(origin, tuple(Literal(site, LONG) for site in bits(sites))))
+        return replace(form, predicates=(*form.predicates, *conditions))
+
+    def _finding(self, task: _Task, variables: tuple[str, ...], reads: Sequence[int]) -> Finding:
+        if task.query is None:
+            return Finding((0,), streams=self._streams_of(task.vertex))
+        places = _columns(task.query, task.items, variables)
+        is_product = len(task.boxes) == 1
+        return Finding(
+            columns=places,
+            query=task.query.query.name if task.is_match else None,
+            streams=() if task.is_match else self._streams_of(task.vertex),
+            among=tuple(
+                tuple(
+                    Among(
+                        tuple(number for number in reads if self.sent[number].projection.text == text),
+                        _columns(task.query, part, variables),
+                    )
+                    for text, part in sorted(checkers)
+                )
+                for checkers in task.checkers
+            ),
+            within=() if is_product else tuple(_origins(box, places) for box in task.boxes),
+            elsewhere=tuple(_origins(box, places) for box in task.elsewhere),
+        )
+
+    def _streams_of(self, vertex: Vertex) -> tuple[int, ...]:
+        return tuple(number for (sent, _), number in self.numbers.items() if sent == vertex)
+
+
+def _output(task: _Task, built: Assembled) -> Output:
+    if not task.is_match or task.query is None:
+        return Output(task.name, (), (Branch(built.node, built.variables, ()),))
+    query = task.query.query
+    columns = tuple(ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns)
+    returns = returns_of(query, built.variables)
+    return Output(task.name, columns, (Branch(built.node, built.variables, returns),))
+
+
+def _columns(query: NormalFormQuery, items: int, variables: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the columns of the items of a projection, in the order of its text."""
+    return tuple(variables.index(query.whole_form.variables[item]) for item in query.places(items))
+
+
+def _origins(box: Box, columns: Sequence[int]) -> Origins:
+    """Return the sites of each column of a row, given those of the places of a projection."""
+    sites = dict(zip(columns, box, strict=True))
+    return tuple(tuple(bits(sites[column])) for column in sorted(sites))
+
+
+def _levels(graph: MuseGraph) -> dict[Vertex, int]:
+    """Return how many times what a vertex finds has been on the way, at most."""
+    levels: dict[Vertex, int] = {}
+    for vertex in graph.order:
+        levels[vertex] = max(
+            (levels[read] + (read.site != vertex.site) for read in graph.inputs[vertex]), default=0
+        )
+    return levels
+
+
+def _leaves(form: NormalForm) -> dict[str, tuple[Item, NormalForm]]:
+    """Return the kinds of events of a form and its negations, each with an item that takes it."""
+    found = {kind_of(item, form): (item, form) for item in form.items}
+    for negation in form.negations:
+        found |= _leaves(negation.form)
+    return found
+
+
+def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
+    """Return the queries of which two alternatives bind the same variables, so may be the same match."""
+    bound = [(query.query.name, frozenset(query.whole_form.variables)) for query in queries]
+    return tuple(
+        dict.fromkeys(name for place, (name, own) in enumerate(bound) if (name, own) in bound[:place])
+    )

@@ -1,0 +1,124 @@
+"""A program for many sites: what each evaluates at which level, and which matches it sends where.
+
+Sites work level by level. What a site evaluates depends on its own events and on what others sent it at
+lower levels; so at every level there is one plan for all that a site has to find.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from weft.plan.json_values import by_name, decode, encode
+
+VERSION = 1
+Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which its events come
+
+SITE = "\0site"  # the attribute that holds the number of the site at which an event arose
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The matches of a projection that one site sends to another.
+
+    `types` and `attributes` tell, for each place of the projection, the type of its events and which of
+    their attributes travel. `rate` is how many matches per second are expected.
+    """
+
+    projection: str
+    source: int
+    target: int
+    types: tuple[str, ...]
+    attributes: tuple[tuple[str, ...], ...]
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """What a row has in some of its columns must be a match that came with one of the streams."""
+
+    streams: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What becomes of the rows of one output of a site's plan.
+
+    They are matches of `query`, if it is given, and go out with `streams`, their columns in the order of
+    `columns`. Of every group of `among`, one must hold. Rows whose events come from the sites that one of
+    `elsewhere` gives for each column are left to other sites; where there are such in `within`, only rows
+    of one of these are kept.
+    """
+
+    columns: tuple[int, ...]
+    query: str | None = None
+    streams: tuple[int, ...] = ()
+    among: tuple[tuple[Among, ...], ...] = ()
+    within: tuple[Origins, ...] = ()
+    elsewhere: tuple[Origins, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteWork:
+    """What a site evaluates at a level: a plan as JSON, a finding for each of its outputs.
+
+    Work either sends or finds matches of queries; `reads` are the streams whose rows it needs.
+    """
+
+    site: int
+    level: int
+    plan: str
+    findings: tuple[Finding, ...]
+    reads: tuple[int, ...]
+
+    @property
+    def sends(self) -> bool:
+        """Whether what is found goes to other sites."""
+        return any(finding.streams for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteProgram:
+    """All the work of all sites.
+
+    Of the queries `repeated`, a match may be found as one of several alternatives, at several sites.
+    """
+
+    sites: tuple[str, ...]
+    streams: tuple[Stream, ...]
+    works: tuple[SiteWork, ...]
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels there are."""
+        return max((work.level + 1 for work in self.works), default=0)
+
+    def to_json(self) -> str:
+        """Return the program as JSON text.
+
+        >>> program = SiteProgram(("here", "there"), (), (SiteWork(0, 0, "{}", (Finding((0,)),), ()),))
+        >>> SiteProgram.from_json(program.to_json()) == program
+        True
+        """
+        return json.dumps({"version": VERSION, "program": _encoded(self)}, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> "SiteProgram":
+        """Return the program written by `to_json`."""
+        document = json.loads(text)
+        if document.get("version") != VERSION:
+            raise ValueError(f"program version {document.get('version')!r} found, {VERSION} expected")
+        program: SiteProgram = _decoded(document["program"])
+        return program
+
+
+_CLASSES = by_name(Stream, Among, Finding, SiteWork, SiteProgram)
+
+
+def _encoded(value: object) -> object:
+    return encode(value, _encoded)
+
+
+def _decoded(value: Any) -> Any:
+    return decode(value, _decoded, _CLASSES)

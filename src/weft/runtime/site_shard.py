@@ -1,0 +1,329 @@
+"""A site of a placed stream at one level: events and matches of other sites in, matches out.
+
+The state is a log of the events that the site knows, whether they arose there or came within matches, and
+of the matches whose negations other sites have checked. A step evaluates the work of the site over what is
+remembered and keeps those matches that were not there before: without negations, those with an event that
+came in this step; else those that time has decided since the last step.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.errors import DataError
+from weft.plan.sites import SITE, Finding, SiteWork
+from weft.runtime.budget import Budget
+from weft.runtime.columns import Array, Events
+from weft.runtime.execute import Found
+from weft.runtime.ingest import divided_at
+from weft.runtime.journal import BEGINNING
+from weft.runtime.match_executor import has_any
+from weft.runtime.merge import renumbered, undelivered
+from weft.runtime.segments import (
+    TIME_COLUMN,
+    Reader,
+    arrivals_of,
+    table_from_bytes,
+    to_table,
+    with_arrival,
+)
+from weft.runtime.shard import MILLISECOND, MOST_CACHED, Report, Store
+from weft.runtime.site_evaluator import SiteEvaluator, united
+from weft.runtime.site_log import EVENTS, LogWriter, SiteJournal
+from weft.runtime.site_timing import SiteTiming, is_timed, work_timing
+from weft.runtime.site_wire import TIME, Bindings, Wire
+from weft.schema import LONG
+
+MATCHES = "matches"  # the column of a log of matches
+
+
+@dataclass(frozen=True)
+class LevelWork:
+    """What a site does at a level; `program` tells the whole program from any other."""
+
+    site: int
+    works: tuple[SiteWork, ...]
+    wire: Wire
+    budget: Budget
+    timing: SiteTiming
+    program: str
+
+    @property
+    def remembered(self) -> frozenset[int]:
+        """The streams whose matches are kept: their senders have checked negations."""
+        return frozenset(
+            stream
+            for work in self.works
+            for finding in work.findings
+            for group in finding.among
+            for among in group
+            for stream in among.streams
+        )
+
+    @property
+    def horizon(self) -> int:
+        """How long events matter; where they are only passed on, not at all."""
+        is_plain = all(
+            not work.reads and not work_timing(work.plan).reach and not any(work_timing(work.plan).checks)
+            for work in self.works
+        )
+        return 0 if is_plain else self.timing.horizon
+
+    @property
+    def waits(self) -> int | None:
+        """How long after an event time alone may still decide something; None: never."""
+        trails = [
+            work_timing(work.plan).trails[output]
+            for work in self.works
+            for output in range(len(work.findings))
+            if is_timed(work, output)
+        ]
+        return max(self.timing.lag, *trails) if trails else None
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What came to a site: events as they arose, or as a lower level has passed them on, and matches."""
+
+    raw: Sequence[pa.Table] = ()
+    own: Sequence[bytes] = ()
+    received: Mapping[int, Sequence[pa.Array]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.raw or self.own or self.received)
+
+
+@dataclass(frozen=True)
+class SiteOutcome:
+    """What a step of a site found, its own new events, rows that came too late, and when to wake it.
+
+    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until now,
+    the site was to be woken at `previous_wake`.
+    """
+
+    found: Sequence[tuple[SiteWork, Finding, Found]]
+    own: Events
+    late: pa.Table | None
+    report: Report
+    wake: int | None
+    previous_wake: int | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that a site remembers: events, and matches by stream."""
+
+    events: Events
+    matches: Mapping[int, pa.Array]
+
+
+class SiteMemory:
+    """What a process knows of sites, with the token of the step after which it did."""
+
+    def __init__(self, most: int = MOST_CACHED) -> None:
+        self._most = most
+        self._found: OrderedDict[str, tuple[str, Known]] = OrderedDict()
+
+    def known(self, name: str, token: str) -> Known | None:
+        """Return what is known of a site after a step."""
+        found = self._found.get(name)
+        return found[1] if found is not None and found[0] == token else None
+
+    def keep(self, name: str, token: str, known: Known) -> None:
+        self._found[name] = (token, known)
+        self._found.move_to_end(name)
+        while len(self._found) > self._most:
+            self._found.popitem(last=False)
+
+
+class SiteShard:
+    """The steps of a site at a level; all that lasts is in its store."""
+
+    def __init__(self, name: str, task: LevelWork, store: Store, memory: SiteMemory) -> None:
+        self.name = name
+        self.task = task
+        self.store = store
+        self.memory = memory
+        layout = task.wire.layout
+        attributes = {**layout.attributes, SITE: (SITE, LONG)}
+        self.reader = Reader(replace(layout, attributes=attributes, keeps_tie=True), task.wire.id_type)
+
+    def step(self, arrived: Arrived, watermark: int) -> SiteOutcome | None:
+        """Take what came in a micro-batch; return None when there was nothing to do.
+
+        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. Events before it are
+        late when they arise; those within matches are not.
+        """
+        started = perf_counter()
+        journal = self._journal()
+        previous, previous_wake = journal.frontier, journal.wake
+        frontier = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, previous)
+        if not arrived and frontier == previous:
+            return None
+        journal = replace(journal, step=journal.step + 1, frontier=frontier, token=uuid4().hex)
+        report = Report(step=journal.step)
+        before = self._known(self._journal())
+        timely, late = divided_at(_united_rows(arrived.raw), self.task.wire.layout.time, frontier)
+        own = with_arrival(self._own(timely, arrived.own, before.events), journal.step)
+        report.late = 0 if late is None else late.num_rows
+        report.events = own.n_events
+        report.duplicates = 0 if timely is None else timely.num_rows - own.n_events
+        known = self._added(before, own, arrived.received, journal.step)
+        found = list(self._found(known, journal.step, previous, frontier))
+        known, journal = self._stored(known, journal, arrived.received)
+        journal = replace(journal, wake=self._wakes_at(known.events, frontier))
+        self.store.set_journal(journal.to_json())
+        self.memory.keep(self.name, journal.token, known)
+        for _, finding, matches in found:
+            if finding.query is not None:
+                report.matches[finding.query] = report.matches.get(finding.query, 0) + matches.table.n_rows
+        report.buffered = known.events.n_events
+        report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
+        report.seconds = perf_counter() - started
+        return SiteOutcome(found, own, late, report, journal.wake, previous_wake)
+
+    def _journal(self) -> SiteJournal:
+        text = self.store.journal()
+        if text is None:
+            return SiteJournal(self.task.program)
+        journal = SiteJournal.from_json(text)
+        if journal.program != self.task.program:
+            raise DataError(
+                "the checkpoint was written for another placement of the queries, and its state is divided "
+                "so; give the queries and the checkpoint= of the first start, or start with a new checkpoint"
+            )
+        return journal
+
+    def _known(self, journal: SiteJournal) -> Known:
+        """Return what the site knew after a step, from memory or from its log."""
+        remembered = self.memory.known(self.name, journal.token)
+        if remembered is not None:
+            return remembered
+        contents = {
+            name: [self.store.segment(segment.number) for segment in log]
+            for name, log in journal.logs.items()
+        }
+        events = contents.pop(EVENTS, [])
+        return Known(
+            self.reader.read(events) if events else self.reader.nothing(),
+            {
+                int(name): _one_array(
+                    pa.concat_tables([table_from_bytes(content) for content in own])[MATCHES]
+                )
+                for name, own in contents.items()
+            },
+        )
+
+    def _own(self, timely: pa.Table | None, passed: Sequence[bytes], known: Events) -> Events:
+        """Return the new events of the site itself."""
+        if passed:
+            return self.reader.read(passed)
+        if timely is None:
+            return self.reader.nothing()
+        events = self.task.wire.own(timely, self.task.site)
+        return (renumbered if self.task.wire.layout.id is None else undelivered)(events, [known])
+
+    def _added(
+        self, known: Known, own: Events, received: Mapping[int, Sequence[pa.Array]], step: int
+    ) -> Known:
+        """Return what is known with what came in a step."""
+        events = united(known.events, own)
+        matches = dict(known.matches)
+        for stream, arrays in received.items():
+            came = pa.concat_arrays(arrays)
+            events = united(events, with_arrival(self.task.wire.read(came)[0], step))
+            if stream in self.task.remembered:
+                matches[stream] = pa.concat_arrays([matches[stream], came]) if stream in matches else came
+        return Known(events, matches)
+
+    def _found(
+        self, known: Known, step: int, previous: int, frontier: int
+    ) -> Iterator[tuple[SiteWork, Finding, Found]]:
+        """Yield the matches that a step decides."""
+        is_new = arrivals_of(known.events) == step
+        first_new = int(known.events.times[np.argmax(is_new)]) if is_new.any() else None
+        for work in self.task.works:
+            timed = [is_timed(work, output) for output in range(len(work.findings))]
+            starts = []
+            if any(timed) and frontier > previous:
+                starts.append(max(previous, BEGINNING + self.task.timing.horizon) - self.task.timing.horizon)
+            if not all(timed) and first_new is not None:
+                starts.append(first_new - work_timing(work.plan).reach)
+            if not starts:
+                continue
+            start = int(np.searchsorted(known.events.times, min(starts), side="left"))
+            wire = _RememberedWire(self.task.wire.layout, self.task.wire.id_type)
+            evaluator = SiteEvaluator(work, wire, self.task.budget)
+            for finding, found in evaluator.run(known.events.take(slice(start, None)), known.matches):
+                if timed[found.output]:
+                    trail = work_timing(work.plan).trails[found.output]
+                    due = self._is_due(found, trail, previous, frontier)
+                else:
+                    due = has_any(found.table, arrivals_of(found.events) == step)
+                if due.any():
+                    yield work, finding, replace(found, table=found.table.take(np.flatnonzero(due)))
+
+    def _is_due(self, found: Found, trail: int, previous: int, frontier: int) -> Array:
+        """Say which matches time has decided since the frontier was at an earlier place."""
+        times = found.events.times
+        decided = times[found.table.last] + self.task.timing.lag
+        if trail:
+            decided = np.maximum(decided, times[found.table.first] + trail)
+        return np.asarray((decided >= previous) & (decided < frontier))
+
+    def _stored(
+        self, known: Known, journal: SiteJournal, received: Mapping[int, Sequence[pa.Array]]
+    ) -> tuple[Known, SiteJournal]:
+        """Write what is new, and give up what no match to come refers to."""
+        oldest = max(journal.frontier, BEGINNING + self.task.horizon) - self.task.horizon
+        is_new = arrivals_of(known.events) == journal.step
+        new = {EVENTS: to_table(known.events.take(np.flatnonzero(is_new)))}
+        for stream in self.task.remembered & received.keys():
+            came = pa.concat_arrays(received[stream])
+            new[str(stream)] = pa.table({TIME_COLUMN: _last_times(came), MATCHES: came})
+        journal = LogWriter(self.store, journal, oldest).write(new)
+        start = int(np.searchsorted(known.events.times, oldest, side="left"))
+        matches = {
+            stream: own.filter(pc.greater_equal(_last_times(own), oldest))
+            for stream, own in known.matches.items()
+        }
+        return Known(known.events.take(slice(start, None)), matches), journal
+
+    def _wakes_at(self, events: Events, frontier: int) -> int | None:
+        """Return when something may be decided, or else when nothing is needed any more."""
+        if not events.n_events:
+            return None
+        latest, waits = int(events.times[-1]), self.task.waits
+        if waits is not None and latest + waits >= frontier:
+            return max(1, frontier // MILLISECOND + 1)
+        return max(1, (max(latest, frontier) + self.task.horizon) // MILLISECOND + 1)
+
+
+class _RememberedWire(Wire):
+    """Reads matches whose events are known already."""
+
+    def read(self, matches: pa.Array) -> tuple[Events, Bindings]:
+        events, bindings = super().read(matches)
+        return with_arrival(events, 0), bindings
+
+
+def _united_rows(tables: Sequence[pa.Table]) -> pa.Table | None:
+    return pa.concat_tables(tables) if tables else None
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks)
+
+
+def _last_times(matches: pa.Array) -> pa.Array:
+    """Return the time of the last event of each match."""
+    times = matches.flatten().field(TIME).to_numpy(zero_copy_only=False)
+    starts = np.zeros(len(matches), np.int64)
+    np.cumsum(matches.value_lengths().to_numpy(zero_copy_only=False)[:-1], out=starts[1:])
+    return pa.array(np.maximum.reduceat(times, starts) if len(matches) else times)

@@ -1,0 +1,53 @@
+"""Queries of one item: placed by every algorithm, together with others, and turned into programs."""
+
+import numpy as np
+import pytest
+
+from weft.language.read import read
+from weft.placement.network import Network
+from weft.placement.normal_form_query import normal_form_queries
+from weft.placement.pipeline import ALGORITHMS, Placed, place
+from weft.placement.site_program import site_program
+from weft.schema import LONG, STRING, TIMESTAMP, Schema
+from weft.statistics.model import Statistics
+
+SCHEMA = Schema({"ts": TIMESTAMP, "id": LONG, "user": STRING, "x": LONG}, time="ts")
+NETWORK = Network(
+    ("x", "y", "z"),
+    {"A": np.array([50.0, 40.0, 0.0]), "B": np.array([0.0, 0.0, 1.0]), "C": np.array([1.0, 0.0, 2.0])},
+)
+ALONE = "QUERY alone PATTERN A a WITHIN 1 second"
+NEGATED = "QUERY negated PATTERN SEQ(A a, NOT B b) WITHIN 1 second"
+LISTED = "QUERY listed PATTERN A+ a[] WITHIN 1 second"
+PAIRS = "QUERY pairs PATTERN SEQ(A a, C c) WITHIN 1 second"
+
+
+def placed(text: str, algorithm: str) -> Placed:
+    bound = read(text, SCHEMA, origin="q", tie_break=False)
+    queries = normal_form_queries(bound, SCHEMA, Statistics())
+    found = place(NETWORK, queries, algorithm, seconds=0.1)
+    program = site_program(found.graph, queries, SCHEMA, Statistics())
+    named = {finding.query for work in program.works for finding in work.findings if finding.query}
+    assert named == {query.name for query in queries}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "single", "central"),
+    [
+        (ALONE, 0.0, 0.0, 0.0),
+        (NEGATED, 2.0, 41.0, 91.0),
+        (LISTED, 40.0, 40.0, 90.0),
+        (f"{NEGATED} {LISTED}", 41.0, 41.0, 91.0),
+    ],
+)
+def test_costs_of_every_algorithm(text: str, least: float, single: float, central: float) -> None:
+    expected = dict.fromkeys(ALGORITHMS, least) | {"single-sink": single, "central": central}
+    assert {algorithm: placed(text, algorithm).cost for algorithm in ALGORITHMS} == expected
+
+
+def test_what_others_send_is_free() -> None:
+    """The pairs get all C to the sites with A; the lists get the A of one site to the other."""
+    together = placed(f"{PAIRS} {LISTED} {NEGATED}", "best").cost
+    apart = sum(placed(text, "best").cost for text in (PAIRS, LISTED, NEGATED))
+    assert together < apart
