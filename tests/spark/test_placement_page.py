@@ -35,18 +35,17 @@ def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, COLUMNS)
 
 
-def test_code_of_the_page_runs(
-    spark: SparkSession, events: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_code_of_the_page_runs(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     batch, stream = blocks("python")
     names = {"weft": weft, "events": events, "queries": QUERIES}
     exec(compile(batch, "placement.md", "exec"), names)
     plain = weft.detect(events, QUERIES, time="ts", type="type")
     assert isinstance(names["matches"], DataFrame)
     assert sorted(map(repr, names["matches"].collect())) == sorted(map(repr, plain.collect())) != []
-    arriving = spark.readStream.schema(COLUMNS).parquet(str(tmp_path))
+    (tmp_path / "arriving").mkdir()
+    arriving = spark.readStream.schema(COLUMNS).parquet(str(tmp_path / "arriving"))
     names = {"weft": weft, "history": events, "events": arriving, "queries": QUERIES}
+    stream = stream.replace("state/plants", str(tmp_path / "state"))  # Spark has a directory of its own
     exec(compile(stream, "placement.md", "exec"), names)
     assert isinstance(names["matches"], DataFrame)
     assert names["matches"].isStreaming
