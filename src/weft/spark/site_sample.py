@@ -31,9 +31,9 @@ def site_counts(
     require_column(source.events.schema, site, "the site")
     types = sorted({key.type for key in kinds.values()})
     conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
-    rows = source.events.where(source.is_good & source.is_of_type(types))
+    rows, has_site = source.events.where(source.is_of_type(types)), F.col(quoted(site)).isNotNull()
     counted = (
-        rows.where(F.col(quoted(site)).isNotNull())
+        rows.where(source.is_good & has_site)
         .groupBy(site_column(site).alias(SITE))
         .agg(
             F.avg(_size(source, attributes)).alias(BYTES),
@@ -44,7 +44,7 @@ def site_counts(
         )
         .collect()
     )
-    if not counted and not rows.isEmpty():
+    if not counted and not rows.where(~has_site).isEmpty():
         raise DataError(f"no event that a query looks at has a site: column {site!r} is NULL in all of them")
     counted.sort(key=lambda row: _rank(row[SITE]))
     counts = {
