@@ -77,6 +77,7 @@ def test_doctests_are_found_in_every_stage() -> None:
         "language",
         "normalize",
         "optimizer",
+        "placement",
         "plan",
         "runtime",
         "spark",

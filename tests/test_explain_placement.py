@@ -47,6 +47,7 @@ def test_the_placement_is_shown_and_drawn(spark: SparkSession, files: Path) -> N
     sent = result.output.split("Sent between sites")[1]
     (floors,) = (line.split() for line in sent.splitlines() if line.split()[:2] == ["Floor", "2"])
     assert floors[3] == "10"  # five floors, sent to two robots
+    assert floors[4:] == ["280", "B"]  # for each its time, its zone and 12 bytes, as a run predicts it
     root = ElementTree.parse(drawing).getroot()
     assert root.tag.endswith("svg")
 

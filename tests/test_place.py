@@ -87,6 +87,15 @@ def test_a_problem_that_is_too_large_does_not_stop_the_others(robots: Path) -> N
     assert [json.loads(line)["name"] for line in result.stdout.splitlines()] == ["small"]
 
 
+def test_what_costs_nothing_costs_a_number(robots: Path) -> None:
+    robots.write_text(
+        json.dumps({"sites": {"1": ["A", "B"]}, "rates": {"A": 2, "B": 1}, "queries": ["SEQ(A, B)"]})
+    )
+    found = json.loads(invoke(robots, "--json").stdout)
+    assert isinstance(found["cost"], float)
+    assert (found["cost"], found["ratio"], found["lower_bound"]) == (0.0, 0.0, 0.0)
+
+
 def test_mistakes_are_told(robots: Path, tmp_path: Path) -> None:
     missing = invoke(tmp_path / "nothing.json")
     assert missing.exit_code == 1
@@ -94,3 +103,7 @@ def test_mistakes_are_told(robots: Path, tmp_path: Path) -> None:
     robots.write_text(json.dumps(ROBOTS | {"queries": ["SEQ(C, X)"]}))
     assert invoke(robots).exit_code == 1
     assert invoke(robots, "--algorithm", "fastest").exit_code == 2
+    robots.write_text(json.dumps(ROBOTS))
+    bitmap = invoke(robots, "--picture", tmp_path / "graph.png")
+    assert bitmap.exit_code == 1
+    assert "expected a name that ends in .svg" in bitmap.stderr

@@ -79,6 +79,8 @@ def place(
     """
     with errors_told():
         problems = _chosen(read_problems(problem), problem, name)
+        if picture is not None and not picture.endswith(".svg"):
+            raise DataError(f"--picture {picture}: expected a name that ends in .svg")
         if picture is not None and len(problems) > 1:
             raise DataError(f"--picture draws one problem, {problem} has {len(problems)}: choose with --name")
         if simulate is not None:

@@ -17,11 +17,10 @@ from weft.placement.network import Network
 from weft.placement.pipeline import Placed, place
 from weft.placement.site_program import site_program
 from weft.placement.site_statistics import SiteStatistics
-from weft.placement_explanation import ExplainedPlacement, bytes_text
+from weft.placement_explanation import ExplainedPlacement, bytes_text, sent_bytes
 from weft.plan.sites import SiteProgram
 from weft.planning import PlannedShare, Planning
 from weft.runtime.budget import Budget
-from weft.runtime.site_wire import OVERHEAD_BYTES
 from weft.site_planning import network_of
 from weft.spark.analyze import Analysis, is_match
 from weft.spark.batch import Input, matches_schema
@@ -144,8 +143,7 @@ class PlacedDetection(Detection):
         found = []
         for vertex, _ in self.placed.graph.streams:
             rows = self.known.rows(self.placed.graph.rate(vertex))
-            around = OVERHEAD_BYTES * len(vertex.projection.kinds)
-            found.append((rows, rows * (self.known.match_bytes(vertex.projection) + around)))
+            found.append((rows, rows * sent_bytes(self.known, vertex.projection)))
         return found
 
     @property

@@ -7,7 +7,9 @@ from weft.pattern.nodes import Query
 from weft.placement.graph_text import number_text, projection_lines, stream_lines
 from weft.placement.picture import picture
 from weft.placement.pipeline import Placed, place
+from weft.placement.projection import Projection
 from weft.placement.site_statistics import SiteStatistics
+from weft.runtime.site_wire import OVERHEAD_BYTES
 from weft.site_planning import network_of
 from weft.spark.batch import Input
 from weft.statistics.model import Statistics
@@ -43,7 +45,7 @@ class ExplainedPlacement:
         columns = {
             "rows per second": lambda _, rate: number_text(rate),
             "rows": lambda _, rate: number_text(known.rows(rate)),
-            "bytes": lambda projection, rate: bytes_text(known.rows(rate) * known.match_bytes(projection)),
+            "bytes": lambda projection, rate: bytes_text(known.rows(rate) * sent_bytes(known, projection)),
         }
         found = projection_lines(placed.graph)
         lines += ["", "Found, matches per second", *(f"  {line}" for line in found)]
@@ -63,6 +65,11 @@ def explain_placement(
     """Place queries on the sites in a column of the events; `seconds` limit the search."""
     known = network_of(source, queries, site, statistics)
     return ExplainedPlacement(place(known.network, known.queries, seconds=seconds), known)
+
+
+def sent_bytes(known: SiteStatistics, projection: Projection) -> float:
+    """Return what a match takes on its way to another site, with what is sent of each event besides."""
+    return known.match_bytes(projection) + OVERHEAD_BYTES * len(projection.kinds)
 
 
 def percent_text(share: float) -> str:

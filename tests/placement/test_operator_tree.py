@@ -93,7 +93,7 @@ def test_trees_are_written_as_they_are_read(text: str) -> None:
         ("SEQ(A,, B)", "1:7: expected SEQ, AND or a type of events, found ','"),
         ("SEQ(A, B) C", "1:11: unexpected 'C' after the end of the query"),
         ("SEQ A", "1:5: expected '(' after SEQ, found 'A'"),
-        ("A(B, C)", "1:2: A is no operator"),
+        ("A(B, C)", "1:1: A is no operator"),
         ("AND(A, NOT B, C)", "1:8: NOT can stand only between operands of a SEQ"),
         ("SEQ(A, B, NOT C)", "NOT can stand only between two operands of a SEQ"),
         ("SEQ(NOT A, B, C)", "1:5: NOT can stand only between operands of a SEQ"),

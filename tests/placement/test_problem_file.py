@@ -73,7 +73,7 @@ def test_longer_names_of_types_are_told_apart_by_a_comma() -> None:
         ({"sites": {"R1": "CF"}}, "sites: R1: expected a list of types, found CF"),
         ({"rates": {"C": 1, "F": 1}}, "rates: expected a rate for L, which site R2 emits"),
         ({"rates": {"C": 0, "F": 1, "L": 2}}, "rates: C at site R1: expected a number above 0, found 0"),
-        ({"rates": {"C": "x", "F": 1, "L": 2}}, "expected a number above 0, found x"),
+        ({"rates": {"C": "x", "F": 1, "L": 2}}, 'expected a number above 0, found "x"'),
         (
             {"rates": {"C": {"R1": 2}, "F": 1, "L": 2}},
             "C at site R2: expected a number above 0, found nothing",
@@ -81,6 +81,7 @@ def test_longer_names_of_types_are_told_apart_by_a_comma() -> None:
         ({"rates": {"C": 1, "F": {"R2": 3}, "L": 2}}, "rates: F: expected a site that emits F, found R2"),
         ({"queries": []}, "queries: expected a list of queries, found []"),
         ({"queries": ["SEQ(C, X)"]}, "queries: 1:1:8: unknown type X"),
+        ({"queries": ["SEQ(C, OR(L, F))"]}, "queries: 1:1:8: OR is no operator"),
         (
             {"queries": ["SEQ(C, Z)"], "rates": GOOD["rates"] | {"Z": 1}},
             "expected a site that emits Z, found none",
@@ -107,6 +108,11 @@ def test_errors_say_what_was_found_where_and_expected(change: dict[str, Any], me
         (json.dumps(GOOD) + "\n{oops", "problems.json:2:2: not JSON"),
         ('{"problems": 3}', "problems: expected a list of problems, found 3"),
         ("[]", "no problem found"),
+        ('{"sites": {"R1": ["C"], "R1": ["F"]}}', "problems.json: R1 occurs twice in one object"),
+        (
+            json.dumps(GOOD) + '\n{"rates": 1, "rates": 2}',
+            "problems.json:2: rates occurs twice in one object",
+        ),
         ("[3]", "problem 1: expected an object with sites, rates and queries, found 3"),
         (json.dumps(GOOD | {"rates": {}}), "problem robots: rates: expected a rate for every type"),
     ],

@@ -147,6 +147,25 @@ def test_events_without_an_id_keep_their_identity(robots: DataFrame) -> None:
     assert found_in(placed) == found_in(plain)
 
 
+def test_a_slice_of_a_site_may_know_matches_that_begin_in_the_next(spark: SparkSession) -> None:
+    begin = dt.datetime.fromtimestamp(11_000_000 * 160, dt.UTC)  # of a slice for windows of 5 seconds
+    rows = [(n, begin + dt.timedelta(seconds=n), kind, "all") for n, kind in enumerate("FX", start=1)]
+    events = spark.createDataFrame(rows, "id long, ts timestamp, type string, node string")
+    text = "QUERY q PATTERN SEQ(F f, X x) WITHIN 5 seconds"
+    plain = weft.detect(events, text, time="ts", type="type", id="id")
+    placed = weft.detect(events, text, time="ts", type="type", id="id", site="node", partitions=8)
+    assert found_in(placed) == found_in(plain) != []
+
+
+def test_without_events_there_are_no_matches(robots: DataFrame) -> None:
+    text = "QUERY q PATTERN SEQ(Z z, L l) WITHIN 5 seconds"
+    for rows in (robots.where("type = 'C'"), robots.limit(0)):
+        for placement in ("muse", "single-sink", "central"):
+            found = weft.prepare(rows, text, time="ts", type="type", site="node", placement=placement)
+            assert found.matches.count() == 0
+            assert "no matches   q" in found.explain()
+
+
 def test_what_has_no_placement_is_refused(robots: DataFrame) -> None:
     def refused(text: str, **options: object) -> str:
         with pytest.raises(WeftError) as caught:

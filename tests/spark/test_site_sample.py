@@ -92,6 +92,18 @@ def test_a_condition_that_spark_may_read_differently_is_estimated(events: DataFr
     assert found.rows(float(found.network.rates[kind].sum())) == pytest.approx(60, rel=0.2)
 
 
+def test_no_events_have_no_sites(events: DataFrame) -> None:
+    source = source_of(events)
+    for text, frame in (
+        (PAIRS.replace("B b", "Y b").replace("A a", "Z a"), events),
+        (PAIRS, events.limit(0)),
+    ):
+        found = network_of(source_of(frame), bound(text, source), "place")
+        assert found.network.sites == ()
+        assert found.queries == ()
+        assert [query.name for query in found.idle] == ["q"]
+
+
 def test_events_without_any_site_are_an_error(events: DataFrame) -> None:
     source = source_of(events.withColumn("place", F.lit(None).cast("string")))
     queries = read(

@@ -96,7 +96,7 @@ class MuseGraph:
     @property
     def cost(self) -> float:
         """The rate, or cost, of all that is sent over the network."""
-        return sum(self.streams.values())
+        return sum(self.streams.values(), 0.0)
 
 
 def central_cost(network: Network, queries: Iterable[ProjectedQuery]) -> float:

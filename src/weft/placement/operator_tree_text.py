@@ -68,10 +68,11 @@ class _Reader:
         if not re.match(r"[^\W\d]", self.token) or self.token == "NOT":
             found = repr(self.token) if self.token else "the end of the query"
             raise self.error(f"expected SEQ, AND or a type of events, found {found}")
+        if self.text[self.end :].lstrip().startswith("("):
+            hint = "the operators are SEQ and AND, with NOT inside SEQ"
+            raise self.error(f"{self.token} is no operator", hint)
         name, kind = self.token, self.known_type()
         self.advance()
-        if self.token == "(":
-            raise self.error(f"{name} is no operator", "the operators are SEQ and AND, with NOT inside SEQ")
         if self.is_negated:
             return Item(name, kind, 0)
         self.n_items += 1

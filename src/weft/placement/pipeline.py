@@ -22,6 +22,8 @@ from weft.placement.single_sink import single_sink
 
 Queries = tuple[ProjectedQuery, ...]
 
+MOST_PROJECTIONS = 600  # of all queries up to which aMuSE takes a second or so
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -90,10 +92,13 @@ def place(
 def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
+    """Return the graph of the search, or that of the paper's algorithm where there is time to look at it."""
     found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
     graph = graph_of(network, queries, found.plan)
     check_graph(graph, queries)
-    return graph
+    if seconds is None or sum(1 << query.n_items for query in queries) > MOST_PROJECTIONS:
+        return graph
+    return min(graph, multi_query(network, queries), key=lambda one: one.cost)
 
 
 _OTHERS: dict[str, Callable[[Network, Queries], MuseGraph]] = {

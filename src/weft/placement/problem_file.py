@@ -97,13 +97,13 @@ def problem_of(document: Json, where: str = "problem", *, default_name: str = "p
 def _documents(text: str, path: str) -> list[Json]:
     """Return the problems of a text, not yet looked into."""
     try:
-        document = json.loads(text)
+        document = _loaded(text, path)
     except json.JSONDecodeError as whole:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
         documents = []
         for number, line in lines:
             try:
-                documents.append(json.loads(line))
+                documents.append(_loaded(line, f"{path}:{number}"))
             except json.JSONDecodeError as error:
                 if not documents:  # not one problem on every line either: what is wrong with the whole?
                     raise DataError(f"{path}:{whole.lineno}:{whole.colno}: not JSON: {whole.msg}") from None
@@ -113,6 +113,20 @@ def _documents(text: str, path: str) -> list[Json]:
         document = document["problems"]
         _expect(isinstance(document, list), f"{path}: problems", "a list of problems", document)
     return document if isinstance(document, list) else [document]
+
+
+def _loaded(text: str, where: str) -> Json:
+    """Return JSON as values; a name that occurs twice in an object is no slip to be passed over."""
+
+    def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"{where}: {twice} occurs twice in one object")
+        return found
+
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def _sites(document: Json, where: str) -> dict[str, list[str]]:
@@ -192,7 +206,8 @@ def _links(document: Json, sites: tuple[str, ...], where: str) -> Numbers | None
 
 def _positive(given: Json, where: str) -> float:
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    _expect(is_number and isfinite(given) and given > 0, where, "a number above 0", given)
+    shown = json.dumps(given, ensure_ascii=False) if isinstance(given, str) else given
+    _expect(is_number and isfinite(given) and given > 0, where, "a number above 0", shown)
     return float(given)
 
 

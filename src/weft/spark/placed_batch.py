@@ -91,7 +91,7 @@ class _Levels:
         most = partitions or int(shuffled or 200)
         n_sites = len(self.program.sites)
         self.division = time_of(_distinct(placed.queries))
-        self.slices = _slices(self.division, most // n_sites)
+        self.slices = _slices(self.division, most // max(n_sites, 1))
         self.n_partitions = min(most, n_sites * (1 if self.slices is None else self.slices.n_shards))
         plans = [from_json(work.plan) for work in self.program.works]
         types = {name for plan in plans for name in scanned_types(plan)}

@@ -91,6 +91,8 @@ class SiteTask:
             evaluator = SiteEvaluator(work, self.wire, self.budget)
             for finding, found in evaluator.run(events, came):
                 owned = self._owned(found, shard)
+                if not owned.table.n_rows:
+                    continue
                 if finding.query is None:
                     yield from self._sent(program, finding, owned)
                 else:

@@ -24,15 +24,17 @@ def site_counts(
 ) -> SiteCounts:
     """Return how many events of each kind there are at each site; rows without a site do not count.
 
+    Without events that a query looks at there are no sites, but it is an error if none of them has one.
     A condition that Spark might read in another way is left out, and the kind counted among the bounds.
     `attributes` are those that queries mention: what an event takes is its time, its id and these.
     """
     require_column(source.events.schema, site, "the site")
     types = sorted({key.type for key in kinds.values()})
     conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
-    rows = source.events.where(source.is_good & F.col(quoted(site)).isNotNull() & source.is_of_type(types))
+    rows, has_site = source.events.where(source.is_of_type(types)), F.col(quoted(site)).isNotNull()
     counted = (
-        rows.groupBy(site_column(site).alias(SITE))
+        rows.where(source.is_good & has_site)
+        .groupBy(site_column(site).alias(SITE))
         .agg(
             F.avg(_size(source, attributes)).alias(BYTES),
             *(
@@ -42,7 +44,7 @@ def site_counts(
         )
         .collect()
     )
-    if not counted:
+    if not counted and not rows.where(~has_site).isEmpty():
         raise DataError(f"no event that a query looks at has a site: column {site!r} is NULL in all of them")
     counted.sort(key=lambda row: _rank(row[SITE]))
     counts = {
@@ -53,7 +55,7 @@ def site_counts(
         sites=tuple(row[SITE] for row in counted),
         counts=counts,
         bounds=frozenset(kind for kind, (_, is_exact) in conditions.items() if not is_exact),
-        event_bytes=float(np.mean([row[BYTES] for row in counted])),
+        event_bytes=float(np.mean([row[BYTES] for row in counted])) if counted else 0.0,
     )
 
 
