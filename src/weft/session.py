@@ -146,6 +146,8 @@ def detect(
             **options,
         )
     else:
+        if network is not None:
+            raise WeftError("network is for streams: that of events which are all there is counted")
         detection = prepare(events, queries, site=site, placement=placement, **options)
     if detection.trend_queries and detection.match_queries:
         found = " and ".join(
