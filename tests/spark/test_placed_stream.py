@@ -123,6 +123,14 @@ def test_a_restart_in_the_middle_gives_the_matches_of_the_batch(
     assert "north -> west" in detection.explain()
 
 
+def test_a_match_of_two_alternatives_comes_once(spark: SparkSession, files: Files, tmp_path: Path) -> None:
+    frame = events_frame(spark, scattered(random.Random(6), 1), COLUMNS)
+    files.add(frame)
+    detection = prepared(files.stream(spark), tmp_path / "checkpoint", EITHER, "single-sink")
+    assert detection.program.repeated == ("either",)
+    assert run(detection.matches, tmp_path / "checkpoint").match_ids == found_in_batch(frame, EITHER)
+
+
 def test_what_cannot_be_placed_is_refused(spark: SparkSession, files: Files, tmp_path: Path) -> None:
     files.add(events_frame(spark, [(1000.0, "A", 1, 1, "north", 0)], COLUMNS))
     events = files.stream(spark)

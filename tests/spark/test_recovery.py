@@ -24,7 +24,7 @@ import pytest
 
 DRIVER = Path(__file__).with_name("stream_driver.py")
 N_EVENTS, N_FILES, N_USERS = 200_000, 64, 2_000
-N_KILLS = int(os.environ.get("WEFT_KILLS", "10"))
+N_KILLS = 20
 SPACING = 10_000  # microseconds from event to event
 DISORDER = 5_000_000  # half of what the watermark allows
 PATIENCE = 600  # seconds without progress
