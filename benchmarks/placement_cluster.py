@@ -19,6 +19,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +49,13 @@ QUERIES = {
 WORKLOADS = {**QUERIES, "both": "\n".join(QUERIES.values())}
 MASTER = "local[2]"
 BATCH_MINUTES = 30  # of events in a batch of a stream
-BUDGET = Budget(partial_matches=20_000_000)  # an update completes millions of matches of AND at once
+OPTIONS: dict[str, Any] = {
+    "time": "ts",
+    "type": "type",
+    "id": "id",
+    "site": "node",
+    "budget": Budget(partial_matches=20_000_000),  # an update completes millions of matches of AND at once
+}
 MOST_RATIO = {"SEQ": 0.01, "AND": 0.05, "both": 0.05}  # of what centralized evaluation sends
 
 
@@ -136,13 +143,9 @@ def _detection(spark: SparkSession, text: str, placement: Placement, seconds: fl
     detection = weft.prepare(
         events,
         text,
-        time="ts",
-        type="type",
-        id="id",
-        site="node",
         placement=placement,
-        budget=BUDGET,
         search_seconds=seconds,
+        **OPTIONS,
     )
     assert isinstance(detection, PlacedDetection)
     return detection
@@ -171,17 +174,13 @@ def _streamed(
         stream = weft.prepare_stream(
             events,
             text,
-            time="ts",
-            type="type",
-            id="id",
-            site="node",
             placement=placement,
             network=known.network,
             statistics=known.statistics,
             watermark="1 second",
             checkpoint=str(directory / "state"),
-            budget=BUDGET,
             search_seconds=search_seconds,
+            **OPTIONS,
         )
         batches = drained(stream.matches, directory / "state").recentProgress[1:]
     busy = [batch for batch in batches if batch.numInputRows]

@@ -1,21 +1,13 @@
 """The sections on adaptation compare what they say, on streams that are too short to time."""
 
-import sys
-from pathlib import Path
-
-import numpy as np
-import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
 import adaptation_contests
 import adaptation_distance
 import adaptation_patterns
 import adaptation_runs
 import adaptation_steady
 import adaptation_streams
-import plots
-import result_tables
+import numpy as np
+import pytest
 from adaptation_shuffle import reshuffled
 from adaptation_workloads import cut, run_shared
 from contest import Arena
@@ -28,14 +20,6 @@ from weft.optimizer.pipeline import Settings
 from weft.semantics.events import ReferenceEvent
 from weft.semantics.matcher import find_matches
 from weft.statistics.model import ItemKey, Statistics
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch) -> Path:
-    place = tmp_path / "results"
-    for module in (plots, result_tables):
-        monkeypatch.setattr(module, "RESULTS", place)
-    return place
 
 
 @pytest.fixture

@@ -1,27 +1,11 @@
 """The section on placement compares what it says, on networks that are too small to learn from."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
-import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
 import placement_cluster
 import placement_figures
-import plots
-import result_tables
+import pyarrow as pa
+import pytest
 from placement_networks import Model, random_problem
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch) -> Path:
-    place = tmp_path / "results"
-    for module in (plots, result_tables):
-        monkeypatch.setattr(module, "RESULTS", place)
-    return place
 
 
 def test_networks_are_what_the_model_says() -> None:

@@ -1,22 +1,17 @@
 """The sections that compare plans compare what they say: targets, fits, runs in batches, costs."""
 
 import doctest
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
-
-import numpy as np
-import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
 
 import calibrate
 import contest
 import measures
 import node_work
+import numpy as np
 import optimum
 import plots
+import pytest
 import result_tables
 import scale
 import stock_statistics

@@ -1,27 +1,10 @@
 """The sections on MOTTO's experiments compare what they say, on streams that are too short to time."""
 
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
-import plots
-import result_tables
 import rewriting
 import rewriting_sensitivity
 from contest import fastest_ratio
 from rewriting_streams import SCENARIOS, STOCKS
 from rewriting_workloads import mixed_workload
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch) -> Path:
-    place = tmp_path / "results"
-    for module in (plots, result_tables):
-        monkeypatch.setattr(module, "RESULTS", place)
-    return place
 
 
 def test_all_plans_find_the_same_and_the_union_is_compared_with_the_best(results) -> None:

@@ -1,15 +1,10 @@
 """The workloads of MOTTO's experiments share what they promise to share, and the streams have their rates."""
 
 import doctest
-import sys
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
 import rewriting_patterns
 import rewriting_streams
 import rewriting_workloads

@@ -1,14 +1,9 @@
 """The rides come in bursts, and their queries share what they promise to share."""
 
-import sys
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
 from rides import TYPES, alike_queries, diverse_queries, rides, templates_of
 
 from weft.plan.trend_sets import sharable_sets

@@ -2,20 +2,15 @@
 
 import doctest
 import math
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
+import pattern_shapes
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # they are scripts and import each other
-
-import pattern_shapes
 import stock_model
 import stocks
 import traffic

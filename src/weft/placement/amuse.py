@@ -24,15 +24,11 @@ from math import prod
 import numpy as np
 
 from weft.errors import PlacementError
-from weft.placement.arrangement import graph_of
-from weft.placement.checks import check_graph
 from weft.placement.combinations import CheapestCombinations, Combination, beneficial_projections
-from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.options import (
     Draft,
     Option,
-    arrangements,
     costs_away,
     events_option,
     partition_kinds,
@@ -46,32 +42,20 @@ MOST_PROJECTIONS = 800  # of a query; those with the fewest matches for their ev
 TRIED_INPUTS = 3  # options of an input that are tried in a graph
 
 
-def amuse(network: Network, query: ProjectedQuery) -> MuseGraph:
-    """Return a graph for one query.
-
-    >>> from weft.placement.problem_file import problem_of
-    >>> robots = {
-    ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
-    ...     "rates": {"C": 9, "F": 1},
-    ...     "queries": ["SEQ(C, F)"],
-    ... }
-    >>> problem = problem_of(robots)
-    >>> amuse(problem.network, problem.queries[0]).cost
-    1.0
-    """
-    draft = place_query(network, query, Draft())
-    graph = graph_of(network, [query], arrangements(network, draft.options))
-    check_graph(graph, [query])
-    return graph
-
-
 def at_any_kind(network: Network, projection: Projection, kind: str) -> bool:  # noqa: ARG001
     """Whether a projection may be placed where a kind arises: always."""
     return True
 
 
 def place_query(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
-    """Return a draft with the query besides the others."""
+    """Return a draft with the query besides the others.
+
+    >>> from weft.placement.problem_file import problem_of
+    >>> sites, rates = {"R1": ["C"], "R2": ["F", "C"]}, {"C": 9, "F": 1}
+    >>> problem = problem_of({"sites": sites, "rates": rates, "queries": ["SEQ(C, F)"]})
+    >>> place_query(problem.network, problem.queries[0], Draft()).cost
+    1.0
+    """
     return construct(network, query, beneficial_projections(network, query), others)
 
 

@@ -10,36 +10,21 @@ Complexity  As aMuSE, of the projections that are left.
 """
 
 from weft.placement.amuse import construct
-from weft.placement.arrangement import graph_of
-from weft.placement.checks import check_graph
 from weft.placement.combinations import beneficial_projections, n_bindings, rate_per_binding
-from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
-from weft.placement.options import Draft, arrangements
+from weft.placement.options import Draft
 from weft.placement.projection import ProjectedQuery, Projection
 
 
-def amuse_star(network: Network, query: ProjectedQuery) -> MuseGraph:
-    """Return a graph for one query.
+def place_query_star(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
+    """Return a draft with the query besides the others.
 
     >>> from weft.placement.problem_file import problem_of
-    >>> robots = {
-    ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
-    ...     "rates": {"C": 9, "F": 1},
-    ...     "queries": ["SEQ(C, F)"],
-    ... }
-    >>> problem = problem_of(robots)
-    >>> amuse_star(problem.network, problem.queries[0]).cost
+    >>> sites, rates = {"R1": ["C"], "R2": ["F", "C"]}, {"C": 9, "F": 1}
+    >>> problem = problem_of({"sites": sites, "rates": rates, "queries": ["SEQ(C, F)"]})
+    >>> place_query_star(problem.network, problem.queries[0], Draft()).cost
     1.0
     """
-    draft = place_query_star(network, query, Draft())
-    graph = graph_of(network, [query], arrangements(network, draft.options))
-    check_graph(graph, [query])
-    return graph
-
-
-def place_query_star(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
-    """Return a draft with the query besides the others."""
     whole = query.projection(query.whole)
 
     def may_host(network: Network, projection: Projection, kind: str) -> bool:

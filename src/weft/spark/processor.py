@@ -1,8 +1,8 @@
-"""The stateful operator: where Spark keeps the state of shards, and when it calls them."""
+"""The stateful operators: where Spark keeps the state of shards, and when it calls them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -16,20 +16,22 @@ from weft.spark.stream_task import PACK, StreamTask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from weft.spark.steps import Steps
+
+class Stepping(Protocol):
+    """Runs the steps of a shard; a shard of a placed stream is a site."""
+
+    def take(self, shard: str, packs: list[Any], watermark: int, /) -> Iterator["pd.DataFrame"]:
+        """Run a step of a shard on what came to it."""
+        ...
 
 
-class ShardProcessor(StatefulProcessor):
-    """Runs the shards of a stream. Their state: a journal, and segments by their numbers."""
-
-    def __init__(self, task: StreamTask) -> None:
-        self.task = task
+class JournalProcessor(StatefulProcessor):
+    """Runs shards whose state is a journal, and segments by their numbers."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
-        self._handle = handle
-        self._journal = handle.getValueState("journal", "text string")
-        self._segments = handle.getMapState("segments", "number long", "content binary")
+        journal = handle.getValueState("journal", "text string")
+        self._state = handle, journal, handle.getMapState("segments", "number long", "content binary")
 
     def handleInputRows(
         self,
@@ -37,9 +39,9 @@ class ShardProcessor(StatefulProcessor):
         rows: Iterator["pd.DataFrame"],
         timerValues: TimerValues,
     ) -> Iterator["pd.DataFrame"]:
-        """Take the packs of a shard."""
-        packs = [pack for frame in rows for pack in frame[PACK]]
-        return self.steps().take(key[0], packs, timerValues.getCurrentWatermarkInMs())
+        """Take what came to a shard."""
+        packs = [pack for frame in rows for pack in self.packs_of(frame)]
+        return self.steps(*self._state).take(key[0], packs, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(
         self,
@@ -47,13 +49,31 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
     ) -> Iterator["pd.DataFrame"]:
-        """Let time pass in a shard that got no events."""
-        return self.steps().take(key[0], [], timerValues.getCurrentWatermarkInMs())
+        """Let time pass in a shard to which nothing came."""
+        return self.steps(*self._state).take(key[0], [], timerValues.getCurrentWatermarkInMs())
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
-    def steps(self) -> "Steps":
+    def packs_of(self, frame: "pd.DataFrame") -> Iterable[Any]:
+        """Return the packs of some rows, as the steps take them."""
+        raise NotImplementedError
+
+    def steps(self, handle: StatefulProcessorHandle, journal: Any, segments: Any) -> Stepping:
         """Return what runs the steps, imported with the first of them."""
-        made = import_module("weft.spark.steps").Steps
-        return cast("Steps", made(self.task, self._handle, self._journal, self._segments))
+        raise NotImplementedError
+
+
+class ShardProcessor(JournalProcessor):
+    """Runs the shards of a stream."""
+
+    def __init__(self, task: StreamTask) -> None:
+        self.task = task
+
+    def packs_of(self, frame: "pd.DataFrame") -> Iterable[bytes]:
+        """Return the packs of events."""
+        return cast("Iterable[bytes]", frame[PACK])
+
+    def steps(self, *state: Any) -> Stepping:
+        """Return what runs the steps of shards."""
+        return cast("Stepping", import_module("weft.spark.steps").Steps(self.task, *state))
