@@ -126,6 +126,10 @@ def test_the_cameras_of_the_introduction() -> None:
         threshold = adopted(Threshold(t), CAMERAS)
         assert (threshold.violation(more_of_c) is None) == (t > 0.6)
         assert (threshold.violation(less_of_a) is None) == (t >= 0.7)
+    for t in (1.0, 5.9, 6.1, 69.0, 71.0):  # the same amount for all cameras, as in the paper
+        threshold = adopted(Threshold(t, is_share=False), CAMERAS)
+        assert (threshold.violation(more_of_c) is None) == (t > 6)
+        assert (threshold.violation(less_of_a) is None) == (t >= 70)
 
 
 def test_invariants_are_verified_in_the_order_of_the_plan() -> None:
@@ -278,12 +282,13 @@ def functions() -> list[DecisionFunction]:
         Invariants(Measured(), None, "average", "relative difference"),
         Invariants(Measured(), 1, 0.1),
         Threshold(0.3),
+        Threshold(2.0, is_share=False),
         Unconditional(),
         Static(),
     ]
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 @pytest.mark.parametrize("seed", range(3))
 def test_a_function_goes_on_from_its_state(number: int, seed: int) -> None:
     """One that is written and read at every step gives the same answers as one that is not."""

@@ -32,12 +32,15 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     spark = local_session(options["master"])
     spark.conf.set("spark.sql.shuffle.partitions", "2")
+    # A driver that is killed again and again should start fast.
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     if "checkpoint" in options:
         run_stream(spark, options)
         found = spark.read.parquet(options["matches"])
     else:
         events = spark.read.schema(COLUMNS).parquet(options["events"])
-        found = weft.detect(events, QUERIES, time="ts", type="kind", id="id")
+        found = weft.detect(events, QUERIES, time="ts", type="kind", id="id", search_seconds=0)
     rows = [f"{row['query']} {row['match_id']}" for row in found.select("query", "match_id").collect()]
     Path(options["ids"]).write_text("\n".join(sorted(rows)), encoding="utf-8")
     spark.stop()
@@ -55,7 +58,7 @@ def run_stream(spark: SparkSession, options: dict[str, Any]) -> None:
         id="id",
         watermark=DELAY,
         checkpoint=checkpoint,
-        search_seconds=0,  # a driver that is killed again and again should start fast
+        search_seconds=0,
     )
     writer = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
     if options["sink"] == "files":

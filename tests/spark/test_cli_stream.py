@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +50,6 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "queries.weft").write_text(QUERIES)
     (tmp_path / "in").mkdir()
     return tmp_path
-
-
-@pytest.fixture
-def session(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session of all tests, which gets its number of partitions back."""
-    yield spark
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 
 def arrive(files: Path, name: str, lines: str) -> None:
@@ -127,7 +119,7 @@ def converted(files: Path, format: str) -> None:
         file.unlink()
 
 
-def test_trend_queries_beside_others(session: SparkSession, files: Path) -> None:
+def test_trend_queries_beside_others(spark: SparkSession, files: Path) -> None:
     """As JSON all in one file per batch; as Parquet in two directories, since the columns differ."""
     trends = (
         "QUERY paid PATTERN Pay+ p[] WITHIN 10 minutes GROUP BY user RETURN user, COUNT(*), SUM(p.amount)"
@@ -153,7 +145,7 @@ def test_trend_queries_beside_others(session: SparkSession, files: Path) -> None
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
-def test_a_stream_finds_what_a_run_finds(session: SparkSession, files: Path, format: str) -> None:
+def test_a_stream_finds_what_a_run_finds(spark: SparkSession, files: Path, format: str) -> None:
     arrive(files, "1.csv", FIRST)
     arrive(files, "2.csv", SECOND)
     converted(files, format)
@@ -170,7 +162,7 @@ def test_a_stream_finds_what_a_run_finds(session: SparkSession, files: Path, for
     assert "batch 0: 8 rows, 0 rejected, 0 late" in result.stderr
 
 
-def test_a_stream_goes_on_where_it_was_and_nothing_is_twice(session: SparkSession, files: Path) -> None:
+def test_a_stream_goes_on_where_it_was_and_nothing_is_twice(spark: SparkSession, files: Path) -> None:
     arrive(files, "1.csv", FIRST)
     assert json.loads(stream(files).stdout)["events"] == 4
     arrive(files, "2.csv", SECOND)
@@ -203,7 +195,7 @@ def test_a_stream_goes_on_where_it_was_and_nothing_is_twice(session: SparkSessio
     assert written(files / "out") == expected
 
 
-def test_bad_rows_are_counted_and_late_ones_written(session: SparkSession, files: Path) -> None:
+def test_bad_rows_are_counted_and_late_ones_written(spark: SparkSession, files: Path) -> None:
     arrive(files, "1.csv", FIRST + "no time,Pay,50,ann,1\n2026-01-01T12:09:00Z,Pay,51,ann,much\n")
     arrive(files, "2.csv", SECOND)
     arrive(files, "3.csv", "2026-01-01T12:02:00Z,Pay,60,ann,900\n2026-01-01T14:00:00Z,Pay,,ann,1\n")
@@ -218,7 +210,7 @@ def test_bad_rows_are_counted_and_late_ones_written(session: SparkSession, files
     assert "1 of 2 rows of a batch came too late" in result.stderr
 
 
-def test_parquet_is_written_and_a_costly_query_is_stopped_alone(session: SparkSession, files: Path) -> None:
+def test_parquet_is_written_and_a_costly_query_is_stopped_alone(spark: SparkSession, files: Path) -> None:
     boom = "QUERY boom PATTERN SEQ(Pay a, Pay b, Pay c) WITHIN 1 hour\n"
     (files / "queries.weft").write_text(boom + "QUERY alone PATTERN Login l")
     pays = "".join(f"2026-01-01T12:00:{second:02d}Z,Pay,{second},ann,1\n" for second in range(60))
@@ -234,7 +226,7 @@ def test_parquet_is_written_and_a_costly_query_is_stopped_alone(session: SparkSe
     assert (row["query"], row["events"][0]["id"]) == ("alone", 60)
 
 
-def test_a_file_that_cannot_be_read_is_named(session: SparkSession, files: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(spark: SparkSession, files: Path) -> None:
     arrive(files, "1.csv", FIRST)
     converted(files, "parquet")
     other = pa.table({"ts": ["noon"], "type": ["Pay"], "id": [1], "user": ["ann"], "amount": [1]})
@@ -247,7 +239,7 @@ def test_a_file_that_cannot_be_read_is_named(session: SparkSession, files: Path)
     assert "py4j" not in result.stderr
 
 
-def test_what_spark_must_be_asked_for(session: SparkSession, files: Path) -> None:
+def test_what_spark_must_be_asked_for(spark: SparkSession, files: Path) -> None:
     assert "no file is there yet that would tell the columns" in refused(files)
     kafka = refused(files, source="kafka:localhost:9092/payments")
     assert "say with --schema what the values hold" in kafka

@@ -47,21 +47,38 @@ class Workload:
 
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
-    folder = tmp_path_factory.mktemp("workload")
+    """The same for all workers of pytest: one makes it, the others wait."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    folder /= "workload"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        deadline = time.monotonic() + PATIENCE
+        while not (folder / "made").exists():
+            assert time.monotonic() < deadline, "another worker does not get the workload made"
+            time.sleep(0.1)
+    else:
+        make_workload(folder)
+        (folder / "made").touch()
+    expected = read_ids(folder / "ids")
+    counts = Counter(line.split()[0] for line in expected)
+    assert len(counts) == 7, f"every query has matches: {counts}"
+    assert set(expected.values()) == {1}
+    return Workload(folder / "events", expected, folder / "classes.jsa")
+
+
+def make_workload(folder: Path) -> None:
+    """Write the events, detect on all of them, and keep the classes that Java loads for that."""
     write_events(folder / "events")
     options = {"master": "local[2]", "events": str(folder / "events"), "ids": str(folder / "ids")}
-    classes = folder / "classes.jsa"
-    with running(options, folder / "log", f"-XX:ArchiveClassesAtExit={classes}") as process:
+    with running(options, folder / "log", f"-XX:ArchiveClassesAtExit={folder / 'classes.jsa'}") as process:
         assert process.wait(timeout=PATIENCE) == 0, (folder / "log").read_text()[-3000:]
         deadline = time.monotonic() + PATIENCE
         while processes_of(process):  # the JVM writes the archive after the driver has ended
             assert time.monotonic() < deadline, "the JVM does not end"
             time.sleep(0.1)
-    expected = read_ids(folder / "ids")
-    counts = Counter(line.split()[0] for line in expected)
-    assert len(counts) == 7, f"every query has matches: {counts}"
-    assert set(expected.values()) == {1}
-    return Workload(folder / "events", expected, classes)
 
 
 def write_events(folder: Path) -> None:

@@ -42,6 +42,7 @@ class Violation:
     compared_to: float
     tolerance: float = 0.0
     invariant: Invariant | None = None
+    is_share: bool = True  # the tolerance, of the value that is compared to
 
     def sentence(self, names: Sequence[str] = ()) -> str:
         """Return the violation in words, with the names of the items or their numbers.
@@ -54,10 +55,8 @@ class Violation:
         items = [names[item] if names else f"item {item}" for item in items_of(self.mask)]
         about = f"{self.subject} of {', '.join(items)}" if items else self.subject
         if self.kind == "statistic":
-            return (
-                f"the {about} is {self.value:.6g}, more than {self.tolerance:.0%} away from "
-                f"{self.compared_to:.6g}"
-            )
+            tolerance = f"{self.tolerance:.0%}" if self.is_share else f"{self.tolerance:g}"
+            return f"the {about} is {self.value:.6g}, more than {tolerance} away from {self.compared_to:.6g}"
         allowed = f", which {self.tolerance:.1%} of difference do not allow" if self.tolerance else ""
         return f"the {about} costs {self.value:.6g}, another one {self.compared_to:.6g}{allowed}"
 
@@ -204,7 +203,9 @@ class Invariants:
 
 
 class Threshold:
-    """Plan anew when any statistic is farther from its value at adoption than a share `t` of that.
+    """Plan anew when any statistic is farther from its value at adoption than `t`.
+
+    That is a share of the value; or, as in the paper, an amount: the same for all rates and selectivities.
 
     >>> from weft.optimizer.orders.greedy_order import greedy_decided
     >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
@@ -212,12 +213,17 @@ class Threshold:
     >>> threshold.adopt(greedy_decided(before), before)
     >>> threshold.violation(after).sentence("ABC")
     'the rate of C is 16, more than 50% away from 10'
+    >>> threshold = Threshold(5.0, is_share=False)
+    >>> threshold.adopt(greedy_decided(before), before)
+    >>> threshold.violation(after).sentence("ABC")
+    'the rate of C is 16, more than 5 away from 10'
     """
 
-    def __init__(self, t: float) -> None:
+    def __init__(self, t: float, *, is_share: bool = True) -> None:
         if t < 0:
-            raise ValueError(f"found the threshold {t}, expected a share of at least 0")
+            raise ValueError(f"found the threshold {t}, expected at least 0")
         self._t = t
+        self._is_share = is_share
         self._adopted: list[float] = []
 
     def adopt(self, decided: Decided, shape: Shape) -> None:  # noqa: ARG002
@@ -227,8 +233,8 @@ class Threshold:
     def violation(self, shape: Shape) -> Violation | None:
         """Return the first statistic that deviates too much."""
         for (subject, mask, value), adopted in zip(statistics_of(shape), self._adopted, strict=False):
-            if abs(value - adopted) > self._t * adopted:
-                return Violation("statistic", subject, mask, value, adopted, self._t)
+            if abs(value - adopted) > self._t * (adopted if self._is_share else 1.0):
+                return Violation("statistic", subject, mask, value, adopted, self._t, is_share=self._is_share)
         return None
 
     def learn(self, gain: float) -> None:
@@ -236,12 +242,17 @@ class Threshold:
 
     def state(self) -> dict[str, Any]:
         """Return the threshold and the statistics at adoption."""
-        return {"kind": "threshold", "t": self._t, "adopted": list(self._adopted)}
+        return {
+            "kind": "threshold",
+            "t": self._t,
+            "is_share": self._is_share,
+            "adopted": list(self._adopted),
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Threshold":
         """Return the function with a state."""
-        restored = cls(state["t"])
+        restored = cls(state["t"], is_share=state.get("is_share", True))
         restored._adopted = list(state["adopted"])
         return restored
 
