@@ -13,6 +13,7 @@ import pyspark
 from adaptation_distance import measure_distance
 from adaptation_shuffle import measure_shuffle
 from adaptation_steady import measure_steady
+from adaptation_stream import measure_watched_stream
 from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
 from generate import events_parquet
@@ -215,6 +216,13 @@ def steady_section(settings: Settings) -> list[Measure]:
     return measure_steady(settings.drift_windows, settings.drift_repeat, console.log)
 
 
+def watched_stream_section(settings: Settings) -> list[Measure]:
+    """Let the plan of a stream on Spark follow its statistics."""
+    return measure_watched_stream(
+        events_parquet(settings.n_events), queries20(), settings.repeat, console.log
+    )
+
+
 def shuffle_section(settings: Settings) -> list[Measure]:
     """Reshuffle the arrival rates under a hundred patterns."""
     return measure_shuffle(settings.shuffle_seconds, settings.search_seconds, console.log)
@@ -264,6 +272,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "adaptation": adaptation_section,
     "adaptation-distance": distance_section,
     "adaptation-steady": steady_section,
+    "adaptation-stream": watched_stream_section,
     "adaptation-shuffle": shuffle_section,
     "adaptation-traffic": adaptive_traffic_section,
     "placement": placement_section,

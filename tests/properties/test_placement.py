@@ -12,6 +12,7 @@ from tests.random_graphs import RandomGraph
 from tests.strategies import Case, SeededDice, event, random_case
 
 from weft.placement.muse_graph import MuseGraph
+from weft.placement.optimal import optimal
 from weft.placement.pipeline import place
 
 NEGATED = """
@@ -58,6 +59,22 @@ def test_every_algorithm_finds_the_matches_of_the_reference(algorithm: str, seed
     placed = placed_case(placeable_case(500 + seed, 6), SeededDice(seed), 3)
     if placed.queries:
         check(placed, place(placed.network, placed.queries, algorithm, steps=20).graph)
+
+
+def small_case(seed: int, step: int) -> PlacedCase:
+    """Return a case of a few queries of two or three items each, as many as the optimum can be found for."""
+    while True:
+        placed = placed_case(placeable_case(seed, step), SeededDice(seed), 3)
+        if 0 < len(placed.queries) <= 4 and all(2 <= query.n_items <= 3 for query in placed.queries):
+            return placed
+        seed += step
+
+
+@pytest.mark.parametrize("groupings", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_optimum_finds_the_matches_of_the_reference(seed: int, groupings: bool) -> None:
+    placed = small_case(700 + seed, 10)
+    check(placed, optimal(placed.network, placed.queries, groupings=groupings))
 
 
 def test_the_comparison_sees_a_missing_match() -> None:

@@ -73,6 +73,7 @@ class Report:
 
     step: int = 0
     seconds: float = 0.0
+    adapting: float = 0.0  # of these seconds, with the statistics of the moment and new plans
     events: int = 0
     late: int = 0
     rejected: int = 0
@@ -183,7 +184,9 @@ class Shard:
         journal = replace(journal, wake=executor.wakes_at(frontier))
         adapter = self.work.adapter
         if adapter is not None and isinstance(plan, Plan):
+            begun = perf_counter()
             observed = adapter.observe(journal.adaptation, executor, new, frontier)
+            report.adapting = perf_counter() - begun
             report.changes = _changes(journal.adaptation, observed)
             journal = replace(journal, adaptation=observed)
         self.store.set_journal(journal.to_json())
