@@ -22,12 +22,14 @@ from result_tables import Row, report_table
 
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
 
-THRESHOLDS = (0.2, 0.5, 0.9, 2.0)
+AMOUNTS = (0.01, 3.0, 30.0, 100.0, 300.0)  # events per second; selectivities are below 1
+SHARES = (0.2, 0.5, 0.9, 2.0)
 DISTANCES = (0.0, 0.1, 0.3, 1.0)
-STATIC, UNCONDITIONAL, THRESHOLD, INVARIANTS, TUNED = METHODS = (
+STATIC, UNCONDITIONAL, THRESHOLD, RELATIVE, INVARIANTS, TUNED = METHODS = (
     "static",
     "unconditional",
     "threshold",
+    "threshold, relative",
     "invariants",
     "invariants, tuned",
 )
@@ -41,20 +43,25 @@ Decide = Callable[[], DecisionFunction]
 
 @dataclass(frozen=True)
 class Best:
-    """The threshold and the distance with the highest throughput on sequences, and all that was scanned."""
+    """What has the highest throughput on sequences, and all that was scanned.
+
+    A threshold is the same amount for all statistics, as in the paper, or the same share of each.
+    """
 
     threshold: float
+    share: float
     distance: float
     scanned: Sequence[Row]
 
 
-def functions_of(contest: Contest, threshold: float, distance: float) -> dict[str, Decide]:
+def functions_of(contest: Contest, best: Best) -> dict[str, Decide]:
     """Return the decision functions to compare."""
     return {
         STATIC: Static,
         UNCONDITIONAL: Unconditional,
-        THRESHOLD: partial(Threshold, threshold),
-        INVARIANTS: partial(invariants, contest, distance),
+        THRESHOLD: partial(Threshold, best.threshold, is_share=False),
+        RELATIVE: partial(Threshold, best.share),
+        INVARIANTS: partial(invariants, contest, best.distance),
         TUNED: partial(invariants, contest, "tuned"),
     }
 
@@ -90,13 +97,15 @@ def scan(drift: Drift, algorithm: str, n_windows: int, repeat: int, say: Say) ->
     rows: list[Row] = []
     for size in SIZES:
         contest = Point(drift, "sequence", size, n_windows).contest(algorithm)
-        functions: dict[str, Decide] = {f"t {t:g}": partial(Threshold, t) for t in THRESHOLDS}
+        functions: dict[str, Decide] = {f"t {t:g}": partial(Threshold, t, is_share=False) for t in AMOUNTS}
+        functions |= {f"t {t:.0%}": partial(Threshold, t) for t in SHARES}
         functions |= {f"d {d:g}": partial(invariants, contest, d) for d in DISTANCES}
         for name, run in race(contest, functions, repeat).items():
             rows.append({"stream": drift.name, "algorithm": algorithm, "size": size, **_cells(name, run)})
     say(f"adaptation: {drift.name}, {algorithm}, scanned")
     return Best(
-        max(THRESHOLDS, key=lambda t: _mean_throughput(rows, f"t {t:g}")),
+        max(AMOUNTS, key=lambda t: _mean_throughput(rows, f"t {t:g}")),
+        max(SHARES, key=lambda t: _mean_throughput(rows, f"t {t:.0%}")),
         max(DISTANCES, key=lambda d: _mean_throughput(rows, f"d {d:g}")),
         rows,
     )
@@ -124,7 +133,7 @@ def measure_point(
 ) -> list[Row]:
     """Return a line for every method on one pattern."""
     contest = Point(drift, kind, size, n_windows).contest(algorithm)
-    runs = race(contest, functions_of(contest, best.threshold, best.distance), repeat)
+    runs = race(contest, functions_of(contest, best), repeat)
     place = {"stream": drift.name, "algorithm": algorithm, "set": kind, "size": size}
     return [
         {**place, **_cells(method, run), "gain over static": round(runs[STATIC].seconds / run.seconds, 3)}
@@ -176,6 +185,7 @@ def measures_of(stream: str, algorithm: str, rows: Sequence[Row], best: Best) ->
     mean = statistics.geometric_mean
     found = [
         Measure(section, "best threshold", best.threshold),
+        Measure(section, "best threshold, relative", best.share),
         Measure(section, "best distance", best.distance),
         Measure(section, "invariants / threshold", mean(gains.values()), at_least=LEAST_GAIN),
         Measure(section, "invariants / threshold, least of all patterns", min(gains.values())),
@@ -187,7 +197,7 @@ def measures_of(stream: str, algorithm: str, rows: Sequence[Row], best: Best) ->
     if large:
         what, least = f"invariants / threshold, size {LARGE} and more", LARGE_GAIN
         found.append(Measure(section, what, mean(large), at_least=least if stream == SKEWED.name else None))
-    for method in (STATIC, UNCONDITIONAL, TUNED):
+    for method in (STATIC, UNCONDITIONAL, RELATIVE, TUNED):
         ratio = mean(ratios_of(rows, INVARIANTS, method).values())
         found.append(Measure(section, f"invariants / {method}", ratio))
     for method, most in ((INVARIANTS, MOST_OVERHEAD), (THRESHOLD, None), (UNCONDITIONAL, None)):

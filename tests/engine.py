@@ -11,7 +11,8 @@ import pyarrow as pa
 from tests.strategies import Case
 
 from weft.errors import BudgetError, QueryError
-from weft.optimizer.pipeline import optimize
+from weft.optimizer.pipeline import Settings, optimize
+from weft.optimizer.sharing.limits import Limit
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
@@ -25,6 +26,7 @@ from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
 from weft.semantics.matcher import returned
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
+STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -89,7 +91,8 @@ _latest: list[tuple[Case, Plan]] = []
 def plan_of(case: Case) -> Plan:
     """Return the plan of a case, after a round trip through JSON; the latest is remembered."""
     if not _latest or _latest[0][0] is not case:
-        _latest[:] = [(case, from_json(to_json(optimize(case.queries, derived_schema(case)))))]
+        plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
+        _latest[:] = [(case, from_json(to_json(plan)))]
     return _latest[0][1]
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from tests.engine import Bindings, Outcome, arrow_events, derived_schema, outcome_of
+from tests.engine import STEPS, Bindings, Outcome, arrow_events, derived_schema, outcome_of
 from tests.strategies import Case
 
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings, Strategy, choose_plan
+from weft.optimizer.sharing.limits import Limit
 from weft.pattern.nodes import TimeWindow
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
@@ -129,7 +130,10 @@ def cut(rows: list[int], dice: random.Random, n_batches: int) -> Iterator[list[i
 def plans_of(case: Case) -> list[Plan]:
     """Return different plans of the same queries."""
     strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share", "motto")
-    chosen = [choose_plan(case.queries, derived_schema(case), Settings(name)).plan for name in strategies]
+    chosen = [
+        choose_plan(case.queries, derived_schema(case), Settings(name, limit=Limit(steps=STEPS))).plan
+        for name in strategies
+    ]
     return [from_json(to_json(plan)) for plan in chosen]
 
 

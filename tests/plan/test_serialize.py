@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.engine import derived_schema
+from tests.engine import STEPS, derived_schema
 from tests.strategies import Case, cases
 
 from weft.expressions import Attribute, Comparison, InList, Literal
-from weft.optimizer.pipeline import optimize
+from weft.optimizer.pipeline import Settings, optimize
+from weft.optimizer.sharing.limits import Limit
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Branch, Extent, Filter, Join, Output, Plan, Project, Scan
 from weft.plan.serialize import from_json, to_json
@@ -36,7 +37,7 @@ def literal_of(plan: Plan) -> Literal:
 @given(cases(most_events=3))
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 def test_a_plan_survives_the_round_trip(case: Case) -> None:
-    plan = optimize(case.queries, derived_schema(case))
+    plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
     again = from_json(to_json(plan))
     assert again == plan
     assert repr(again) == repr(plan)  # also where Python's == forgives: True and 1, 0.0 and -0.0

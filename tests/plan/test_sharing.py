@@ -6,14 +6,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.engine import expected_outcome, run_case
+from tests.engine import STEPS, expected_outcome, run_case
 from tests.strategies import SCHEMA, Case, cases, event
 
 from weft.errors import QueryError
 from weft.expressions import Attribute, Comparison, Literal
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.optimizer.pipeline import optimize
+from weft.optimizer.pipeline import Settings, optimize
+from weft.optimizer.sharing.limits import Limit
 from weft.pattern.nodes import Event, Query
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Extent, Join, NegationCheck, Node, Plan, Project
@@ -23,7 +24,7 @@ from weft.schema import BOOLEAN, DOUBLE, LONG, STRING, Schema, Type, decimal
 def plan_of(*patterns: str, schema: Schema = SCHEMA) -> Plan:
     """Return the plan of queries q0, q1, ... with the given patterns and conditions."""
     text = "\n".join(f"QUERY q{number} PATTERN {pattern}" for number, pattern in enumerate(patterns))
-    return optimize(bind(parse(text), schema, source=text), schema)
+    return optimize(bind(parse(text), schema, source=text), schema, Settings(limit=Limit(steps=STEPS)))
 
 
 def roots(plan: Plan) -> list[Node]:

@@ -45,8 +45,10 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
     changes: list[Row] = []
 
     def collect(batch: DataFrame, _number: int) -> None:
+        batch.persist()  # both of the following would run it
         found.update((row["query"], row["match_id"]) for row in weft.matches_in(batch).collect())
         changes.extend(weft.changes_in(batch).collect())
+        batch.unpersist()
 
     detection = weft.prepare_stream(
         files.stream(spark),
