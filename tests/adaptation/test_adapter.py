@@ -12,6 +12,7 @@ from tests.engine import Bindings, arrow_events, derived_schema
 from tests.strategies import Case, event
 from tests.streams import Stream, cut, merged, work_of
 
+from weft.adaptation import attention
 from weft.adaptation.adapter import StreamAdapter
 from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import Settings, choose_plan
@@ -47,7 +48,7 @@ def drifting(seed: int, seconds: int = 24) -> tuple[ReferenceEvent, ...]:
 
 def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
     """Return an adaptation that plans although so short a stream is not worth it."""
-    return Adaptation(decide, planning=0.0, **others)
+    return Adaptation(decide, planning=0.0, **{"watching": 1.0, **others})
 
 
 def adapter_of(case: Case, adaptation: Adaptation) -> StreamAdapter:
@@ -152,15 +153,39 @@ def test_what_is_remembered_stays_small() -> None:
 
 def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> None:
     """A few events a second are cheaper than any search, whatever the plan."""
-    stream = run(CASE, Adaptation("unconditional", least_gain=0.0))
+    stream = run(CASE, Adaptation("unconditional", least_gain=0.0, watching=1.0))
     assert remembered(stream)["log"] == []
     assert merged(stream.outcomes).matches == expected()
 
 
 def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -> None:
     """The rates of the middle make the first plan eighty times as dear."""
-    adapter = adapter_of(CASE, Adaptation("unconditional"))
+    adapter = adapter_of(CASE, Adaptation("unconditional", watching=1.0))
     watched = adapter._state("").watched
     later = Statistics(rates={ItemKey(name): 100.0 for name in PHASES[0]})
     assert watched.cost_under(watched.statistics) >= watched.cost, "sharing is not counted"
     assert watched.cost_under(later) > 80 * watched.cost
+
+
+@pytest.mark.parametrize("is_calm", [True, False])
+def test_where_every_other_step_is_watched_plans_follow_too(
+    monkeypatch: pytest.MonkeyPatch, is_calm: bool
+) -> None:
+    monkeypatch.setattr(attention, "PER_EVENT", 1e9)
+    stream = run(CASE, eager(watching=0.5), is_calm=is_calm)
+    assert merged(stream.outcomes).matches == expected()
+    log = remembered(stream)["log"]
+    assert log
+    assert all(one["step"] % 2 for one in log), "the first step is watched, and every other after it"
+    assert [one["version"] for one in log] == list(range(1, len(log) + 1))
+
+
+def test_what_costs_little_is_not_watched_but_counted() -> None:
+    stream = run(CASE, Adaptation(planning=0.0))
+    assert remembered(stream)["log"] == []
+    counts, n_events, since, until, cost = remembered(stream)["unwatched"]
+    first = stream.outcomes[0].report.events
+    assert n_events == len(CASE.events) - first
+    assert sum(counts.values()) == n_events
+    assert until - since > 50 * SECOND
+    assert cost >= attention.PER_EVENT * n_events

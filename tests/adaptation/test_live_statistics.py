@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.engine import arrow_events
 from tests.strategies import cases
 
-from weft.adaptation.live_statistics import LiveStatistics, Sampling
+from weft.adaptation.attention import Unwatched
+from weft.adaptation.live_statistics import LiveStatistics
+from weft.adaptation.sampling import Sampling
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, Literal, Place
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_keys, questions_of
@@ -392,3 +394,23 @@ def test_any_workload_can_be_watched(case: object, seed: int) -> None:
     found = straight.statistics()
     assert all(0 <= share <= 1 for share in found.selectivities.values())
     assert all(rate > 0 for rate in found.rates.values())
+
+
+def test_rates_count_what_was_not_observed() -> None:
+    """Four seconds of five are counted alone; the rate of an item is that share of its type that was seen."""
+    batches = [stream(1.0, {"A": 200.0, "B": 50.0}, seed=number, start=float(number)) for number in range(60)]
+    live = LiveStatistics([A, B, LOW_A], [], [], window_seconds=100.0)
+    unwatched = Unwatched()
+    for number, batch in enumerate(batches):
+        if number % 5:
+            unwatched.add(batch, live.types, 0.0)
+        else:
+            live.catch_up(unwatched)
+            live.observe(batch, (number + 1) * SECOND)
+            unwatched = Unwatched()
+    live.catch_up(unwatched)
+    found = live.statistics()
+    assert found.rate(A) == pytest.approx(200.0, rel=0.05)
+    assert found.rate(B) == pytest.approx(50.0, rel=0.1)
+    assert found.rate(LOW_A) == pytest.approx(20.0, rel=0.25)
+    assert found.events_per_second == pytest.approx(250.0, rel=0.05)

@@ -150,7 +150,10 @@ def test_names_are_exchanged_and_a_shared_plan_that_follows_finds_the_same() -> 
     assert sum(batch.n_events for batch in batches) == events.n_events
     static = run_shared(arena, optimized, batches, None)
     adapted = run_shared(
-        arena, optimized, batches, Adaptation("unconditional", least_gain=0.0, steps=20, planning=0.0)
+        arena,
+        optimized,
+        batches,
+        Adaptation("unconditional", least_gain=0.0, steps=20, planning=0.0, watching=1.0),
     )
     assert static.matches == adapted.matches
     assert sum(static.matches.values()) > 100

@@ -55,7 +55,7 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
         QUERIES,
         watermark="0 seconds",
         statistics=KNOWN,
-        adapt=weft.Adaptation(planning=0.0),
+        adapt=weft.Adaptation(planning=0.0, watching=1.0),
         **COLUMNS,
     )
     writer = detection.outcomes.writeStream.foreachBatch(collect)

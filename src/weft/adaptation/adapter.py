@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from weft.adaptation.attention import Unwatched
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
 from weft.adaptation.live_statistics import LiveStatistics
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
@@ -28,7 +29,7 @@ from weft.runtime.shard_executor import ShardExecutor
 from weft.schema import Schema
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
-VERSION = 1
+VERSION = 2
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
 
@@ -61,6 +62,8 @@ class _State:
     live: LiveStatistics
     log: list[Change]
     work: list[float]  # counted in the latest steps, for each event: before the switch, and since
+    unwatched: Unwatched
+    body: str = ""  # the text of all but what is not watched
 
 
 class StreamAdapter:
@@ -135,7 +138,28 @@ class StreamAdapter:
     def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
         """Return what to remember after a step that took new events."""
         state = self._known.pop(remembered, None) or self._state(remembered)
+        is_first = not state.step
         state.step += 1
+        if is_first or self._is_due(state, events):
+            self._watch_step(state, executor, events, frontier)
+            state.unwatched, state.body = Unwatched(), self._body(state)
+        else:
+            state.unwatched.add(events, state.live.types, state.watched.cost)
+        text = (
+            f'{{"step": {state.step}, "unwatched": {json.dumps(state.unwatched.to_json())}, {state.body[1:]}'
+        )
+        self._known[text] = state
+        while len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return text
+
+    def _is_due(self, state: _State, events: Events) -> bool:
+        share = self.adaptation.watching
+        return share >= 1 or (events.n_events > 0 and state.unwatched.is_due(share, len(self._questions)))
+
+    def _watch_step(self, state: _State, executor: ShardExecutor, events: Events, frontier: int) -> None:
+        """Look at the events of a step, and plan anew where that is called for."""
+        state.live.catch_up(state.unwatched)
         state.live.observe(events, frontier)
         self._measure(state, executor, events)
         known = state.live.statistics()
@@ -143,11 +167,6 @@ class StreamAdapter:
             alarm = state.watched.alarm(known)
             if alarm is not None:
                 self._answer(state, alarm, known)
-        text = self._text(state)
-        self._known[text] = state
-        while len(self._known) > MOST_KNOWN:
-            del self._known[next(iter(self._known))]
-        return text
 
     def _measure(self, state: _State, executor: ShardExecutor, events: Events) -> None:
         """Note the work of the step for each event; when it is known for a change, tell what that gained."""
@@ -231,23 +250,34 @@ class StreamAdapter:
         found: dict[str, Any] = json.loads(remembered) if remembered else {}
         if found.get("version") != VERSION:
             watched = self._watch(self.choice, self.statistics)
-            return _State(0, 0, "rebuild", watched, live, [], [0.0])
+            return _State(0, 0, "rebuild", watched, live, [], [0.0], Unwatched())
         choice = self.choice if found["choice"] is None else Choice.from_json(found["choice"])
         watched = self._watch(choice, self._statistics_of(found["adopted"]))
         watched.tune(found["distances"])
         live.restore(found["live"])
         log = [Change(**{**one, "queries": tuple(one["queries"])}) for one in found["log"]]
-        return _State(found["step"], found["number"], found["way"], watched, live, log, found["work"])
+        state = _State(
+            found["step"],
+            found["number"],
+            found["way"],
+            watched,
+            live,
+            log,
+            found["work"],
+            Unwatched(*found["unwatched"]),
+        )
+        kept = {name: value for name, value in found.items() if name not in ("step", "unwatched")}
+        state.body = json.dumps(kept, ensure_ascii=False)
+        return state
 
     def _watch(self, choice: Choice, statistics: Statistics) -> WatchedPlan:
         return WatchedPlan(self.queries, self.schema, self._model, self._decision, choice, statistics)
 
-    def _text(self, state: _State) -> str:
+    def _body(self, state: _State) -> str:
         watched = state.watched
         return json.dumps(
             {
                 "version": VERSION,
-                "step": state.step,
                 "number": state.version,
                 "choice": watched.choice.to_json() if state.version else None,
                 "way": state.way,

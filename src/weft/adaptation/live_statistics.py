@@ -13,9 +13,11 @@ import numpy as np
 
 from weft.adaptation import recent_events
 from weft.adaptation.asked import digest_of, holds_all, is_answerable, ready
+from weft.adaptation.attention import Unwatched
 from weft.adaptation.draw_tuples import NOTHING, Wanted, Weighted, draw_tuples, resampled
 from weft.adaptation.exponential_histogram import ExponentialHistogram
 from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
+from weft.adaptation.sampling import Sampling
 from weft.adaptation.sliding_counts import Count, Share
 from weft.expressions import Attribute, Comparison
 from weft.runtime.columns import Array, Events
@@ -32,33 +34,6 @@ ROUND = 32  # ticks in which all questions get their turn, unless there are too 
 WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
 TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How much is looked at, and when it is enough.
-
-    In one batch of every half of the sliding window, or more often where there are more than
-    `questions_per_look` questions, `tuples` tuples are drawn for each of so many questions, which take
-    turns, and for agreement on keys. Such a batch costs the attributes of at most `rows_per_type` events
-    of each type. Any other costs an eighth of that, and no attributes at all where no item has predicates of
-    its own and its events are no partners for those of the next look, or there are enough of these. Some
-    `kept_events` earlier events are kept as partners for those to come: at most twice as many, or as
-    many as there are slots of all roles.
-
-    A selectivity or an agreement counts once `least_tuples` tuples of the sliding window were looked
-    at, a rate once the events span `least_covered` of that window. Until then, and whenever it is no
-    longer so, the initial value holds, where there is one.
-    """
-
-    rows_per_type: int = 512
-    tuples: int = 1024
-    questions_per_look: int = 16
-    kept_events: int = 256
-    least_tuples: int = 32
-    least_covered: float = 0.25
-    epsilon: float = 0.1
-    seed: int = 0
 
 
 def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
@@ -150,12 +125,33 @@ class LiveStatistics:
         self._pace = min(self._pace, ROUND)
         self._selectivities: tuple[int, Mapping[GroupKey, float]] | None = None
 
+    @property
+    def types(self) -> Iterable[str]:
+        """The types whose events are counted."""
+        return self._items_of
+
     def _usual_share(self, item: ItemKey) -> float:
         """Return the share of its type that an item is expected to have, before any event was looked at."""
         return min(1.0, self.initial.rate(item) / max(self.initial.rate(ItemKey(item.type)), 1e-30))
 
     def _histogram(self, state: Sequence[Sequence[float]] = ()) -> ExponentialHistogram:
         return ExponentialHistogram.from_json(state, TICKS, self.sampling.epsilon)
+
+    def catch_up(self, unwatched: Unwatched) -> None:
+        """Take the numbers of events in steps that were not observed."""
+        if unwatched.n_events:
+            self._first = unwatched.since if self._first is None else min(self._first, unwatched.since)
+            self._now = max(self._now, unwatched.until)
+            ticks, total, amounts = unwatched.spread(self._tick, TICKS)
+            self._total.extend(_filled(ticks, total))
+            self._add(ticks, amounts, {})
+
+    def _add(self, ticks: Array, amounts: Mapping[str, Array], shares: Mapping[ItemKey, float]) -> None:
+        for name in self._items_of.keys() & amounts.keys():
+            for item in self._items_of[name]:
+                count = self._counts[item]
+                share = shares.get(item, count.held / count.looked)
+                count.histogram.extend(_filled(ticks, amounts[name] * share))
 
     def observe(self, events: Events, frontier: int = END_OF_TIME) -> None:
         """Take the events of a step, sorted; no event to come is before the frontier."""
@@ -175,11 +171,7 @@ class LiveStatistics:
         if is_due or self._is_worth_a_look(events):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
             self._recent = merged(self._recent, self._sampled(events, counted, max(most, 1), shares, dice))
-        for name, items in self._items_of.items():
-            for item in items:
-                count = self._counts[item]
-                share = shares.get(item, count.held / count.looked)
-                count.histogram.extend(_filled(counted.ticks, counted.amounts[name] * share))
+        self._add(counted.ticks, counted.amounts, shares)
         if self._recent is None:
             return
         if is_due:

@@ -15,9 +15,11 @@ class Adaptation:
 
     `decide` is the decision function: `invariants` with the `k` tightest conditions of each part of the
     plan and a distance, `threshold` with a share by which a statistic may differ, `unconditional`, or
-    `off`. A search takes at most `steps`. A new plan must save the share `least_gain` of the cost, and more
-    in `horizon` sliding windows than it costs to switch. Where all work of that time takes less than
-    planning does, `planning` nanoseconds for each query, the plan stays. `way` forces how to switch.
+    `off`. Watching takes at most the share `watching` of a run, as its time is reckoned from the events and
+    the plan; steps that are not watched merely count events, and with 1 all are watched. A search takes at
+    most `steps`. A new plan must save the share `least_gain` of the cost, and more in `horizon` sliding
+    windows than it costs to switch. Where all work of that time takes less than planning does, `planning`
+    nanoseconds for each query, the plan stays. `way` forces how to switch.
 
     >>> Adaptation(decide="invariant")
     Traceback (most recent call last):
@@ -32,6 +34,7 @@ class Adaptation:
     least_gain: float = 0.05
     horizon: float = 4.0
     planning: float = 1e7
+    watching: float = 0.01
     way: Literal["parallel", "rebuild"] | None = None
 
     def __post_init__(self) -> None:
@@ -40,6 +43,6 @@ class Adaptation:
         for name in ("k", "steps"):
             if getattr(self, name) < 1:
                 raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it must be at least 1")
-        for name in ("threshold", "least_gain", "horizon", "planning"):
+        for name in ("threshold", "least_gain", "horizon", "planning", "watching"):
             if getattr(self, name) < 0:
                 raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it is not negative")

@@ -1,0 +1,65 @@
+"""How often to watch a stream: so that it takes a small share of the run, whatever the stream and queries.
+
+A step that is not watched counts its events by type, and nothing else. The time of a run is not measured
+but reckoned, from the number of events and the cost of the plan, so that a step that is repeated decides
+the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.runtime.columns import Array, Events
+
+PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard, at least
+PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is asked for
+
+
+@dataclass
+class Unwatched:
+    """The steps since the last that was watched: when, how many events of each type, and what they cost."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    n_events: int = 0
+    since: int = 0
+    until: int = 0
+    cost: float = 0.0
+
+    def add(self, events: Events, types: Iterable[str], cost_per_second: float) -> None:
+        """Count the events of a step, under a plan that costs so many nanoseconds for a second of the stream.
+
+        >>> import pyarrow as pa
+        >>> from weft.runtime.columns import StringPool
+        >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
+        >>> unwatched = Unwatched()
+        >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing), ["A"], 5e6)
+        >>> unwatched.counts, unwatched.n_events, unwatched.cost
+        ({'A': 1}, 2, 5002000.0)
+        """
+        if not events.n_events:
+            return
+        first, last = int(events.times[0]), int(events.times[-1])
+        self.since, self.until = (
+            (min(self.since, first), max(self.until, last)) if self.n_events else (first, last)
+        )
+        for name in types:
+            self.counts[name] = self.counts.get(name, 0) + int(events.rows_of_type(name).size)
+        self.n_events += events.n_events
+        self.cost += PER_EVENT * events.n_events + cost_per_second * (last - first) / 1e6
+
+    def is_due(self, share: float, n_questions: int) -> bool:
+        """Say whether watching takes no more than a share of the time since it was done last."""
+        return share >= 1 or share * self.cost >= PER_LOOK + PER_QUESTION * n_questions
+
+    def spread(self, tick: int, most: int) -> tuple[Array, Array, Mapping[str, Array]]:
+        """Return the latest ticks and an end, the events of each tick, and those by type: evenly spread."""
+        first, last = self.since // tick, self.until // tick
+        ticks = np.arange(max(first, last - most + 1), last + 2)
+        each = np.full(ticks.size - 1, 1.0 / (last - first + 1))
+        return ticks, self.n_events * each, {name: count * each for name, count in self.counts.items()}
+
+    def to_json(self) -> list[Any]:
+        """Return all of it as values of JSON."""
+        return [self.counts, self.n_events, self.since, self.until, self.cost]
