@@ -22,7 +22,7 @@ from weft.placement.single_sink import single_sink
 
 Queries = tuple[ProjectedQuery, ...]
 
-MOST_PROJECTIONS = 600  # of all queries up to which aMuSE takes a second or so
+PROJECTIONS_PER_SECOND = 600  # of all queries, that aMuSE and aMuSE* manage, or so
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,15 @@ def place(
 def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
-    """Return the graph of the search, or that of the paper's algorithm where there is time to look at it."""
+    """Return the graph of the search, or of one of the paper's algorithms where there is time to look at them."""
     found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
     graph = graph_of(network, queries, found.plan)
     check_graph(graph, queries)
-    if seconds is None or sum(1 << query.n_items for query in queries) > MOST_PROJECTIONS:
+    n_projections = sum(1 << query.n_items for query in queries)
+    if seconds is None or n_projections > PROJECTIONS_PER_SECOND * max(seconds, 1.0):
         return graph
-    return min(graph, multi_query(network, queries), key=lambda one: one.cost)
+    others = (_OTHERS[name](network, queries) for name in ("amuse", "amuse-star"))
+    return min(graph, *others, key=lambda one: one.cost)
 
 
 _OTHERS: dict[str, Callable[[Network, Queries], MuseGraph]] = {
