@@ -92,7 +92,7 @@ def place(
 def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
-    """Return the graph of the search, or of one of the paper's algorithms where there is time to look at them."""
+    """Return the graph of the search, or of one of the paper's algorithms where time allows for these."""
     found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
     graph = graph_of(network, queries, found.plan)
     check_graph(graph, queries)
