@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from weft.errors import PlacementError
 from weft.language.read import read
+from weft.placement.lone_items import check_lone_items
+from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
-from weft.placement.normal_form_query import normal_form_queries
+from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
 from weft.placement.pipeline import ALGORITHMS, Placed, place
 from weft.placement.site_program import site_program
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
@@ -51,3 +54,29 @@ def test_what_others_send_is_free() -> None:
     together = placed(f"{PAIRS} {LISTED} {NEGATED}", "best").cost
     apart = sum(placed(text, "best").cost for text in (PAIRS, LISTED, NEGATED))
     assert together < apart
+
+
+def queries_of(text: str) -> tuple[NormalFormQuery, ...]:
+    return normal_form_queries(read(text, SCHEMA, origin="q", tie_break=False), SCHEMA, Statistics())
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped", "message"),
+    [
+        (ALONE, "A", "a site that emits A has no vertex"),
+        (NEGATED, "B", "does not read all of the negated events"),
+        (NEGATED, "A", "not every event is read at one vertex"),
+        (LISTED, "A", "not every event is read at one vertex"),
+    ],
+)
+def test_a_graph_that_misses_events_is_refused(text: str, dropped: str, message: str) -> None:
+    graph = placed(text, "single-sink").graph
+    check_lone_items(graph, queries_of(text))
+    inputs = {
+        vertex: tuple(event for event in read if event.projection.text != dropped)
+        for vertex, read in graph.inputs.items()
+    }
+    if text == ALONE:
+        inputs = {}
+    with pytest.raises(PlacementError, match=message):
+        check_lone_items(MuseGraph(graph.network, inputs), queries_of(text))

@@ -1,7 +1,9 @@
 """Place queries of one item: its events decide alone, or with a negation, or as a list of many."""
 
+from collections import Counter
 from collections.abc import Iterable
 
+from weft.errors import PlacementError
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.projection import ProjectedQuery, Projection
@@ -51,6 +53,30 @@ def _with_query(graph: MuseGraph, query: ProjectedQuery, sink: int | None, *, is
         options.append({Vertex(whole, event.site): (event, *negated) for event in own})
     graphs = [MuseGraph(graph.network, {**events, **graph.inputs, **option}) for option in options]
     return min(graphs, key=lambda one: one.cost)
+
+
+def check_lone_items(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
+    """Raise an error unless a graph finds every match of queries of one item once."""
+    for query in queries:
+        whole = query.projection(query.whole)
+        own = set(_events(graph, whole.kinds[0]))
+        negated = {event for kind in query.needed_kinds(query.whole, ()) for event in _events(graph, kind)}
+        if not graph.inputs.keys() >= own | negated:
+            raise PlacementError(
+                f"query {query.name}: a site that emits {whole.kinds[0]} has no vertex for it"
+            )
+        if whole.is_primitive:
+            continue
+        reads = [set(inputs) for vertex, inputs in graph.inputs.items() if vertex.projection == whole]
+        if any(not negated <= read for read in reads):
+            raise PlacementError(f"query {query.name}: a vertex does not read all of the negated events")
+        is_list = len(whole.kinds) > 1
+        if (
+            Counter(event for read in reads for event in read & own) != Counter(own)
+            or len(reads) > 1
+            and is_list
+        ):
+            raise PlacementError(f"query {query.name}: not every event is read at one vertex, and once")
 
 
 def _events(graph: MuseGraph, kind: str) -> list[Vertex]:

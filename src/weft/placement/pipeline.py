@@ -11,7 +11,7 @@ from weft.placement.arrangement import graph_of
 from weft.placement.central import central
 from weft.placement.checks import check_graph
 from weft.placement.local_search import Search, search_plan
-from weft.placement.lone_items import with_lone_items
+from weft.placement.lone_items import check_lone_items, with_lone_items
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
@@ -84,6 +84,7 @@ def place(
         lone = [query for query in queries if query.n_items == 1]
         center = len(network.sites) if algorithm == "central" else None
         graph = with_lone_items(graph, lone, sink=center, is_single=algorithm == "single-sink")
+        check_lone_items(graph, lone)
     taken = time.perf_counter() - started
     bound = min(lower_bound(network, queries), graph.cost)
     return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
