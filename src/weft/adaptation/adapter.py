@@ -154,6 +154,7 @@ class StreamAdapter:
         return text
 
     def _is_due(self, state: _State, events: Events) -> bool:
+        """Say whether to watch a step: all of them, or as often as the share of the run allows."""
         share = self.adaptation.watching
         return share >= 1 or (events.n_events > 0 and state.unwatched.is_due(share, len(self._questions)))
 

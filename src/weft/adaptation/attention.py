@@ -51,7 +51,7 @@ class Unwatched:
 
     def is_due(self, share: float, n_questions: int) -> bool:
         """Say whether watching takes no more than a share of the time since it was done last."""
-        return share >= 1 or share * self.cost >= PER_LOOK + PER_QUESTION * n_questions
+        return share * self.cost >= PER_LOOK + PER_QUESTION * n_questions
 
     def spread(self, tick: int, most: int) -> tuple[Array, Array, Mapping[str, Array]]:
         """Return the latest ticks and an end, the events of each tick, and those by type: evenly spread."""

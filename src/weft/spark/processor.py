@@ -1,5 +1,6 @@
 """The stateful operators: where Spark keeps the state of shards, and when it calls them."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -55,13 +56,13 @@ class JournalProcessor(StatefulProcessor):
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
+    @abstractmethod
     def packs_of(self, frame: "pd.DataFrame") -> Iterable[Any]:
         """Return the packs of some rows, as the steps take them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def steps(self, handle: StatefulProcessorHandle, journal: Any, segments: Any) -> Stepping:
         """Return what runs the steps, imported with the first of them."""
-        raise NotImplementedError
 
 
 class ShardProcessor(JournalProcessor):
