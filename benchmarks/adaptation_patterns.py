@@ -48,17 +48,18 @@ def pattern_text(kind: PatternSet, size: int) -> str:
         for letter, first in zip("abc", (0, 2, 4), strict=True):
             own = [f"{letter}{place}" for place in range(size)]
             parts.append(f"SEQ({', '.join(f'{types[first + n]} {name}' for n, name in enumerate(own))})")
-            conditions += _chain(own)
+            conditions += chain(own)
         return _query(kind, size, f"OR({', '.join(parts)})", conditions)
     if kind == "negation":
         items.insert(middle + 1, f"NOT {types[-1]} n")
     if kind == "kleene":
         items[middle] = f"{types[middle]}{{1,{LONGEST_LIST}}} {variables.pop(middle)}[]"
     operator = "AND" if kind == "conjunction" else "SEQ"
-    return _query(kind, size, f"{operator}({', '.join(items)})", _chain(variables))
+    return _query(kind, size, f"{operator}({', '.join(items)})", chain(variables))
 
 
-def _chain(variables: Sequence[str]) -> list[str]:
+def chain(variables: Sequence[str]) -> list[str]:
+    """Return the conditions that each event is given what the next one wants."""
     return [
         f"{following}.low <= {one}.given AND {one}.given < {following}.high"
         for one, following in pairwise(variables)

@@ -1,88 +1,157 @@
 """A hundred patterns on a stream whose arrival rates are reshuffled: figure 13 of "Real-Time Multi-Pattern
 Detection over Event Streams" (Kolchinsky, Schuster. SIGMOD 2019, section 6.2.3).
 
-After every x events, five types are drawn and exchange their rates at random: an event becomes one of the
-type that all exchanges so far made of its own, with a `diff` that is as likely there. The paper exchanges
-names alone. Selectivities would change with them here, and matches outnumber all partial matches by far.
-Nor does it say whether exchanges count together; were every x events transformed on their own, 55 of 60 types
-would keep their rates at any time.
+After every x events on average, five types are drawn and exchange their rates at random. The paper exchanges
+their names, on traffic and stocks that are not at hand; selectivities would change with them. Nor does it say
+whether exchanges count together. Here they do, since otherwise most types keep their rates at any time.
+
+The stream is skewed, as the paper's traffic is: rates and widths (see `adaptation_streams`) of 30 types stand
+on ladders, evenly spaced on a logarithmic scale, and are independent of each other. Patterns are sequences of
+four to six types, drawn until a hundred are expected to match about as rarely. Where some types are rare, a
+plan begins with them, whatever their conditions; once all rates are the same on average, those conditions
+are what matters.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import factorial
 
 import numpy as np
+import pyarrow as pa
+from adaptation_patterns import WINDOW_SECONDS, chain
+from adaptation_streams import SCHEMA, Levels, drawn_events, ladder, type_names
 from adaptation_workloads import HINDSIGHT, race_shared
-from contest import Say
+from contest import Arena, Say
 from measures import Measure
 from result_tables import Row, report_table
-from stocks import market
-from weave100 import VARIANTS, priced
 
 from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
+from weft.expressions import Attribute
+from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings
+from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.limits import Limit
-from weft.runtime.columns import Array, Events
-from weft.runtime.ingest import ingest
+from weft.runtime.columns import Array
+from weft.statistics.model import GroupKey, ItemKey, Statistics
+from weft.tree import find
 
+SEED = 1
+N_TYPES, N_PATTERNS = 30, 100
+SIZES = (4, 5, 6)
+RATE_SKEW, WIDTH_SKEW, WIDEST = 3000.0, 1000.0, 0.3
+EVENTS_PER_SECOND = 2000.0
+EXPECTED = (0.01, 1.0)  # matches of a pattern in a window, with equal rates: from, to
 N_EXCHANGED = 5
 DISTANCES = (10, 100, 1000)  # events between two reshufflings
 LEAST_GAIN = 10.0
+WATCHING = 0.05  # of the run: the stream is short
 METHODS: dict[str, Adaptation | None] = {
     "static": None,
-    "threshold": Adaptation("threshold"),
-    "invariants": Adaptation(),
+    "threshold": Adaptation("threshold", watching=WATCHING),
+    "invariants": Adaptation(watching=WATCHING),
 }
 
 
-def reshuffled(events: Events, every: int, n_types: int, seed: int = 1) -> Events:
-    """Return events whose types exchange names after so many of them.
+def drawn_levels(dice: np.random.Generator) -> tuple[Array, Array]:
+    """Return the rates in the beginning, in events per second, and the widths of all types."""
+    rates, widths = (np.exp(dice.permutation(ladder(skew, N_TYPES))) for skew in (RATE_SKEW, WIDTH_SKEW))
+    return EVENTS_PER_SECOND * rates / rates.sum(), WIDEST * widths / widths.max()
 
-    >>> from adaptation_streams import EVEN, Levels, drawn_events
-    >>> ones = np.ones((2, 6))
-    >>> events = drawn_events(Levels(ones, 0.1 * ones, 10.0))
-    >>> changed = reshuffled(events, 20, 6)
-    >>> bool((events.type_codes == changed.type_codes)[:20].all()), changed.n_events == events.n_events
-    (True, True)
+
+def drawn_patterns(dice: np.random.Generator, widths: Array) -> list[tuple[int, ...]]:
+    """Return the types of each pattern.
+
+    >>> dice = np.random.default_rng(1)
+    >>> patterns = drawn_patterns(dice, drawn_levels(dice)[1])
+    >>> len(patterns), {len(types) for types in patterns} <= {*SIZES}
+    (100, True)
     """
-    dice = np.random.default_rng((seed, every))
-    codes: Array = events.type_codes.copy()
-    names = np.arange(n_types)
-    for start in range(every, events.n_events, every):
-        chosen = dice.choice(n_types, N_EXCHANGED, replace=False)
-        names[chosen] = names[dice.permutation(chosen)]
-        codes[start : start + every] = names[events.type_codes[start : start + every]]
-    return replace(events, type_codes=codes)
+    per_window = EVENTS_PER_SECOND * WINDOW_SECONDS / N_TYPES
+    found: list[tuple[int, ...]] = []
+    while len(found) < N_PATTERNS:
+        types = dice.permutation(N_TYPES)[: dice.choice(SIZES)]
+        expected = per_window**types.size / factorial(types.size) * widths[types[1:]].prod()
+        if EXPECTED[0] <= expected <= EXPECTED[1]:
+            found.append(tuple(types.tolist()))
+    return found
 
 
-def _with_own_diffs(events: Events, before: Array) -> Events:
-    """Return events whose `diff` has the place in their type that it had in the former one."""
-    stocks = {stock.name: stock for stock in market()}
-    means, spreads = (
-        np.array([getattr(stocks[name], part) for name in events.type_names]) for part in ("mean", "spread")
-    )
-    unit = events.columns["diff"]
-    scores = (1000 * unit.values - means[before]) / spreads[before]
-    diffs = (means[events.type_codes] + scores * spreads[events.type_codes]) / 1000
-    return replace(events, columns={**events.columns, "diff": replace(unit, values=diffs)})
+def pattern_text(number: int, types: Sequence[int]) -> str:
+    """Return a sequence of types, each event with what the next one wants.
+
+    >>> print(pattern_text(7, (3, 1)))
+    QUERY p7
+    PATTERN SEQ(T03 a0, T01 a1)
+    WHERE a1.low <= a0.given AND a0.given < a1.high
+    WITHIN 10 seconds
+    """
+    names = type_names(N_TYPES)
+    variables = [f"a{place}" for place in range(len(types))]
+    items = [f"{names[code]} {variable}" for code, variable in zip(types, variables, strict=True)]
+    where = " AND ".join(chain(variables))
+    return f"QUERY p{number}\nPATTERN SEQ({', '.join(items)})\nWHERE {where}\nWITHIN {WINDOW_SECONDS} seconds"
+
+
+def arena_of(patterns: Sequence[Sequence[int]], rates: Array, widths: Array) -> Arena:
+    """Return the patterns, with what is true in the beginning; every distance has events of its own."""
+    names = type_names(N_TYPES)
+    text = "\n".join(pattern_text(number, types) for number, types in enumerate(patterns))
+    known = Statistics(dict(zip(map(ItemKey, names), rates.tolist(), strict=True)), total_rate=rates.sum())
+    arena = Arena(text, SCHEMA, known, pa.table({}))
+    groups = [
+        question.group
+        for query in arena.queries
+        for form in normalize(query)
+        for question in questions_of(form, WINDOW_SECONDS)
+    ]
+    shares = {group: float(widths[names.index(_wanting(group))]) for group in groups}
+    return replace(arena, statistics=replace(known, selectivities=shares))
+
+
+def _wanting(group: GroupKey) -> str:
+    """Return the type that wants what the other is given."""
+    attributes = [attribute for predicate in group.predicates for attribute in find(predicate, Attribute)]
+    variable = next(attribute.variable for attribute in attributes if attribute.name == "low")
+    return group.items[int(variable.removeprefix("$"))].type
+
+
+def exchanged(rates: Array, n_epochs: int, dice: np.random.Generator) -> Array:
+    """Return the rates of every epoch; after each, some types exchange theirs.
+
+    >>> found = exchanged(np.arange(30.0), 50, np.random.default_rng(1))
+    >>> found.shape, bool((np.sort(found) == np.arange(30)).all())
+    ((50, 30), True)
+    >>> bool(((found[1:] != found[:-1]).sum(axis=1) <= N_EXCHANGED).all())
+    True
+    """
+    found = np.empty((n_epochs, rates.size))
+    found[0] = rates
+    for epoch in range(1, n_epochs):
+        chosen = dice.permutation(rates.size)[:N_EXCHANGED]
+        found[epoch] = found[epoch - 1]
+        found[epoch, chosen] = found[epoch - 1, dice.permutation(chosen)]
+    return found
 
 
 def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Measure]:
     """Compare a plan that stays with plans that follow, for each distance between reshufflings."""
-    arena = VARIANTS[0].arena(seconds)
-    events = ingest(arena.rows, arena.layout)
-    model = priced(Measured(), arena)
+    dice = np.random.default_rng(SEED)
+    rates, widths = drawn_levels(dice)
+    arena = arena_of(drawn_patterns(dice, widths), rates, widths)
+    model = Measured().at_rate(EVENTS_PER_SECOND)
     optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(seconds=search_seconds)))
     rows: list[Row] = []
     found: list[Measure] = []
     section = "adaptation-shuffle"
     for every in DISTANCES:
-        shuffled = reshuffled(events, every, len(arena.layout.type_names))
-        shuffled = _with_own_diffs(shuffled, events.type_codes)
+        epoch_seconds = every / EVENTS_PER_SECOND
+        levels = exchanged(rates, max(1, round(seconds / epoch_seconds)), dice)
+        events = drawn_events(Levels(levels, np.broadcast_to(widths, levels.shape), epoch_seconds))
         name = f"{section}, every {every} events"
-        runs = race_shared(arena, optimized, shuffled, METHODS, search_seconds, say, name)
+        runs = race_shared(arena, optimized, events, METHODS, search_seconds, say, name)
         rows += [{"every": every, **run.row(method, runs["static"])} for method, run in runs.items()]
-        for method in ("invariants", HINDSIGHT):
+        for method in ("threshold", "invariants", HINDSIGHT):
             gain = runs["static"].seconds / runs[method].seconds
             least = LEAST_GAIN if method == "invariants" else None
             found.append(Measure(section, f"every {every} events: {method} / static", gain, at_least=least))

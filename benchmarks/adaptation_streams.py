@@ -70,7 +70,7 @@ class Drift:
         True
         """
         dice = np.random.default_rng((seed, n_types))
-        rungs = np.array([_ladder(skew, n_types + 1) for skew in (self.rate_skew, self.width_skew)])
+        rungs = np.array([ladder(skew, n_types + 1) for skew in (self.rate_skew, self.width_skew)])
         rungs, found = dice.permuted(rungs, axis=1), []
         for epoch in range(n_epochs):
             if epoch and self.calm is not None and epoch % self.calm == 0:
@@ -82,7 +82,12 @@ class Drift:
         return np.exp(np.array(found))
 
 
-def _ladder(skew: float, n_rungs: int) -> Array:
+def ladder(skew: float, n_rungs: int) -> Array:
+    """Return logarithms of levels that are evenly spaced, the highest `skew` times the lowest.
+
+    >>> np.exp(ladder(100.0, 3)).round(9).tolist()
+    [0.1, 1.0, 10.0]
+    """
     return np.linspace(-0.5, 0.5, n_rungs) * np.log(skew)
 
 

@@ -11,8 +11,8 @@ equally likely and independent of everything else. So two events agree with a pr
 the selectivity that the paper's authors use.
 
 Throughput and latency are those of streams: the events of 30 minutes are a batch, and its matches are there
-when the batch ends. Only SEQ is run as a stream, since millions of matches of AND come with one event. All
-runs have the same machine for all sites: the numbers say how much work a placement is, nothing of networks.
+when the batch ends. All runs have the same machine for all sites: the numbers say how much work a placement
+is, nothing of networks.
 """
 
 import statistics
@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from contest import Say
 from generate import DATA
 from measures import Measure
+from plots import Panel, plot_panels
 from pyspark.sql import SparkSession
 from result_tables import Row, report_table
 from stream_runs import arriving, drained, in_order, scratch, stream_session
@@ -56,6 +57,9 @@ OPTIONS: dict[str, Any] = {
     "site": "node",
     "budget": Budget(partial_matches=20_000_000),  # an update completes millions of matches of AND at once
 }
+THROUGHPUT, LATENCY = "events per second", "latency, s"
+PLACES = ("least", "quarter", "median", "three quarters", "most")
+QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 MOST_RATIO = {"SEQ": 0.01, "AND": 0.05, "both": 0.05}  # of what centralized evaluation sends
 
 
@@ -131,10 +135,13 @@ def measure_cluster(search_seconds: float, say: Say) -> list[Measure]:
     report_table("placement-cluster", [row for name, own in sent.items() for row in _sent_rows(name, own)])
     spark = stream_session()
     streamed = {
-        placement: _streamed(spark, QUERIES["SEQ"], placement, search_seconds, say)
-        for placement in PLACEMENTS
+        name: {placement: _streamed(spark, text, placement, search_seconds, say) for placement in PLACEMENTS}
+        for name, text in WORKLOADS.items()
     }
-    report_table("placement-cluster-streams", _streamed_rows(streamed))
+    rows = [row for name, own in streamed.items() for row in _streamed_rows(name, own)]
+    report_table("placement-cluster-streams", rows)
+    panels = [panel for name in WORKLOADS for panel in _panels(name, rows)]
+    say(plot_panels("placement-cluster", panels))
     return [one for name, own in sent.items() for one in _measures(name, own)]
 
 
@@ -219,23 +226,27 @@ def _sent_rows(name: str, sent: dict[Placement, Sent]) -> list[Row]:
     ]
 
 
-def _streamed_rows(streamed: dict[Placement, Streamed]) -> list[Row]:
-    rows: list[Row] = []
-    for placement, own in streamed.items():
-        for what, values in (("events per second", own.throughputs), ("latency, s", own.latencies)):
-            least, low, middle, high, most = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
-            rows.append(
-                {
-                    "placement": placement,
-                    "what": what,
-                    "least": least,
-                    "quarter": low,
-                    "median": middle,
-                    "three quarters": high,
-                    "most": most,
-                }
-            )
-    return rows
+def _streamed_rows(name: str, streamed: dict[Placement, Streamed]) -> list[Row]:
+    return [
+        {
+            "workload": name,
+            "placement": placement,
+            "what": what,
+            **dict(zip(PLACES, np.quantile(values, QUANTILES).tolist(), strict=True)),
+        }
+        for placement, own in streamed.items()
+        for what, values in ((THROUGHPUT, own.throughputs), (LATENCY, own.latencies))
+    ]
+
+
+def _panels(name: str, rows: list[Row]) -> list[Panel]:
+    """Return figure 8 for one workload: throughput, and latency."""
+    found = []
+    for what in (THROUGHPUT, LATENCY):
+        own = [row for row in rows if row["workload"] == name and row["what"] == what]
+        lines = {str(row["placement"]): [float(row[place]) for place in PLACES] for row in own}
+        found.append(Panel(f"(8) {name}", "batches", what, PLACES, lines))
+    return found
 
 
 def _measures(name: str, sent: dict[Placement, Sent]) -> list[Measure]:

@@ -188,7 +188,7 @@ def run(
             save_plan,
             save_statistics,
             sharing,
-            placement=placement or "muse",
+            placement=placement,
         )
         find_events(events)
         if out is not None:

@@ -50,7 +50,7 @@ class Wanted:
     save_statistics: str | None
     sharing: Sharing = "dynamic"
     adapt: Decider = "off"
-    placement: Placement = "muse"
+    placement: Placement | None = None
 
 
 def plan_of(name: str) -> Strategy | StoredPlan:

@@ -63,7 +63,7 @@ def detect(
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
     site: str | None = None,
-    placement: Placement = "muse",
+    placement: Placement | None = None,
     network: Network | None = None,
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
@@ -116,8 +116,8 @@ def detect(
         that were searched for (plan="auto" or "mcep") are adapted. The matches are the same.
     site, placement, network
         The column that holds the site at which an event arose, and where the queries are then evaluated:
-        "muse" at sites that send each other least, "single-sink" at one site, "central" outside of the
-        network, where all events are sent. Of a stream, `network` tells the sites and the rates there.
+        "muse", the default, at sites that send each other least, "single-sink" at one site, "central" outside
+        of the network, where all events are sent. Of a stream, `network` tells the sites and the rates there.
     """
     options: dict[str, Any] = {
         "time": time,
@@ -182,7 +182,7 @@ def prepare(
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",
     site: str | None = None,
-    placement: Placement = "muse",
+    placement: Placement | None = None,
     origin: str = "<query>",
 ) -> "Detection":
     """Check queries against events and return the detection, which also explains and counts.
@@ -191,8 +191,7 @@ def prepare(
     """
     if events.isStreaming:
         raise WeftError("these events are a stream: use weft.prepare_stream")
-    if site is not None:
-        _check_placement(events, site, placement)
+    chosen = _placement(events, site, placement)
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
@@ -200,8 +199,8 @@ def prepare(
     known = _statistics(statistics, source)
     _check_sharing(sharing)
     given = budget or Budget()
-    if site is not None:
-        return PlacedDetection(source, bound, partitions, given, planning, known, placement)
+    if chosen is not None:
+        return PlacedDetection(source, bound, partitions, given, planning, known, chosen)
     return Detection(source, bound, partitions, given, planning, known, sharing)
 
 
@@ -224,7 +223,7 @@ def prepare_stream(
     checkpoint: str | None = None,
     adapt: Adaptation | Decider = "off",
     site: str | None = None,
-    placement: Placement = "muse",
+    placement: Placement | None = None,
     network: Network | None = None,
     origin: str = "<query>",
 ) -> StreamDetection:
@@ -234,8 +233,7 @@ def prepare_stream(
     """
     if not events.isStreaming:
         raise WeftError("these events are all there: use weft.prepare")
-    if site is not None:
-        _check_placement(events, site, placement)
+    chosen = _placement(events, site, placement)
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
@@ -245,14 +243,20 @@ def prepare_stream(
     _check_sharing(sharing)
     adaptation = adapt if isinstance(adapt, Adaptation) else Adaptation(decide=adapt)
     given = budget or Budget()
-    if site is not None:
+    if site is None and network is not None:
+        raise WeftError("network needs site, the column of the site at which an event arose")
+    if site is not None and chosen is not None:
+        if adaptation.decide != "off":
+            raise WeftError(
+                f"adapt is {adaptation.decide!r}, but a placement is kept: leave out adapt or site"
+            )
         if network is None:
             raise WeftError(
                 "a stream has no events to look at before it starts: its sites are not known\n"
                 "  hint: give network=weft.Network(sites, rates), or that of weft.prepare for its past"
             )
         return PlacedStreamDetection(
-            source, bound, given, planning, known, lateness, checkpoint, site, placement, network
+            source, bound, given, planning, known, lateness, checkpoint, site, chosen, network
         )
     return StreamDetection(
         source, bound, partitions, given, planning, known, lateness, checkpoint, sharing, adaptation
@@ -269,10 +273,16 @@ def _check_sharing(sharing: str) -> None:
         raise WeftError(f"sharing is {sharing!r}; expected {', '.join(map(repr, SHARING))}")
 
 
-def _check_placement(events: "DataFrame", site: str, placement: str) -> None:
-    require_column(events.schema, site, "the site")
-    if placement not in PLACEMENTS:
+def _placement(events: "DataFrame", site: str | None, placement: Placement | None) -> Placement | None:
+    """Return where to evaluate the queries: at sites, if events have them."""
+    if placement is not None and placement not in PLACEMENTS:
         raise WeftError(f"placement is {placement!r}; expected {', '.join(map(repr, PLACEMENTS))}")
+    if site is None:
+        if placement is not None:
+            raise WeftError("placement needs site, the column of the site at which an event arose")
+        return None
+    require_column(events.schema, site, "the site")
+    return placement or "muse"
 
 
 def _statistics(given: Statistics | str | Path | None, source: Input) -> Statistics | None:

@@ -4,13 +4,14 @@ import adaptation_contests
 import adaptation_distance
 import adaptation_patterns
 import adaptation_runs
+import adaptation_shuffle
 import adaptation_steady
 import adaptation_streams
 import numpy as np
 import pytest
-from adaptation_shuffle import reshuffled
 from adaptation_workloads import cut, run_shared
 from contest import Arena
+from estimates import estimated_statistics
 
 import adaptation
 from weft.adaptation.decisions import Invariants, Static, Unconditional
@@ -137,16 +138,14 @@ QUERY q PATTERN SEQ(T00 a, T01 b, T03 d) WHERE b.low <= a.given AND a.given < b.
 """
 
 
-def test_names_are_exchanged_and_a_shared_plan_that_follows_finds_the_same() -> None:
-    ones = np.ones((30, 6))
-    events = adaptation_streams.drawn_events(adaptation_streams.Levels(ones, 0.3 * ones, 10.0))
-    shuffled = reshuffled(events, 50, 6)
-    assert (shuffled.type_codes[:50] == events.type_codes[:50]).all()
-    assert (shuffled.type_codes[-50:] != events.type_codes[-50:]).any()
+def test_a_shared_plan_that_follows_finds_the_same_where_rates_are_exchanged() -> None:
+    rates = adaptation_shuffle.exchanged(np.geomspace(0.5, 3.0, 6), 30, np.random.default_rng(1))
+    levels = adaptation_streams.Levels(rates, np.full_like(rates, 0.3), 10.0)
+    events = adaptation_streams.drawn_events(levels)
     rates = {ItemKey(name): 1.0 for name in adaptation_streams.type_names(6)}
     arena = Arena(TEXT, adaptation_streams.SCHEMA, Statistics(rates), events=None)
     optimized = arena.plan(Settings("reorder", arena.statistics))
-    batches = cut(shuffled, 200)
+    batches = cut(events, 200)
     assert sum(batch.n_events for batch in batches) == events.n_events
     static = run_shared(arena, optimized, batches, None)
     adapted = run_shared(
@@ -159,3 +158,29 @@ def test_names_are_exchanged_and_a_shared_plan_that_follows_finds_the_same() -> 
     assert sum(static.matches.values()) > 100
     assert static.n_changes == 0
     assert adapted.adapting_seconds > 0
+
+
+def test_what_is_known_of_a_reshuffled_stream_holds_in_the_beginning() -> None:
+    dice = np.random.default_rng(1)
+    rates, widths = adaptation_shuffle.drawn_levels(dice)
+    patterns = adaptation_shuffle.drawn_patterns(dice, widths)
+    arena = adaptation_shuffle.arena_of(patterns, rates, widths)
+    levels = adaptation_streams.Levels(rates[None], widths[None], 20.0)
+    found = estimated_statistics(arena.queries, adaptation_streams.drawn_events(levels))
+    for item, rate in arena.statistics.rates.items():
+        assert found.rate(item) == pytest.approx(rate, rel=0.1, abs=4 * (rate / 20.0) ** 0.5)
+    wide = {group: share for group, share in arena.statistics.selectivities.items() if share > 0.005}
+    assert len(wide) > 20
+    off = [abs(found.selectivity(group) / share - 1.0) for group, share in wide.items()]
+    assert float(np.median(off)) < 0.3, "found on a sample of pairs"
+
+
+def test_reshuffled_rates_are_measured_for_every_distance(results, monkeypatch) -> None:
+    monkeypatch.setattr(adaptation_shuffle, "N_PATTERNS", 3)
+    monkeypatch.setattr(adaptation_shuffle, "EVENTS_PER_SECOND", 200.0)
+    monkeypatch.setattr(adaptation_shuffle, "EXPECTED", (0.0, 1.0))
+    measures = adaptation_shuffle.measure_shuffle(20.0, 0.1, str)
+    assert len(measures) == 9
+    assert all(float(one.value) > 0 for one in measures)
+    assert [one.at_least for one in measures] == [None, 10.0, None] * 3
+    assert "1000,invariants" in (results / "adaptation_shuffle.csv").read_text()

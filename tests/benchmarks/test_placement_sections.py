@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 from placement_networks import Model, random_problem
 
+from weft.placement.pipeline import place
+
 
 def test_networks_are_what_the_model_says() -> None:
     problem = random_problem(Model(n_queries=40), seed=1)
@@ -84,3 +86,12 @@ def test_targets_of_table_3() -> None:
     sent["muse"] = placement_cluster.Sent(0.004, 100.0, 9, 72, 6, 1.0)
     with pytest.raises(AssertionError, match="different matches"):
         placement_cluster._measures("SEQ", sent)
+
+
+def test_the_best_is_no_worse_than_a_single_sink_without_time_to_search() -> None:
+    problem = random_problem(Model(n_queries=20), seed=1)
+    costs = {
+        algorithm: place(problem.network, problem.queries, algorithm, seconds=0.01).cost
+        for algorithm in ("best", "single-sink")
+    }
+    assert costs["best"] <= costs["single-sink"]

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,6 +141,11 @@ def test_what_cannot_be_placed_is_refused(spark: SparkSession, files: Files, tmp
         prepared(events, tmp_path / "other", placement="best")  # type: ignore[arg-type]
     with pytest.raises(WeftError, match="its sites are not known\n  hint: give network="):
         weft.detect(events, EITHER, time="ts", type="kind", watermark="9 seconds", site="node")
+    options: dict[str, Any] = {"time": "ts", "type": "kind", "watermark": "9 seconds"}
+    with pytest.raises(WeftError, match="network needs site, the column of the site"):
+        weft.detect(events, EITHER, network=weft.Network((), {}), **options)
+    with pytest.raises(WeftError, match="adapt is 'invariants', but a placement is kept"):
+        weft.detect(events, EITHER, site="node", adapt="invariants", **options)
     checkpoint = tmp_path / "checkpoint"
     assert prepared(events, checkpoint).matches.isStreaming
     with pytest.raises(WeftError, match="the stream has started with other queries or other sites"):

@@ -179,6 +179,7 @@ def test_what_has_no_placement_is_refused(robots: DataFrame) -> None:
     assert "without site=" in refused(trend)
     assert "no column 'nod' for the site; did you mean 'node'?" in refused(QUERIES, site="nod")
     assert "placement is 'must'; expected 'muse'" in refused(QUERIES, placement="must")
+    assert "placement needs site" in refused(QUERIES, site=None, placement="muse")
     assert "network is for streams" in refused(QUERIES, network=weft.Network((), {}))
     with pytest.raises(DataError, match="no event that a query looks at has a site"):
         weft.detect(robots.where("node IS NULL"), QUERIES, time="ts", type="type", site="node").count()

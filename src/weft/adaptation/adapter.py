@@ -144,7 +144,8 @@ class StreamAdapter:
             self._watch_step(state, executor, events, frontier)
             state.unwatched, state.body = Unwatched(), self._body(state)
         else:
-            state.unwatched.add(events, state.live.types, state.watched.cost)
+            work = self._work(executor)
+            state.unwatched.add(events, state.live.types, state.watched.cost, work)
         text = (
             f'{{"step": {state.step}, "unwatched": {json.dumps(state.unwatched.to_json())}, {state.body[1:]}'
         )
@@ -173,15 +174,19 @@ class StreamAdapter:
         """Note the work of the step for each event; when it is known for a change, tell what that gained."""
         if not isinstance(executor, MigratingExecutor) or not events.n_events or executor.n_plans > 1:
             return
-        meter = executor.meter
-        work = self._model.row_out * sum(meter.built.values())
-        work += self._model.candidate * sum(meter.examined.values())
-        latest = work / events.n_events
+        latest = self._work(executor) / events.n_events
         if state.log and state.log[-1].measured is None:
             before = state.work[0]
             gain = 1.0 - latest / before if before > 0 else 0.0
             state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
         state.work = [latest]
+
+    def _work(self, executor: ShardExecutor) -> float:
+        """Return the nanoseconds that the rows built and examined in this step stand for."""
+        if not isinstance(executor, MigratingExecutor):
+            return 0.0
+        built, examined = (sum(own.values()) for own in (executor.meter.built, executor.meter.examined))
+        return self._model.row_out * built + self._model.candidate * examined
 
     def _is_worth_planning(self, state: _State, known: Statistics) -> bool:
         """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""

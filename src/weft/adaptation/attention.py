@@ -1,8 +1,9 @@
 """How often to watch a stream: so that it takes a small share of the run, whatever the stream and queries.
 
 A step that is not watched counts its events by type, and nothing else. The time of a run is not measured
-but reckoned, from the number of events and the cost of the plan, so that a step that is repeated decides
-the same.
+but reckoned, from the number of events and the work of the plan, so that a step that is repeated decides
+the same. The work is what the cost model expects, or what was counted if that is more: a plan that drift
+has made slow is looked at sooner.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,8 +28,11 @@ class Unwatched:
     until: int = 0
     cost: float = 0.0
 
-    def add(self, events: Events, types: Iterable[str], cost_per_second: float) -> None:
-        """Count the events of a step, under a plan that costs so many nanoseconds for a second of the stream.
+    def add(self, events: Events, types: Iterable[str], cost_per_second: float, work: float = 0.0) -> None:
+        """Count the events of a step.
+
+        The plan is expected to cost so many nanoseconds for a second of the stream; `work` are those that
+        the rows it built and examined in this step stand for.
 
         >>> import pyarrow as pa
         >>> from weft.runtime.columns import StringPool
@@ -37,6 +41,9 @@ class Unwatched:
         >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing), ["A"], 5e6)
         >>> unwatched.counts, unwatched.n_events, unwatched.cost
         ({'A': 1}, 2, 5002000.0)
+        >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([3, 4]), nothing), ["A"], 5e6, 9e6)
+        >>> unwatched.cost
+        14004000.0
         """
         if not events.n_events:
             return
@@ -47,7 +54,7 @@ class Unwatched:
         for name in types:
             self.counts[name] = self.counts.get(name, 0) + int(events.rows_of_type(name).size)
         self.n_events += events.n_events
-        self.cost += PER_EVENT * events.n_events + cost_per_second * (last - first) / 1e6
+        self.cost += PER_EVENT * events.n_events + max(cost_per_second * (last - first) / 1e6, work)
 
     def is_due(self, share: float, n_questions: int) -> bool:
         """Say whether watching takes no more than a share of the time since it was done last."""

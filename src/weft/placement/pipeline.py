@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from math import log10
 
 from weft.errors import PlacementError
 from weft.placement.amuse_star import place_query_star
@@ -22,6 +23,7 @@ from weft.placement.single_sink import single_sink
 
 Queries = tuple[ProjectedQuery, ...]
 
+MOST_DIGITS = 300  # of the product of the rates of a query
 PROJECTIONS_PER_SECOND = 600  # of all queries, that aMuSE and aMuSE* manage, or so
 
 
@@ -72,6 +74,7 @@ def place(
     (1.0, 19.0, 1.0)
     """
     queries = tuple(queries)
+    _check_rates(network, queries)
     started = time.perf_counter()
     several = tuple(query for query in queries if query.n_items > 1)
     if algorithm == "best":
@@ -90,18 +93,29 @@ def place(
     return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
 
 
+def _check_rates(network: Network, queries: Queries) -> None:
+    """Raise an error where the rates of a projection could be larger than a number can be."""
+    for query in queries:
+        most = [float(network.rates[kind].max()) for kind in query.projection(query.whole).kinds]
+        digits = sum(log10(max(rate, 1.0)) + log10(len(network.sites)) for rate in most)
+        if digits > MOST_DIGITS:
+            raise PlacementError(
+                f"query {query.name}: the rates of its events at all sites multiply to about 1e{digits:.0f}, "
+                f"expected at most 1e{MOST_DIGITS}\n  hint: give the rates in a shorter unit of time"
+            )
+
+
 def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
-    """Return the graph of the search, or of one of the paper's algorithms where time allows for these."""
+    """Return the graph of the search, or that of a single sink, or of aMuSE or aMuSE* where time allows."""
     found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
     graph = graph_of(network, queries, found.plan)
     check_graph(graph, queries)
     n_projections = sum(1 << query.n_items for query in queries)
-    if seconds is None or n_projections > PROJECTIONS_PER_SECOND * max(seconds, 1.0):
-        return graph
-    others = (_OTHERS[name](network, queries) for name in ("amuse", "amuse-star"))
-    return min(graph, *others, key=lambda one: one.cost)
+    is_enough = seconds is not None and n_projections <= PROJECTIONS_PER_SECOND * max(seconds, 1.0)
+    names = ("single-sink", "amuse", "amuse-star") if is_enough else ("single-sink",)
+    return min(graph, *(_OTHERS[name](network, queries) for name in names), key=lambda one: one.cost)
 
 
 _OTHERS: dict[str, Callable[[Network, Queries], MuseGraph]] = {
