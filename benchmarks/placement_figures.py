@@ -32,6 +32,7 @@ SELECTIVITIES = (0.01, 0.05, 0.1, 0.15, 0.2)  # the least of all pairs
 COUNTS = (2, 5, 10, 15, 20)
 LARGEST = (1_000, 2_000, 5_000)  # sites of networks that are only simulated
 SITES_PER_TYPE = 20  # in those
+N_SKEWED = 15  # networks with the highest skew
 LARGE_NETWORKS = 1  # of the experiments on scalability, at most
 SMALL_RATIO, LARGE_RATIO, LEAST_GAIN, MOST_SECONDS = 0.01, 0.1, 1_000, 10.0  # targets
 
@@ -46,11 +47,6 @@ class Point:
     def ratio(self, method: str) -> float:
         """Return the median."""
         return median(self.ratios[method])
-
-    def gains(self) -> list[float]:
-        """Return how much less the best placement sends than a single sink, network by network."""
-        pairs = zip(self.ratios["single-sink"], self.ratios["best"], strict=True)
-        return sorted(single / max(best, 1e-300) for single, best in pairs)
 
 
 Points = Mapping[str, Point]
@@ -91,7 +87,12 @@ def measure_placement(n_networks: int, search_seconds: float, say: Say) -> list[
         _panel("(7d) construction", "queries", "seconds", counts, _seconds),
     ]
     say(plot_panels("placement", panels))
-    return [*_targets(ratios[0], skews[0]), *_times(ratios[1]), *_simulated(say)]
+    return [
+        *_targets(ratios[0]),
+        *_most_skewed(search_seconds),
+        *_times(ratios[1]),
+        *_simulated(say),
+    ]
 
 
 def _point(model: Model, n_networks: int, search_seconds: float) -> Point:
@@ -144,20 +145,49 @@ def _seconds(point: Point, method: str) -> float:
     return median(point.seconds[method])
 
 
-def _targets(ratios: Points, skews: Points) -> list[Measure]:
+def _targets(ratios: Points) -> list[Measure]:
     found = []
     for value, most in ((RATIOS[0], SMALL_RATIO), (RATIOS[-1], LARGE_RATIO)):
         for method in METHODS:
             what = f"event-node ratio {value:g}: transmission ratio, median, {SHOWN[method]}"
             target = most if method == "best" else None
             found.append(Measure("placement", what, ratios[f"{value:g}"].ratio(method), at_most=target))
-    gains = skews[f"{SKEWS[0]:g}"].gains()
-    what = f"skew {SKEWS[0]:g}: single sink / best"
-    return [
-        *found,
-        Measure("placement", f"{what}, most of all networks", gains[-1], at_least=LEAST_GAIN),
+    return found
+
+
+def _most_skewed(search_seconds: float) -> list[Measure]:
+    """Compare single sinks with the best placements, and with a cost that no placement is below.
+
+    Where that is too high, no placement is so many times below a single sink.
+    """
+    model = replace(MODEL, skew=SKEWS[0])
+    rows: list[Row] = []
+    for seed in range(N_SKEWED):
+        problem = random_problem(model, seed)
+        single = place(problem.network, problem.queries, "single-sink")
+        best = place(problem.network, problem.queries, "best", seconds=search_seconds)
+        rows.append(
+            {
+                "network": seed,
+                "single sink, %": 100 * single.ratio,
+                "best, %": 100 * best.ratio,
+                "single sink / best": single.cost / max(best.cost, 1e-300),
+                "single sink / lower bound": single.cost / max(best.lower_bound, 1e-300),
+            }
+        )
+    report_table("placement-most-skewed", rows)
+    gains = [float(row["single sink / best"]) for row in rows]
+    limits = [float(row["single sink / lower bound"]) for row in rows]
+    possible = [gain for gain, limit in zip(gains, limits, strict=True) if limit >= LEAST_GAIN]
+    what = f"skew {SKEWS[0]:g}, {N_SKEWED} networks: single sink / best"
+    found = [
+        Measure("placement", f"{what}, most", max(gains), at_least=LEAST_GAIN),
         Measure("placement", f"{what}, median", median(gains)),
     ]
+    if possible:
+        still = f"{what}, median of the {len(possible)} where it may be {LEAST_GAIN:,}"
+        found.append(Measure("placement", still, median(possible), at_least=LEAST_GAIN))
+    return found
 
 
 def _times(large: Points) -> list[Measure]:

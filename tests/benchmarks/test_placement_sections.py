@@ -40,6 +40,7 @@ def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
     monkeypatch.setattr(placement_figures, "SIZES", (3,))
     monkeypatch.setattr(placement_figures, "RATIOS", (0.2, 1.0))
     monkeypatch.setattr(placement_figures, "SKEWS", (1.1,))
+    monkeypatch.setattr(placement_figures, "N_SKEWED", 2)
     monkeypatch.setattr(placement_figures, "SELECTIVITIES", (0.01,))
     monkeypatch.setattr(placement_figures, "COUNTS", (2,))
     monkeypatch.setattr(placement_figures, "LARGEST", (50,))
@@ -48,13 +49,14 @@ def test_figures_have_their_targets_and_tables(results, monkeypatch) -> None:
     assert targets == {
         "event-node ratio 0.2: transmission ratio, median, best": "≤ 0.01",
         "event-node ratio 1: transmission ratio, median, best": "≤ 0.1",
-        "skew 1.1: single sink / best, most of all networks": "≥ 1000",
+        "skew 1.1, 2 networks: single sink / best, most": "≥ 1000",
+        "skew 1.1, 2 networks: single sink / best, median of the 1 where it may be 1,000": "≥ 1000",
         "2 queries of 3 items on 4 sites: slowest construction, best": "≤ 10 s",
         "50 sites: rows drawn from rows predicted, in standard errors": "≤ 4",
     }
     named = ("ratio", "sites", "skew", "selectivity")
     tables = [f"placement-{name}{end}.csv" for name in named for end in ("", "-large")]
-    tables += [f"placement-{name}.csv" for name in ("ratio-drawn", "queries", "simulated")]
+    tables += [f"placement-{name}.csv" for name in ("ratio-drawn", "most-skewed", "queries", "simulated")]
     assert {path.name for path in results.glob("*.csv")} == {*tables}
 
 
