@@ -13,7 +13,7 @@ Complexity  O(c) prices of trees to choose from c conditions; O(K b) to verify t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from math import erfc, fsum, inf, sqrt
 from typing import Any
 
@@ -210,4 +210,4 @@ def invariant_of(plain: Mapping[str, Any]) -> Invariant:
 
 
 def _plain_side(side: Side) -> dict[str, Any]:
-    return {"steps": [list(astuple(step)) for step in side.steps], "constant": side.constant}
+    return {"steps": [list(step) for step in side.steps], "constant": side.constant}

@@ -6,7 +6,7 @@ statistics. Rounding may differ from the prices proper in the last digits; what 
 be told is left to these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +45,23 @@ class Terms:
         if key not in self._known:
             self._known[key] = self._matches(step) if counts_matches else self._price(step)
         return self._known[key]
+
+    def prices(self, wanted: Iterable[tuple[Step, bool]]) -> tuple[Array, Array, Array]:
+        """Return the constants of some nodes, their factors for each of some products, and the powers there.
+
+        Nodes are given with whether their matches count.
+        """
+        found = [self.price(step, counts_matches=counts_matches) for step, counts_matches in wanted]
+        places: dict[Powers, int] = {}
+        entries = [
+            (row, places.setdefault(powers, len(places)), factor)
+            for row, (_, own) in enumerate(found)
+            for factor, powers in own
+        ]
+        factors = np.zeros((len(found), len(places)))
+        for row, place, factor in entries:
+            factors[row, place] += factor
+        return np.array([constant for constant, _ in found]), factors, np.array(list(places))
 
     def _matches(self, step: Step) -> tuple[float, list[Term]]:
         return 0.0, [] if step.is_check or step.is_filter else [self._instances(step.mask, step.checks)]
@@ -117,22 +134,21 @@ class QuickCheck:
         self._n_watched = len(watched)
         self._rounding = np.array([1.0 + one.condition.rounding for one in watched])
         self._constants = np.zeros(2 * self._n_watched)
-        places: dict[Powers, int] = {}
-        entries: list[tuple[int, int, float]] = []
+        numbers: dict[tuple[Step, bool], int] = {}
+        rows: list[int] = []
+        priced: list[int] = []
         for number, invariant in enumerate(watched):
             condition = invariant.condition
             for row, side in ((number, condition.taken), (number + self._n_watched, condition.other)):
                 self._constants[row] = side.constant
                 for step in side.steps:
-                    constant, found = terms.price(step, counts_matches=condition.counts_matches)
-                    self._constants[row] += constant
-                    for factor, powers in found:
-                        entries.append((row, places.setdefault(powers, len(places)), factor))
-        self._exponents = np.array(list(places))
-        self._factors = np.zeros((2 * self._n_watched, len(places)))
-        if entries:
-            rows, columns, factors = zip(*entries, strict=True)
-            np.add.at(self._factors, (rows, columns), factors)
+                    rows.append(row)
+                    priced.append(numbers.setdefault((step, condition.counts_matches), len(numbers)))
+        counts = np.zeros((2 * self._n_watched, len(numbers)))
+        np.add.at(counts, (rows, priced), 1.0)
+        constants, factors, self._exponents = terms.prices(numbers)
+        self._constants += counts @ constants
+        self._factors = counts @ factors
 
     def sides(self, shape: Shape) -> tuple[Array, Array]:
         """Return what the options taken cost under the statistics of a shape, and the others."""

@@ -1,14 +1,12 @@
 """What a cost model is: a price for every node of a plan, and the same prices for all subsets at once."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from weft.cost.shape import Shape
 from weft.kernels.subsets import Prices
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A node of a tree: the items of its two parts (0 and 0 for a leaf) and the negations passed before.
 
     A check of a negation has one part: all its items. So has a filter, which takes what it wants of rows

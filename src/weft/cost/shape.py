@@ -103,13 +103,25 @@ class Shape:
 
         `checks` is a mask of the negations that have been applied; by default all that can be.
         """
-        rows = self._unchecked(mask, window)
-        for number in items_of(self.ready(mask) & checks):
-            rows *= self.checks[number].survival
+        passed = self.ready(mask) & checks
+        key = (mask, passed, window)
+        rows = self._known_instances.get(key)
+        if rows is None:
+            rows = self._unchecked(mask, window)
+            for number in items_of(passed):
+                rows *= self.checks[number].survival
+            self._known_instances[key] = rows
         return rows
+
+    @cached_property
+    def _known_instances(self) -> dict[tuple[int, int, float], float]:
+        """Planners and conditions ask for the same masks again and again."""
+        return {}
 
     def ready(self, mask: int) -> int:
         """Return the negations that can be checked when the items of a mask are there."""
+        if not self.checks:
+            return 0
         return sum(1 << number for number, check in enumerate(self.checks) if not check.needs & ~mask)
 
     def _unchecked(self, mask: int, window: float) -> float:
@@ -167,10 +179,14 @@ class Shape:
     def equality_share(self, mask: int) -> float:
         """Return how many pairs equalities leave among some items; these pairs alone are looked at."""
         share = self.agreement ** max(0, mask.bit_count() - 1)
-        for group in self.groups:
-            if group.mask & ~mask == 0:
-                share *= group.equality
+        for group_mask, equality in self._equalities:
+            if group_mask & ~mask == 0:
+                share *= equality
         return max(share, 1e-30)
+
+    @cached_property
+    def _equalities(self) -> tuple[tuple[int, float], ...]:
+        return tuple((group.mask, group.equality) for group in self.groups if group.equality != 1)
 
     @cached_property
     def all_instances(self) -> Array:

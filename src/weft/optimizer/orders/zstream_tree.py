@@ -48,13 +48,15 @@ class _Intervals:
     def __init__(self, units: Sequence[Tree], shape: Shape, model: CostModel) -> None:
         self._shape, self._model = shape, model
         self._best: dict[tuple[int, int], _Split] = {}
+        self._all: dict[tuple[int, int], list[_Split]] = {}
         for place, unit in enumerate(units):
             option = unit_option(unit, shape)
             self._best[place, place + 1] = _Split(option, (), prices_of(option.own, shape, model))
         for length in range(2, len(units) + 1):
             for start in range(len(units) - length + 1):
-                splits = self._splits(start, start + length)
-                self._best[start, start + length] = min(splits, key=lambda split: fsum(split.prices))
+                interval = (start, start + length)
+                self._all[interval] = self._splits(*interval)
+                self._best[interval] = min(self._all[interval], key=lambda split: fsum(split.prices))
         self.whole = (0, len(units))
 
     def tree(self) -> Tree:
@@ -67,7 +69,7 @@ class _Intervals:
         best = self._best[start, stop]
         parts = self.blocks(start, best.place, constant=constant)
         parts += self.blocks(best.place, stop, constant=constant)
-        sides = [split.side(constant=constant) for split in self._splits(start, stop)]
+        sides = [split.side(constant=constant) for split in self._all[start, stop]]
         rounding = ROUNDING if constant else 0.0
         conditions: tuple[Condition, ...] = against_others(sides, best.place - start - 1, rounding=rounding)
         return [*parts, Block(best.option.tree.mask, conditions)]
