@@ -7,6 +7,7 @@ import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from time import thread_time as clock
 
 from contest import BUDGET, Arena, Say
@@ -35,7 +36,12 @@ class SharedRun:
     adapting_seconds: float = 0.0
     switching_seconds: float = 0.0
     n_changes: int = 0
-    matches: Counter[str] = field(default_factory=Counter)
+    found: list[Counter[str]] = field(default_factory=list)  # the matches of each step
+
+    @property
+    def matches(self) -> Counter[str]:
+        """All matches, by query."""
+        return sum(self.found, Counter())
 
     @property
     def throughput(self) -> float:
@@ -46,8 +52,9 @@ class SharedRun:
         """Return a line of a table."""
         return {
             "method": method,
+            "events": self.n_events,
             "events/s": round(self.throughput),
-            "gain over static": round(static.seconds / self.seconds, 3),
+            "gain over static": round(self.throughput / static.throughput, 3),
             "changes": self.n_changes,
             "adapting %": round(100 * self.adapting_seconds / self.seconds, 2),
             "switching %": round(100 * self.switching_seconds / self.seconds, 2),
@@ -62,16 +69,23 @@ def cut(events: Events, events_per_batch: int) -> list[Events]:
 
 
 def run_shared(
-    arena: Arena, optimized: Optimized, batches: Sequence[Events], adaptation: Adaptation | None
+    arena: Arena,
+    optimized: Optimized,
+    batches: Sequence[Events],
+    adaptation: Adaptation | None,
+    most_seconds: float = inf,
 ) -> SharedRun:
-    """Run the queries of an arena; without an adaptation, with the plan that is given."""
+    """Run the queries of an arena; without an adaptation, with the plan that is given.
+
+    A run that takes longer than `most_seconds` is stopped after the batch in which it does.
+    """
     given = optimized.plan
     adapter = None
     if adaptation is not None:
         adapter = StreamAdapter(arena.queries, arena.schema, optimized.choice, arena.statistics, adaptation)
     executor = MigratingExecutor(given, BUDGET)
     since = {output.query: 0 for output in given.outputs}
-    run = SharedRun(sum(batch.n_events for batch in batches))
+    run = SharedRun()
     remembered = ""
     gc.collect()
     started = clock()
@@ -79,7 +93,10 @@ def run_shared(
         is_last = number + 1 == len(batches)
         frontier = END_OF_TIME if is_last else int(batches[number + 1].times[0])
         executor.begin(BUDGET, since)
-        run.matches.update(executor.step(with_arrival(batch, number), frontier).counts)
+        run.found.append(Counter(executor.step(with_arrival(batch, number), frontier).counts))
+        run.n_events += batch.n_events
+        if clock() - started > most_seconds:
+            break
         if adapter is None or is_last:
             continue
         begun = clock()
@@ -103,10 +120,12 @@ def race_shared(
     search_seconds: float,
     say: Say,
     name: str,
+    most_seconds: float = inf,
 ) -> dict[str, SharedRun]:
     """Run all methods once, with the plan of an arena in the beginning; they find the same matches.
 
-    Last comes the plan that one would choose, had one known the statistics of all the events.
+    Last comes the plan that one would choose, had one known the statistics of all the events. A run that
+    takes too long is stopped: its throughput is that of the events until then.
     """
     batches = cut(events, EVENTS_PER_BATCH)
     run_shared(arena, optimized, batches[:2], Adaptation("unconditional"))
@@ -116,10 +135,19 @@ def race_shared(
     contestants = {**{name: (optimized, one) for name, one in methods.items()}, HINDSIGHT: (known, None)}
     runs = {}
     for method, (plan, adaptation) in contestants.items():
-        runs[method] = run = run_shared(arena, plan, batches, adaptation)
-        say(f"{name}: {method} {run.throughput:,.0f} events/s, {run.n_changes} changes")
-    expected = next(iter(runs.values())).matches
-    for method, run in runs.items():
-        if run.matches != expected:
-            raise RuntimeError(f"{name}: {method} finds other matches")
+        runs[method] = run = run_shared(arena, plan, batches, adaptation, most_seconds)
+        say(
+            f"{name}: {method} {run.throughput:,.0f} events/s, {run.n_changes} changes, "
+            f"{run.n_events:,} events in {run.seconds:.1f} s"
+        )
+    check_found(name, runs)
     return runs
+
+
+def check_found(name: str, runs: Mapping[str, SharedRun]) -> None:
+    """Raise an error unless runs find the same matches, as far as all of them came."""
+    n_steps = min(len(run.found) for run in runs.values())
+    first, *others = ((method, sum(run.found[:n_steps], Counter())) for method, run in runs.items())
+    for method, found in others:
+        if found != first[1]:
+            raise RuntimeError(f"{name}: {method} finds other matches than {first[0]}")

@@ -9,7 +9,7 @@ import adaptation_steady
 import adaptation_streams
 import numpy as np
 import pytest
-from adaptation_workloads import cut, run_shared
+from adaptation_workloads import check_found, cut, run_shared
 from contest import Arena
 from estimates import estimated_statistics
 
@@ -158,6 +158,13 @@ def test_a_shared_plan_that_follows_finds_the_same_where_rates_are_exchanged() -
     assert sum(static.matches.values()) > 100
     assert static.n_changes == 0
     assert adapted.adapting_seconds > 0
+    stopped = run_shared(arena, optimized, batches, None, most_seconds=0.0)
+    assert stopped.n_events == 200
+    assert len(stopped.found) == 1
+    check_found("as far as all came", {"static": static, "stopped": stopped})
+    stopped.found[0]["p"] += 1
+    with pytest.raises(RuntimeError, match="stopped finds other matches than static"):
+        check_found("as far as all came", {"static": static, "stopped": stopped})
 
 
 def test_what_is_known_of_a_reshuffled_stream_holds_in_the_beginning() -> None:
