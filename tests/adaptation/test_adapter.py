@@ -14,9 +14,12 @@ from tests.streams import Stream, cut, merged, work_of
 
 from weft.adaptation import attention
 from weft.adaptation.adapter import StreamAdapter
+from weft.adaptation.migration import MigratingExecutor
 from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
+from weft.runtime.budget import Budget
+from weft.runtime.ingest import ingest
 from weft.semantics.events import ReferenceEvent
 from weft.statistics.model import ItemKey, Statistics
 
@@ -171,7 +174,7 @@ def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -
 def test_where_every_other_step_is_watched_plans_follow_too(
     monkeypatch: pytest.MonkeyPatch, is_calm: bool
 ) -> None:
-    monkeypatch.setattr(attention, "PER_EVENT", 1e9)
+    monkeypatch.setattr(attention.Unwatched, "is_due", lambda unwatched, *_: unwatched.n_events > 0)
     stream = run(CASE, eager(watching=0.5), is_calm=is_calm)
     assert merged(stream.outcomes).matches == expected()
     log = remembered(stream)["log"]
@@ -189,3 +192,16 @@ def test_what_costs_little_is_not_watched_but_counted() -> None:
     assert sum(counts.values()) == n_events
     assert until - since > 50 * SECOND
     assert cost >= attention.PER_EVENT * n_events
+
+
+def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
+    """The cost model expects next to nothing of these rates; the rows that were examined say otherwise."""
+    adapter = adapter_of(CASE, Adaptation(planning=0.0))
+    table, layout = arrow_events(CASE)
+    events = ingest(table, layout)
+    executor = MigratingExecutor(choose_plan(CASE.queries, derived_schema(CASE), Settings()).plan, Budget())
+    first = adapter.observe("", executor, events, int(events.times[-1]))
+    for n_examined, is_watched in ((10, False), (10**12, True)):
+        executor.meter.count(executor.plan.outputs[0].branches[0].node, examined=n_examined, built=0)
+        text = adapter.observe(first, executor, events, int(events.times[-1]))
+        assert (json.loads(text)["unwatched"][1] == 0) == is_watched

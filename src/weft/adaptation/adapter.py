@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from weft.adaptation.attention import Unwatched
+from weft.adaptation.attention import Unwatched, cost_of
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
 from weft.adaptation.live_statistics import LiveStatistics
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
@@ -140,12 +140,12 @@ class StreamAdapter:
         state = self._known.pop(remembered, None) or self._state(remembered)
         is_first = not state.step
         state.step += 1
-        if is_first or self._is_due(state, events):
+        cost = cost_of(events, state.watched.cost, self._work(executor))
+        if is_first or self._is_due(state, cost):
             self._watch_step(state, executor, events, frontier)
             state.unwatched, state.body = Unwatched(), self._body(state)
         else:
-            work = self._work(executor)
-            state.unwatched.add(events, state.live.types, state.watched.cost, work)
+            state.unwatched.add(events, state.live.types, cost)
         text = (
             f'{{"step": {state.step}, "unwatched": {json.dumps(state.unwatched.to_json())}, {state.body[1:]}'
         )
@@ -154,10 +154,10 @@ class StreamAdapter:
             del self._known[next(iter(self._known))]
         return text
 
-    def _is_due(self, state: _State, events: Events) -> bool:
+    def _is_due(self, state: _State, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
         share = self.adaptation.watching
-        return share >= 1 or (events.n_events > 0 and state.unwatched.is_due(share, len(self._questions)))
+        return share >= 1 or (cost > 0 and state.unwatched.is_due(cost, share, len(self._questions)))
 
     def _watch_step(self, state: _State, executor: ShardExecutor, events: Events, frontier: int) -> None:
         """Look at the events of a step, and plan anew where that is called for."""

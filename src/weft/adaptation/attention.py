@@ -18,6 +18,25 @@ PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard,
 PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is asked for
 
 
+def cost_of(events: Events, cost_per_second: float, work: float) -> float:
+    """Return the nanoseconds that a step takes.
+
+    The plan is expected to cost so many for a second of the stream; `work` are those that the rows it built
+    and examined stand for.
+
+    >>> import pyarrow as pa
+    >>> from weft.runtime.columns import StringPool
+    >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
+    >>> events = Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing)
+    >>> cost_of(events, 5e6, 0.0), cost_of(events, 5e6, 9e6)
+    (5002000.0, 9002000.0)
+    """
+    if not events.n_events:
+        return 0.0
+    seconds = int(events.times[-1] - events.times[0]) / 1e6
+    return PER_EVENT * events.n_events + max(cost_per_second * seconds, work)
+
+
 @dataclass
 class Unwatched:
     """The steps since the last that was watched: when, how many events of each type, and what they cost."""
@@ -28,11 +47,8 @@ class Unwatched:
     until: int = 0
     cost: float = 0.0
 
-    def add(self, events: Events, types: Iterable[str], cost_per_second: float, work: float = 0.0) -> None:
-        """Count the events of a step.
-
-        The plan is expected to cost so many nanoseconds for a second of the stream; `work` are those that
-        the rows it built and examined in this step stand for.
+    def add(self, events: Events, types: Iterable[str], cost: float) -> None:
+        """Count the events of a step that cost so many nanoseconds.
 
         >>> import pyarrow as pa
         >>> from weft.runtime.columns import StringPool
@@ -40,10 +56,7 @@ class Unwatched:
         >>> unwatched = Unwatched()
         >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing), ["A"], 5e6)
         >>> unwatched.counts, unwatched.n_events, unwatched.cost
-        ({'A': 1}, 2, 5002000.0)
-        >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([3, 4]), nothing), ["A"], 5e6, 9e6)
-        >>> unwatched.cost
-        14004000.0
+        ({'A': 1}, 2, 5000000.0)
         """
         if not events.n_events:
             return
@@ -54,11 +67,17 @@ class Unwatched:
         for name in types:
             self.counts[name] = self.counts.get(name, 0) + int(events.rows_of_type(name).size)
         self.n_events += events.n_events
-        self.cost += PER_EVENT * events.n_events + max(cost_per_second * (last - first) / 1e6, work)
+        self.cost += cost
 
-    def is_due(self, share: float, n_questions: int) -> bool:
-        """Say whether watching takes no more than a share of the time since it was done last."""
-        return share * self.cost >= PER_LOOK + PER_QUESTION * n_questions
+    def is_due(self, latest: float, share: float, n_questions: int) -> bool:
+        """Say whether watching takes no more than a share of the time since it was done last.
+
+        That time includes the latest step, which is not counted yet.
+
+        >>> Unwatched(cost=1e9).is_due(1e9, 0.01, 30), Unwatched(cost=1e9).is_due(1e9, 0.01, 40)
+        (True, False)
+        """
+        return share * (self.cost + latest) >= PER_LOOK + PER_QUESTION * n_questions
 
     def spread(self, tick: int, most: int) -> tuple[Array, Array, Mapping[str, Array]]:
         """Return the latest ticks and an end, the events of each tick, and those by type: evenly spread."""
