@@ -280,8 +280,9 @@ class LiveStatistics:
         rates = dict(self.initial.rates)
         for item, count in self._counts.items():
             seconds, is_enough = self._covered(moment, count.since)
-            if is_enough or item not in rates:
-                rates[item] = max(count.histogram.total(tick), UNSEEN) / seconds
+            n_events = count.histogram.total(tick)
+            if is_enough or n_events >= self.sampling.least_events or item not in rates:
+                rates[item] = max(n_events, UNSEEN) / seconds
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._measured(as_of)
         shares = {key: share.value(as_of, least) for key, share in self._agreements.items()}
@@ -298,9 +299,11 @@ class LiveStatistics:
 
     def _total_rate(self, moment: int) -> float:
         seconds, is_enough = self._covered(moment, None)
+        n_events = self._total.total(moment // self._tick)
+        is_enough |= n_events >= self.sampling.least_events
         if self.initial.total_rate is not None and not is_enough:
             return self.initial.total_rate
-        return max(self._total.total(moment // self._tick), UNSEEN) / seconds
+        return max(n_events, UNSEEN) / seconds
 
     def _measured(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""

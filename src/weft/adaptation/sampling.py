@@ -16,8 +16,8 @@ class Sampling:
     many as there are slots of all roles.
 
     A selectivity or an agreement counts once `least_tuples` tuples of the sliding window were looked
-    at, a rate once the events span `least_covered` of that window. Until then, and whenever it is no
-    longer so, the initial value holds, where there is one.
+    at, a rate once the events span `least_covered` of that window, or there were `least_events` of its own.
+    Until then, and whenever it is no longer so, the initial value holds, where there is one.
     """
 
     rows_per_type: int = 512
@@ -26,5 +26,6 @@ class Sampling:
     kept_events: int = 256
     least_tuples: int = 32
     least_covered: float = 0.25
+    least_events: int = 256
     epsilon: float = 0.1
     seed: int = 0
