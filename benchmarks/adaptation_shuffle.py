@@ -45,6 +45,7 @@ EXPECTED = (0.01, 1.0)  # matches of a pattern in a window, with equal rates: fr
 N_EXCHANGED = 5
 DISTANCES = (10, 100, 1000)  # events between two reshufflings
 LEAST_GAIN = 10.0
+PLAN_STEPS = 3_000  # of the search for the first plan: the same on every machine, some seconds
 MOST_SECONDS = 150.0  # a run that takes longer is stopped
 WATCHING = 0.05  # of the run: the stream is short
 METHODS: dict[str, Adaptation | None] = {
@@ -141,7 +142,7 @@ def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Mea
     rates, widths = drawn_levels(dice)
     arena = arena_of(drawn_patterns(dice, widths), rates, widths)
     model = Measured().at_rate(EVENTS_PER_SECOND)
-    optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(seconds=search_seconds)))
+    optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(steps=PLAN_STEPS)))
     rows: list[Row] = []
     found: list[Measure] = []
     section = "adaptation-shuffle"

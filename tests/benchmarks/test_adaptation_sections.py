@@ -186,6 +186,7 @@ def test_reshuffled_rates_are_measured_for_every_distance(results, monkeypatch) 
     monkeypatch.setattr(adaptation_shuffle, "N_PATTERNS", 3)
     monkeypatch.setattr(adaptation_shuffle, "EVENTS_PER_SECOND", 200.0)
     monkeypatch.setattr(adaptation_shuffle, "EXPECTED", (0.0, 1.0))
+    monkeypatch.setattr(adaptation_shuffle, "PLAN_STEPS", 20)
     measures = adaptation_shuffle.measure_shuffle(20.0, 0.1, str)
     assert len(measures) == 9
     assert all(float(one.value) > 0 for one in measures)

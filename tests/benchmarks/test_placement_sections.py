@@ -97,3 +97,16 @@ def test_the_best_is_no_worse_than_a_single_sink_without_time_to_search() -> Non
         for algorithm in ("best", "single-sink")
     }
     assert costs["best"] <= costs["single-sink"]
+
+
+def test_streams_of_the_cluster_are_a_table_and_two_panels_for_each_workload() -> None:
+    streamed = {
+        "muse": placement_cluster.Streamed((10.0, 30.0, 20.0), (3.0, 1.0, 2.0)),
+        "central": placement_cluster.Streamed((40.0, 40.0, 40.0), (1.0, 1.0, 5.0)),
+    }
+    rows = placement_cluster._streamed_rows("SEQ", streamed)
+    assert [row["median"] for row in rows] == [20.0, 2.0, 40.0, 1.0]
+    throughput, latency = placement_cluster._panels("SEQ", rows)
+    assert throughput.lines == {"muse": [10.0, 15.0, 20.0, 25.0, 30.0], "central": [40.0] * 5}
+    assert latency.lines["central"] == [1.0, 1.0, 1.0, 3.0, 5.0]
+    assert latency.ticks == ("least", "quarter", "median", "three quarters", "most")
