@@ -24,7 +24,7 @@ from weft.placement.single_sink import single_sink
 Queries = tuple[ProjectedQuery, ...]
 
 MOST_DIGITS = 300  # of the product of the rates of a query
-PROJECTIONS_PER_SECOND = 600  # of all queries, that aMuSE and aMuSE* manage, or so
+PROJECTIONS_PER_SECOND = 200  # of all queries, that aMuSE and aMuSE* manage, or so
 
 
 @dataclass(frozen=True, slots=True)
