@@ -367,7 +367,7 @@ def arguments() -> argparse.Namespace:
         "--drift-repeat", type=int, default=1, help="runs of each method in adaptation; the fastest counts"
     )
     parser.add_argument(
-        "--shuffle-seconds", type=float, default=120, help="length of the stream in adaptation-shuffle"
+        "--shuffle-seconds", type=float, default=240, help="length of the stream in adaptation-shuffle"
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
