@@ -12,9 +12,10 @@ from tests.engine import Bindings, arrow_events, derived_schema
 from tests.strategies import Case, event
 from tests.streams import Stream, cut, merged, work_of
 
+from weft.adaptation import adapter as adapter_module
 from weft.adaptation import attention
 from weft.adaptation.adapter import StreamAdapter
-from weft.adaptation.migration import MigratingExecutor
+from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
@@ -205,3 +206,17 @@ def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
         executor.meter.count(executor.plan.outputs[0].branches[0].node, examined=n_examined, built=0)
         text = adapter.observe(first, executor, events, int(events.times[-1]))
         assert (json.loads(text)["unwatched"][1] == 0) == is_watched
+
+
+@pytest.mark.parametrize("way", ["rebuild", "parallel"])
+def test_what_is_counted_is_the_same_in_shards_that_are_recovered(
+    monkeypatch: pytest.MonkeyPatch, way: Way
+) -> None:
+    monkeypatch.setattr(adapter_module, "cost_of", lambda *given: given[-1])
+    monkeypatch.setattr(attention.Unwatched, "is_due", lambda unwatched, *_: unwatched.n_events > 60)
+    wanted = eager(watching=0.5, way=way)
+    calm = remembered(run(CASE, wanted))
+    assert calm["log"]
+    for seed in range(4):
+        disturbed = remembered(run(CASE, wanted, seed, is_calm=False))
+        assert disturbed["unwatched"] == calm["unwatched"]

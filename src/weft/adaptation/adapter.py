@@ -140,7 +140,9 @@ class StreamAdapter:
         state = self._known.pop(remembered, None) or self._state(remembered)
         is_first = not state.step
         state.step += 1
-        cost = cost_of(events, state.watched.cost, self._work(executor))
+        # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
+        work = self._work(executor) if state.way == "rebuild" else 0.0
+        cost = cost_of(events, state.watched.cost, work)
         if is_first or self._is_due(state, cost):
             self._watch_step(state, executor, events, frontier)
             state.unwatched, state.body = Unwatched(), self._body(state)
