@@ -16,6 +16,7 @@ from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import (
     Absence,
+    Await,
     DistinctUnion,
     Extent,
     Filter,
@@ -295,6 +296,8 @@ def _node_text(node: Node) -> str:
             return "project" + moved + _pairs(order) + _extent_text(extent)
         case DistinctUnion():
             return "union"
+        case Await(extent=extent):
+            return f"await {format_duration(extent.length)} more"
 
 
 def _absence_text(absence: Absence) -> str:

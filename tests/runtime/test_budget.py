@@ -80,9 +80,9 @@ class CountingExecutor(Executor):
 
     n_steps = 0
 
-    def process(self, batch: Events, frontier: int) -> list[Found]:
+    def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
         self.n_steps += 1
-        return super().process(batch, frontier)
+        return super().process(batch, frontier, oldest)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ the longer of them are None, which is never too short.
 from collections.abc import Iterable
 
 from weft.plan.nodes import (
+    Await,
     DistinctUnion,
     Extent,
     Filter,
@@ -32,7 +33,7 @@ def span_of(node: Node) -> Extent | None:
     match node:
         case Scan():
             return INSTANT
-        case Filter(input=source) | NegationCheck(input=source):
+        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
             return span_of(source)
         case Join(extent=extent) | KleeneExpand(extent=extent):
             return extent

@@ -158,7 +158,21 @@ class DistinctUnion(_Hashed):
     inputs: tuple["Node", ...]
 
 
-Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion
+@dataclass(frozen=True, slots=True)
+class Await(_Hashed):
+    """The input rows, as soon as all events up to `delay` microseconds after a row's last one are there."""
+
+    __hash__ = _Hashed.remembered_hash
+
+    input: "Node"
+    delay: int
+
+    @property
+    def extent(self) -> Extent:
+        return Extent("time", self.delay)
+
+
+Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +217,7 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
     match node:
         case Scan():
             return ()
-        case Filter(input=source) | Project(input=source):
+        case Filter(input=source) | Project(input=source) | Await(input=source):
             return (source,)
         case Join(left=left, right=right):
             return (left, right)
@@ -229,7 +243,7 @@ def list_columns(node: Node) -> tuple[bool, ...]:
     match node:
         case Scan():
             return (False,)
-        case Filter(input=source) | NegationCheck(input=source):
+        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
             return list_columns(source)
         case Join(left=left, right=right):
             return list_columns(left) + list_columns(right)
@@ -256,7 +270,7 @@ def column_types(node: Node) -> tuple[str, ...]:
     match node:
         case Scan(type=name):
             return (name,)
-        case Filter(input=source) | NegationCheck(input=source):
+        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
             return column_types(source)
         case Join(left=left, right=right):
             return column_types(left) + column_types(right)

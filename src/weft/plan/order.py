@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Literal
 
 from weft.plan.nodes import (
+    Await,
     DistinctUnion,
     Filter,
     Join,
@@ -29,7 +30,7 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
     match node:
         case Scan():
             return frozenset()
-        case Filter(input=source) | NegationCheck(input=source):
+        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
             return closed_order(source)
         case Project(input=source, columns=columns, order=order):
             places = {column: place for place, column in enumerate(columns)}

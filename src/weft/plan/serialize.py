@@ -20,6 +20,7 @@ _CLASSES = EXPRESSIONS | by_name(
     nodes.NegationCheck,
     nodes.Project,
     nodes.DistinctUnion,
+    nodes.Await,
     nodes.Branch,
     nodes.ReturnedColumn,
     nodes.Output,

@@ -11,6 +11,7 @@ from weft.kernels.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
 from weft.plan.extents import longest
 from weft.plan.nodes import (
+    Await,
     DistinctUnion,
     Extent,
     Filter,
@@ -102,29 +103,34 @@ class Executor:
         self._events = None if self._events is None else change(self._events)
         self._waiting = None if self._waiting is None else change(self._waiting)
 
-    def run(self, events: Events, frontier: int = END_OF_TIME) -> Iterator[Found]:
+    def run(self, events: Events, frontier: int = END_OF_TIME, oldest: int | None = None) -> Iterator[Found]:
         """Process sorted events in batches of a bounded size; without a frontier, the last there are."""
         for start in range(0, events.n_events, BATCH_EVENTS):
-            yield from self._run_part(events, start, min(start + BATCH_EVENTS, events.n_events), frontier)
+            stop = min(start + BATCH_EVENTS, events.n_events)
+            yield from self._run_part(events, start, stop, frontier, oldest)
         if events.n_events == 0:
-            yield from self.process(events, frontier)
+            yield from self.process(events, frontier, oldest)
 
-    def _run_part(self, events: Events, start: int, stop: int, frontier: int) -> Iterator[Found]:
+    def _run_part(
+        self, events: Events, start: int, stop: int, frontier: int, oldest: int | None
+    ) -> Iterator[Found]:
         reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
         self.meter.divisible = stop - start > 1
         try:
-            found = self.process(events.take(slice(start, stop)), reached)
+            found = self.process(events.take(slice(start, stop)), reached, oldest)
         except StepTooLargeError:
             middle = (start + stop) // 2
-            yield from self._run_part(events, start, middle, frontier)
-            yield from self._run_part(events, middle, stop, frontier)
+            yield from self._run_part(events, start, middle, frontier, oldest)
+            yield from self._run_part(events, middle, stop, frontier, oldest)
         else:
             yield from found
 
-    def process(self, batch: Events, frontier: int) -> list[Found]:
+    def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
         """Take a batch of sorted events; return the matches it completes.
 
-        `frontier` promises that no later batch holds an event before that time.
+        `frontier` promises that no later batch holds an event before that time. Where `oldest` is given, it
+        says so of negated events only, and others promise no more than that no match to come, nor the scope
+        of its negations, has an event before `oldest`.
         """
         admitted, waiting = self._admitted(batch, frontier)
         events, moved, places = self._merged(admitted)
@@ -152,7 +158,7 @@ class Executor:
         ]
         for node, delta in deltas.items():
             self.meter.give(node, delta.new.n_rows)
-        self._commit(events, states, deltas, step)
+        self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
         return found
 
@@ -193,6 +199,10 @@ class Executor:
             case DistinctUnion(inputs=inputs):
                 candidates = concatenated([deltas[source].new for source in inputs])
                 return _unseen(candidates, state.held), state.pending
+            case Await(input=source, extent=extent):
+                waiting = concatenated([state.pending, deltas[source].new])
+                ready = step.is_past(waiting.last, extent)
+                return waiting.take(np.flatnonzero(ready)), waiting.take(np.flatnonzero(~ready))
         if isinstance(bound, BoundJoin):
             return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
         if isinstance(bound, BoundKleene):
@@ -206,13 +216,20 @@ class Executor:
             return decided.take(np.flatnonzero(~violated)), waiting.take(np.flatnonzero(~ready))
         raise TypeError(f"cannot run {type(node).__name__}")
 
-    def _commit(self, events: Events, states: States, deltas: Mapping[Node, Delta], step: Step) -> None:
+    def _commit(
+        self,
+        events: Events,
+        states: States,
+        deltas: Mapping[Node, Delta],
+        step: Step,
+        oldest: int | None,
+    ) -> None:
         """Keep what later batches may need, and nothing else."""
         for node in self.program.order:
             state = states[node]
-            state.held = self._held(node, deltas[node], step)
+            state.held = self._held(node, deltas[node], step, oldest)
             self.meter.check_held(node, state.held.n_rows + state.pending.n_rows)
-        n_dropped = _n_forgotten(events, states.values(), step.frontier)
+        n_dropped = _n_forgotten(events, states.values(), step.frontier if oldest is None else oldest)
         if n_dropped:
             for state in states.values():
                 state.held = state.held.shifted(n_dropped)
@@ -220,13 +237,16 @@ class Executor:
             events = events.take(slice(n_dropped, None))
         self._events, self._states = events, states
 
-    def _held(self, node: Node, delta: Delta, step: Step) -> Table:
+    def _held(self, node: Node, delta: Delta, step: Step, oldest: int | None) -> Table:
         if node not in self.program.needs or step.frontier == END_OF_TIME:
             return empty_table(self.program.is_list[node])
         table = delta.all
-        past = np.ones(table.n_rows, np.bool_)
-        for need in self.program.needs[node]:
-            past &= step.is_past(table.first if need.since == "first" else table.last, need.reach)
+        if oldest is not None:
+            past = step.events.times[table.first] < oldest
+        else:
+            past = np.ones(table.n_rows, np.bool_)
+            for need in self.program.needs[node]:
+                past &= step.is_past(table.first if need.since == "first" else table.last, need.reach)
         return table.take(np.flatnonzero(~past)) if past.any() else table
 
 

@@ -1,7 +1,8 @@
 """Put events together that came at different times: one pool of strings, one order, every event once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -119,6 +120,28 @@ def compacted(parts: Sequence[Events]) -> tuple[StringPool, Array]:
     used = np.unique(np.concatenate([column.values for column in columns]))
     codes[used] = np.arange(used.size)
     return StringPool(pool.values.take(pa.array(used))), codes
+
+
+class Holder(Protocol):
+    """Keeps events from one step to the next."""
+
+    @property
+    def known(self) -> tuple[Events, ...]:
+        """The events that are kept."""
+
+    def exchange(self, change: Callable[[Events], Events]) -> None:
+        """Replace the events that are kept by the same events, told in another way."""
+
+
+def in_pool_of(holder: Holder, new: Events) -> Events:
+    """Give new events and those that are kept one pool of strings, without many that nobody has."""
+    if not holder.known:
+        return new
+    pool, codes = compacted(holder.known)
+    holder.exchange(lambda events: recoded(events, pool, codes))
+    union, codes = extended(pool, new.strings)
+    holder.exchange(lambda events: replace(events, strings=union))
+    return recoded(new, union, codes)
 
 
 def undelivered(new: Events, known: Sequence[Events]) -> Events:

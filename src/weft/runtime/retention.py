@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.plan.extents import added, longest, span_of
-from weft.plan.nodes import Absence, DistinctUnion, Extent, Join, KleeneExpand, NegationCheck, Node, inputs_of
+from weft.plan.nodes import (
+    Absence,
+    Await,
+    DistinctUnion,
+    Extent,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    inputs_of,
+)
 from weft.plan.order import ends_last
 
 Lags = Mapping[Node, Extent | None]
@@ -26,6 +36,8 @@ def lags_of(order: Iterable[Node]) -> Lags:
         match node:
             case NegationCheck(input=source, absence=absence):
                 lags[node] = longest((lags[source], settled_after(absence, lags)))
+            case Await(input=source, extent=extent):
+                lags[node] = longest((lags[source], extent))
             case _:
                 lags[node] = longest(lags[source] for source in inputs_of(node))
     return lags
@@ -46,7 +58,7 @@ def needs_of(order: Sequence[Node], lags: Lags) -> dict[Node, set[Need]]:
     needs: dict[Node, set[Need]] = {}
     waiting: set[Node] = set()  # nodes whose rows may come into being in a later step than their last event
     for node in order:
-        if isinstance(node, NegationCheck) or any(source in waiting for source in inputs_of(node)):
+        if isinstance(node, NegationCheck | Await) or any(source in waiting for source in inputs_of(node)):
             waiting.add(node)
         for source, need in _needs(node, lags):
             needs.setdefault(source, set()).add(need)

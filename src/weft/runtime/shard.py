@@ -27,7 +27,7 @@ from weft.runtime.ingest import divided_at, ingest
 from weft.runtime.journal import BEGINNING, Journal, Segment, Served, merging
 from weft.runtime.layout import Layout
 from weft.runtime.match_executor import MatchExecutor
-from weft.runtime.merge import compacted, extended, recoded, renumbered, undelivered
+from weft.runtime.merge import in_pool_of, renumbered, undelivered
 from weft.runtime.segments import Reader, arrivals_of, to_bytes, with_arrival
 from weft.runtime.shard_executor import Adapter, Emitted, FoundTrends, ShardExecutor
 from weft.runtime.trend_executor import TrendExecutor, TrendPlan
@@ -269,7 +269,7 @@ class Shard:
             is_missed = (arrivals_of(events) > since) & (events.times >= journal.oldest)
             events = events.take(np.flatnonzero(is_missed))
             report.repeated += events.n_events
-            executor.repeat(_in_pool_of(executor, events), journal.frontier)
+            executor.repeat(in_pool_of(executor, events), journal.frontier)
         elif since < journal.step:  # time alone has passed
             executor.repeat(self._nothing(executor), journal.frontier)
         if self.work.adapter is not None and isinstance(plan, Plan) and running != plan:
@@ -294,7 +294,7 @@ class Shard:
         return is_same and _answered(remembered.plan) == _answered(plan)
 
     def _nothing(self, executor: ShardExecutor) -> Events:
-        return _in_pool_of(executor, self.reader.nothing())
+        return in_pool_of(executor, self.reader.nothing())
 
     def _new_events(
         self, timely: pa.Table | None, executor: ShardExecutor, step: int, report: Report
@@ -308,7 +308,7 @@ class Shard:
         else:
             events = undelivered(events, executor.known)
             report.duplicates = timely.num_rows - events.n_events
-        return _in_pool_of(executor, events)
+        return in_pool_of(executor, events)
 
     def _store(self, journal: Journal, executor: ShardExecutor, new: Events) -> Journal:
         """Write the new events that are still needed, and give up segments that are not."""
@@ -380,14 +380,3 @@ def _leads_to(remembered: _Remembered, journal: Journal) -> bool:
     is_latest = remembered.step == journal.step
     is_enough = is_latest or not remembered.executor.needs_every_event
     return journal.has_passed(remembered.step, remembered.token) and is_enough
-
-
-def _in_pool_of(executor: ShardExecutor, new: Events) -> Events:
-    """Give new events and those that are kept one pool of strings, without many that nobody has."""
-    if not executor.known:
-        return new
-    pool, codes = compacted(executor.known)
-    executor.exchange(lambda events: recoded(events, pool, codes))
-    union, codes = extended(pool, new.strings)
-    executor.exchange(lambda events: replace(events, strings=union))
-    return recoded(new, union, codes)

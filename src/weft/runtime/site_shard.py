@@ -1,9 +1,9 @@
 """A site of a placed stream at one level: events and matches of other sites in, matches out.
 
 The state is a log of the events that the site knows, whether they arose there or came within matches, and
-of the matches whose negations other sites have checked. A step evaluates the work of the site over what is
-remembered and keeps those matches that were not there before: without negations, those with an event that
-came in this step; else those that time has decided since the last step.
+of the matches whose negations other sites have checked. Partial matches are not stored. They follow from the
+events: a process that does not know what the last step left runs the plans over the log, and throws away
+what it finds, which went out already.
 """
 
 from collections import OrderedDict
@@ -19,12 +19,11 @@ import pyarrow.compute as pc
 from weft.errors import DataError
 from weft.plan.sites import SITE, Finding, SiteWork
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Array, Events
+from weft.runtime.columns import Events
 from weft.runtime.execute import Found
 from weft.runtime.ingest import divided_at
 from weft.runtime.journal import BEGINNING
-from weft.runtime.match_executor import has_any
-from weft.runtime.merge import renumbered, undelivered
+from weft.runtime.merge import compacted, recoded, renumbered, undelivered
 from weft.runtime.segments import (
     TIME_COLUMN,
     Reader,
@@ -36,8 +35,8 @@ from weft.runtime.segments import (
 from weft.runtime.shard import MILLISECOND, MOST_CACHED, Report, Store
 from weft.runtime.site_evaluator import SiteEvaluator, united
 from weft.runtime.site_log import EVENTS, LogWriter, SiteJournal
-from weft.runtime.site_timing import SiteTiming, is_timed, work_timing
-from weft.runtime.site_wire import TIME, Bindings, Wire
+from weft.runtime.site_timing import SiteTiming, work_timing
+from weft.runtime.site_wire import TIME, Wire
 from weft.schema import LONG
 
 MATCHES = "matches"  # the column of a log of matches
@@ -69,22 +68,16 @@ class LevelWork:
     @property
     def horizon(self) -> int:
         """How long events matter; where they are only passed on, not at all."""
-        is_plain = all(
-            not work.reads and not work_timing(work.plan).reach and not any(work_timing(work.plan).checks)
-            for work in self.works
-        )
+        is_plain = all(not work.reads and not work_timing(work.plan).horizon for work in self.works)
         return 0 if is_plain else self.timing.horizon
 
-    @property
-    def waits(self) -> int | None:
-        """How long after an event time alone may still decide something; None: never."""
-        trails = [
-            work_timing(work.plan).trails[output]
-            for work in self.works
-            for output in range(len(work.findings))
-            if is_timed(work, output)
-        ]
-        return max(self.timing.lag, *trails) if trails else None
+    def oldest(self, frontier: int) -> int:
+        """Return the time before which no event matters once the frontier has come to a time."""
+        return max(frontier, BEGINNING + self.horizon) - self.horizon
+
+    def evaluators(self) -> tuple[SiteEvaluator, ...]:
+        """Return what evaluates each work, with nothing seen yet."""
+        return tuple(SiteEvaluator(work, self.wire, self.budget, self.timing.lag) for work in self.works)
 
 
 @dataclass(frozen=True)
@@ -117,27 +110,36 @@ class SiteOutcome:
 
 @dataclass(frozen=True)
 class Known:
-    """All that a site remembers: events, and matches by stream."""
+    """All that a site remembers: events, matches by stream, and what evaluates each of its works."""
 
     events: Events
     matches: Mapping[int, pa.Array]
+    evaluators: tuple[SiteEvaluator, ...]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether time alone may bring matches."""
+        return any(evaluator.is_waiting for evaluator in self.evaluators)
 
 
 class SiteMemory:
-    """What a process knows of sites, with the token of the step after which it did."""
+    """What a process knows of sites, with the token of the step after which it did.
+
+    What a step takes is gone until it is kept again: an attempt that fails leaves evaluators that nobody can
+    use.
+    """
 
     def __init__(self, most: int = MOST_CACHED) -> None:
         self._most = most
         self._found: OrderedDict[str, tuple[str, Known]] = OrderedDict()
 
-    def known(self, name: str, token: str) -> Known | None:
-        """Return what is known of a site after a step."""
-        found = self._found.get(name)
+    def pop(self, name: str, token: str) -> Known | None:
+        """Return what is known of a site after a step, which is forgotten here."""
+        found = self._found.pop(name, None)
         return found[1] if found is not None and found[0] == token else None
 
     def keep(self, name: str, token: str, known: Known) -> None:
         self._found[name] = (token, known)
-        self._found.move_to_end(name)
         while len(self._found) > self._most:
             self._found.popitem(last=False)
 
@@ -162,22 +164,22 @@ class SiteShard:
         """
         started = perf_counter()
         journal = self._journal()
-        previous, previous_wake = journal.frontier, journal.wake
-        frontier = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, previous)
-        if not arrived and frontier == previous:
+        previous_wake = journal.wake
+        frontier = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, journal.frontier)
+        if not arrived and frontier == journal.frontier:
             return None
+        before = self._known(journal)
         journal = replace(journal, step=journal.step + 1, frontier=frontier, token=uuid4().hex)
         report = Report(step=journal.step)
-        before = self._known(self._journal())
         timely, late = divided_at(_united_rows(arrived.raw), self.task.wire.layout.time, frontier)
         own = with_arrival(self._own(timely, arrived.own, before.events), journal.step)
         report.late = 0 if late is None else late.num_rows
         report.events = own.n_events
         report.duplicates = 0 if timely is None else timely.num_rows - own.n_events
         known = self._added(before, own, arrived.received, journal.step)
-        found = list(self._found(known, journal.step, previous, frontier))
+        found = list(self._found(known, journal.step, frontier))
         known, journal = self._stored(known, journal, arrived.received)
-        journal = replace(journal, wake=self._wakes_at(known.events, frontier))
+        journal = replace(journal, wake=self._wakes_at(known, frontier))
         self.store.set_journal(journal.to_json())
         self.memory.keep(self.name, journal.token, known)
         for _, finding, matches in found:
@@ -202,23 +204,26 @@ class SiteShard:
 
     def _known(self, journal: SiteJournal) -> Known:
         """Return what the site knew after a step, from memory or from its log."""
-        remembered = self.memory.known(self.name, journal.token)
+        remembered = self.memory.pop(self.name, journal.token)
         if remembered is not None:
             return remembered
         contents = {
             name: [self.store.segment(segment.number) for segment in log]
             for name, log in journal.logs.items()
         }
-        events = contents.pop(EVENTS, [])
-        return Known(
-            self.reader.read(events) if events else self.reader.nothing(),
-            {
-                int(name): _one_array(
-                    pa.concat_tables([table_from_bytes(content) for content in own])[MATCHES]
-                )
-                for name, own in contents.items()
-            },
-        )
+        stored = contents.pop(EVENTS, [])
+        events = self.reader.read(stored) if stored else self.reader.nothing()
+        matches = {
+            int(name): _one_array(pa.concat_tables([table_from_bytes(content) for content in own])[MATCHES])
+            for name, own in contents.items()
+        }
+        evaluators = self.task.evaluators()
+        if events.n_events:
+            oldest = self.task.oldest(journal.frontier)
+            for evaluator in evaluators:
+                for _ in evaluator.step(events, matches, journal.frontier, oldest):
+                    pass
+        return Known(events, matches, evaluators)
 
     def _own(self, timely: pa.Table | None, passed: Sequence[bytes], known: Events) -> Events:
         """Return the new events of the site itself."""
@@ -240,48 +245,22 @@ class SiteShard:
             events = united(events, with_arrival(self.task.wire.read(came)[0], step))
             if stream in self.task.remembered:
                 matches[stream] = pa.concat_arrays([matches[stream], came]) if stream in matches else came
-        return Known(events, matches)
+        return Known(events, matches, known.evaluators)
 
-    def _found(
-        self, known: Known, step: int, previous: int, frontier: int
-    ) -> Iterator[tuple[SiteWork, Finding, Found]]:
+    def _found(self, known: Known, step: int, frontier: int) -> Iterator[tuple[SiteWork, Finding, Found]]:
         """Yield the matches that a step decides."""
-        is_new = arrivals_of(known.events) == step
-        first_new = int(known.events.times[np.argmax(is_new)]) if is_new.any() else None
-        for work in self.task.works:
-            timed = [is_timed(work, output) for output in range(len(work.findings))]
-            starts = []
-            if any(timed) and frontier > previous:
-                starts.append(max(previous, BEGINNING + self.task.timing.horizon) - self.task.timing.horizon)
-            if not all(timed) and first_new is not None:
-                starts.append(first_new - work_timing(work.plan).reach)
-            if not starts:
-                continue
-            start = int(np.searchsorted(known.events.times, min(starts), side="left"))
-            wire = _RememberedWire(self.task.wire.layout, self.task.wire.id_type)
-            evaluator = SiteEvaluator(work, wire, self.task.budget)
-            for finding, found in evaluator.run(known.events.take(slice(start, None)), known.matches):
-                if timed[found.output]:
-                    trail = work_timing(work.plan).trails[found.output]
-                    due = self._is_due(found, trail, previous, frontier)
-                else:
-                    due = has_any(found.table, arrivals_of(found.events) == step)
-                if due.any():
-                    yield work, finding, replace(found, table=found.table.take(np.flatnonzero(due)))
-
-    def _is_due(self, found: Found, trail: int, previous: int, frontier: int) -> Array:
-        """Say which matches time has decided since the frontier was at an earlier place."""
-        times = found.events.times
-        decided = times[found.table.last] + self.task.timing.lag
-        if trail:
-            decided = np.maximum(decided, times[found.table.first] + trail)
-        return np.asarray((decided >= previous) & (decided < frontier))
+        new = known.events.take(np.flatnonzero(arrivals_of(known.events) == step))
+        oldest = self.task.oldest(frontier)
+        for evaluator in known.evaluators:
+            if new.n_events or evaluator.is_waiting:
+                for finding, found in evaluator.step(new, known.matches, frontier, oldest):
+                    yield evaluator.work, finding, found
 
     def _stored(
         self, known: Known, journal: SiteJournal, received: Mapping[int, Sequence[pa.Array]]
     ) -> tuple[Known, SiteJournal]:
         """Write what is new, and give up what no match to come refers to."""
-        oldest = max(journal.frontier, BEGINNING + self.task.horizon) - self.task.horizon
+        oldest = self.task.oldest(journal.frontier)
         is_new = arrivals_of(known.events) == journal.step
         new = {EVENTS: to_table(known.events.take(np.flatnonzero(is_new)))}
         for stream in self.task.remembered & received.keys():
@@ -289,28 +268,23 @@ class SiteShard:
             new[str(stream)] = pa.table({TIME_COLUMN: _last_times(came), MATCHES: came})
         journal = LogWriter(self.store, journal, oldest).write(new)
         start = int(np.searchsorted(known.events.times, oldest, side="left"))
+        events = known.events.take(slice(start, None))
         matches = {
             stream: own.filter(pc.greater_equal(_last_times(own), oldest))
             for stream, own in known.matches.items()
         }
-        return Known(known.events.take(slice(start, None)), matches), journal
+        events = recoded(events, *compacted([events]))
+        evaluators = known.evaluators if events.n_events else self.task.evaluators()
+        return Known(events, matches, evaluators), journal
 
-    def _wakes_at(self, events: Events, frontier: int) -> int | None:
+    def _wakes_at(self, known: Known, frontier: int) -> int | None:
         """Return when something may be decided, or else when nothing is needed any more."""
-        if not events.n_events:
+        if not known.events.n_events:
             return None
-        latest, waits = int(events.times[-1]), self.task.waits
-        if waits is not None and latest + waits >= frontier:
+        if known.is_waiting:
             return max(1, frontier // MILLISECOND + 1)
+        latest = int(known.events.times[-1])
         return max(1, (max(latest, frontier) + self.task.horizon) // MILLISECOND + 1)
-
-
-class _RememberedWire(Wire):
-    """Reads matches whose events are known already."""
-
-    def read(self, matches: pa.Array) -> tuple[Events, Bindings]:
-        events, bindings = super().read(matches)
-        return with_arrival(events, 0), bindings
 
 
 def _united_rows(tables: Sequence[pa.Table]) -> pa.Table | None:

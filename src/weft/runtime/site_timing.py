@@ -1,11 +1,11 @@
-"""When the sites of a placed stream know enough: which matches wait for time, how long, and what is kept.
+"""When the sites of a placed stream know enough: how long matches wait for time, and what is remembered.
 
 All sites of all levels decide up to the same watermark. In the micro-batch in which an event comes to its own
 site, every match that it completes comes to every site that needs it. Only what a negation forbids has to be
-waited for: a match of a projection with negations is decided when the watermark has passed its last event,
-and a lag where a negation contains another. A part of it that another site has checked does not end later,
-so it is there by then. A negation that the window alone ends is checked where whole matches are found; these
-wait for the end of the window, and no other site waits for them.
+waited for: a part of a match with a negation between its events comes to other sites when the watermark has
+passed its last event, and a lag where a negation contains another. A match does not end before its parts, so
+a site that lacks the negated events waits as long for the whole, and knows by then which parts were sent.
+A negation that the window alone ends is checked where whole matches are found, and no other site waits.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from weft.errors import WeftError
-from weft.plan.nodes import Extent, NegationCheck, Node, Plan, inputs_of
+from weft.plan.nodes import Extent, NegationCheck, Node, inputs_of
 from weft.plan.serialize import from_json
-from weft.plan.sites import SiteProgram, SiteWork
+from weft.plan.sites import SiteProgram
 from weft.runtime.execute import Program
 from weft.runtime.retention import Lags, lags_of, settled_after
 
@@ -25,19 +25,22 @@ class WorkTiming:
     """What a plan waits for, in microseconds.
 
     `reach` is how far back events matter to later ones, `lag` how long after its last event a match may have
-    to wait. `trails` has, for every output, how long after its first event a match waits for a negation that
-    the window alone ends; zero for others. `checks` tells which outputs check a negation.
+    to wait, `trail` how long after its first event, for a negation that the window alone ends.
     """
 
     reach: int
     lag: int
-    trails: tuple[int, ...]
-    checks: tuple[bool, ...]
+    trail: int
+
+    @property
+    def horizon(self) -> int:
+        """How long an event matters at most."""
+        return self.lag + max(self.trail, self.reach)
 
 
 @dataclass(frozen=True, slots=True)
 class SiteTiming:
-    """How long matches with negations wait after their last event, and how long sites remember, at most."""
+    """How long sites wait for matches with negations after their last event, and how long they remember."""
 
     lag: int
     horizon: int
@@ -47,13 +50,7 @@ def site_timing(program: SiteProgram) -> SiteTiming:
     """Return the timing that all sites of a program have in common."""
     works = [work_timing(work.plan) for work in program.works]
     lag = max((work.lag for work in works), default=0)
-    trail = max((trail for work in works for trail in work.trails), default=0)
-    return SiteTiming(lag, lag + max([trail, *(work.reach for work in works)]))
-
-
-def is_timed(work: SiteWork, output: int) -> bool:
-    """Whether matches of an output wait for time: where a negation was checked here or by a site before."""
-    return bool(work.findings[output].among) or work_timing(work.plan).checks[output]
+    return SiteTiming(lag, lag + max((max(work.trail, work.reach) for work in works), default=0))
 
 
 @lru_cache(maxsize=64)
@@ -62,19 +59,11 @@ def work_timing(plan: str) -> WorkTiming:
     made = from_json(plan)
     program = Program(made)
     lags = lags_of(program.order)
-    checks = [_checks(made, number) for number in range(len(made.outputs))]
-    trails = [[_settled(check, lags) for check in own if not check.absence.before] for own in checks]
-    within = [_settled(check, lags) for own in checks for check in own if check.absence.before]
-    return WorkTiming(
-        reach=_length(program.reach),
-        lag=max(within, default=0),
-        trails=tuple(max(own, default=0) for own in trails),
-        checks=tuple(bool(own) for own in checks),
-    )
-
-
-def _checks(plan: Plan, output: int) -> list[NegationCheck]:
-    return [check for branch in plan.outputs[output].branches for check in _on_rows(branch.node)]
+    branches = [branch for output in made.outputs for branch in output.branches]
+    checks = [check for branch in branches for check in _on_rows(branch.node)]
+    trails = [_settled(check, lags) for check in checks if not check.absence.before]
+    within = [_settled(check, lags) for check in checks if check.absence.before]
+    return WorkTiming(_length(program.reach), max(within, default=0), max(trails, default=0))
 
 
 def _on_rows(node: Node) -> Iterator[NegationCheck]:

@@ -144,7 +144,7 @@ class Bindings:
     ids: pa.Array
 
     def rows_in(self, events: Events) -> Array:
-        """Return the rows that the bound events have among events, which has all of them."""
+        """Return the rows that the bound events have among events; those not there get rows beyond them."""
         n_known = events.n_events
         codes = pa.concat_arrays([events.ids, self.ids]).dictionary_encode().indices.to_numpy()
         times = np.concatenate([events.times, self.times])

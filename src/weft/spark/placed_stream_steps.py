@@ -77,7 +77,7 @@ class PlacedSteps:
         for work, finding, found in outcome.found:
             if finding.query is None:
                 continue
-            output = replace(program_of(work.plan).plan.outputs[found.output], query=finding.query)
+            output = replace(program_of(work).plan.outputs[found.output], query=finding.query)
             matches = of_kind(MATCH, emit(found, output, self.task.return_names[finding.query], self._schema))
             if finding.query in self.level.program.repeated:
                 yield Message(f"{DISTINCT} {finding.query}", DISTINCT, _packed([matches]))
