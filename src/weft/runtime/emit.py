@@ -1,6 +1,7 @@
 """Matches as Arrow: one row per match, with its identity, times, events and RETURN columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
 SECOND_SEED = 0x5DEECE66D
+ROWS_PER_BATCH = 65_536
 MOST_BYTES = (1 << 31) - 1  # that the strings of an Arrow array may have together
 
 
@@ -46,6 +48,17 @@ def match_schema(id_type: pa.DataType, returned: Mapping[str, Type]) -> pa.Schem
         ("events", pa.list_(event)),
     ]
     return pa.schema(fields + [(name, arrow_type(kind)) for name, kind in returned.items()])
+
+
+def emit_in_parts(
+    found: Found, output: Output, names: Sequence[str], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Yield found matches as `emit` returns them, in batches of a bounded size."""
+    n_rows = found.table.n_rows
+    for start in range(0, n_rows, ROWS_PER_BATCH):
+        rows = np.arange(start, min(start + ROWS_PER_BATCH, n_rows))
+        part = found if rows.size == n_rows else replace(found, table=found.table.take(rows))
+        yield emit(part, output, names, schema)
 
 
 def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:

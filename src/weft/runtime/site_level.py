@@ -19,17 +19,13 @@ from weft.runtime.site_shard import MATCHES, Arrived, LevelWork, SiteMemory, Sit
 from weft.runtime.site_timing import SiteTiming
 from weft.runtime.site_wire import Wire, value_bytes
 
-RAW, OWN, OUTCOME, SENT = (
-    "raw",
-    "own",
-    "outcome",
-    "sent ",
-)  # roles of messages; SENT goes with a stream's number
+RAW, OWN, OUTCOME = "raw", "own", "outcome"  # roles of messages
+NEWS, SENT = "news ", "sent "  # those of reports, with the level, and of matches, with a stream's number
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Rows for a site at the next level: events, matches of a stream, or outcomes on their way out."""
+    """Rows for a site at the next level: events or matches; or outcomes and reports on their way out."""
 
     site: str
     role: str
@@ -95,7 +91,7 @@ class Level:
 
     def _passes(self, site: str, role: str) -> bool:
         """Whether a message goes on to the next level as it is."""
-        if role == OUTCOME:
+        if is_on_its_way_out(role):
             return True
         if role == OWN:
             return self._is_active(site, self.level)
@@ -128,6 +124,11 @@ class Level:
             for number in finding.streams:
                 stream = self.program.streams[number]
                 yield number, stream, self.wire.written(found, finding.columns, stream.attributes)
+
+
+def is_on_its_way_out(role: str) -> bool:
+    """Whether messages of a role are for nobody at any level."""
+    return role == OUTCOME or role.startswith(NEWS)
 
 
 def _transfer(program: SiteProgram, stream: Stream, matches: pa.Array) -> dict[str, Any]:

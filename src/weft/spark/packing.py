@@ -4,7 +4,7 @@ Spark hands the input of a stateful operator to Python row by row; a pack is one
 out of the operator is packed likewise.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.runtime.emit import ROWS_PER_BATCH
 from weft.runtime.layout import FLAGS_PER_COLUMN
-from weft.runtime.segments import table_from_bytes, table_to_bytes
+from weft.runtime.segments import table_to_bytes
 from weft.spark.stream_task import PACK, SHARD
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -106,6 +107,26 @@ def _pack(shard: str, rows: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([shard]), packs], [SHARD, PACK])
 
 
+def in_packs(rows: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Yield rows of one schema as packs of a bounded size, each as soon as it is full.
+
+    >>> rows = pa.RecordBatch.from_pydict({"x": range(ROWS_PER_BATCH)})
+    >>> packs = in_packs([rows.slice(0, 9), rows, rows.slice(0, 5)])
+    >>> [pa.ipc.open_stream(pack).read_all().num_rows for pack in packs]
+    [65545, 5]
+    """
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in rows:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= ROWS_PER_BATCH:
+            yield table_to_bytes(pa.Table.from_batches(waiting))
+            waiting, n_rows = [], 0
+    if waiting:
+        yield table_to_bytes(pa.Table.from_batches(waiting))
+
+
 def rejected_in(pack: pa.Table) -> int:
     """Return how many rows that were no events a pack speaks of."""
     return int((pack.schema.metadata or {}).get(REJECTED, 0))
@@ -161,4 +182,4 @@ def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the rows of packs."""
     for batch in batches:
         for pack in batch.column(0):
-            yield from table_from_bytes(pack.as_py()).to_batches()
+            yield from pa.ipc.open_stream(pack.as_buffer())

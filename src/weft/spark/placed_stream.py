@@ -13,12 +13,13 @@ from weft.plan.serialize import from_json
 from weft.plan.sites import SITE, SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.layout import Layout
+from weft.runtime.site_level import NEWS, OUTCOME
 from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
 from weft.spark.packing import PackTask, Route, unpacked
 from weft.spark.placed_stream_operator import LevelOperator
-from weft.spark.placed_stream_task import ROLE, PlacedTask
+from weft.spark.placed_stream_task import ROLE, PlacedTask, report_name
 from weft.spark.pushdown import quoted
-from weft.spark.stream import PLACE, REPORTS, Lateness, report_of, watermarked
+from weft.spark.stream import PLACE, REPORTS, Lateness, watermarked
 from weft.spark.stream_task import KIND, PACK, REPORT, SHARD
 from weft.tree import find
 
@@ -65,8 +66,8 @@ def placed_outcomes(
             "eventTime",
         )
     schema = T.StructType([T.StructField(KIND, T.StringType()), *matches_schema(source, returned).fields])
-    every = passing.select(PACK).mapInArrow(unpacked, schema)
-    return every.observe(REPORTS, *(report_of(name) for name in _reporting(program)[:MOST_OBSERVED]))
+    packs = passing.observe(REPORTS, *_reports(program)[:MOST_OBSERVED])
+    return packs.where(F.col(ROLE) == OUTCOME).select(PACK).mapInArrow(unpacked, schema)
 
 
 def transfers_in(outcomes: DataFrame) -> DataFrame:
@@ -95,8 +96,13 @@ def _place(site: str, places: Mapping[str, int]) -> Column:
     return F.try_element_at(numbers, F.col(quoted(site)).cast("string"))
 
 
-def _reporting(program: SiteProgram) -> list[str]:
-    """Return the names under which sites report: all at the lowest level, and those with work at others."""
+def _reports(program: SiteProgram) -> list[Column]:
+    """Return the reports of sites as metrics: of all at the lowest level, at others of those with work."""
     found = dict.fromkeys((0, number) for number in range(len(program.sites)))
     found |= dict.fromkeys(sorted((work.level, work.site) for work in program.works))
-    return [f"{program.sites[number]} level {level}" for level, number in found]
+    return [_report(program.sites[number], level) for level, number in found]
+
+
+def _report(site: str, level: int) -> Column:
+    is_own = (F.col(SHARD) == site) & (F.col(ROLE) == f"{NEWS}{level}")
+    return F.max(F.when(is_own, F.col(PACK).cast("string"))).alias(report_name(site, level))

@@ -1,6 +1,6 @@
 """Steps of sites on Spark's state: packs in, packs for sites at the next level and packs of outcomes out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,20 +9,21 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from weft.plan.sites import SiteProgram
-from weft.runtime.emit import emit, match_schema
+from weft.runtime.emit import emit_in_parts, match_schema
 from weft.runtime.segments import table_from_bytes, table_to_bytes
 from weft.runtime.site_distinct import take_distinct
 from weft.runtime.site_evaluator import program_of
-from weft.runtime.site_level import OUTCOME, RAW, Level, Message
+from weft.runtime.site_level import NEWS, OUTCOME, RAW, Level, Message, is_on_its_way_out
 from weft.runtime.site_log import SiteJournal
 from weft.runtime.site_shard import SiteMemory, SiteOutcome
 from weft.runtime.site_timing import site_timing
 from weft.runtime.site_wire import Wire
-from weft.spark.packing import rejected_in
-from weft.spark.placed_stream_task import ROLE, PlacedTask
-from weft.spark.steps import StateStore, late_rows, of_kind, report_row, set_timer
+from weft.spark.packing import in_packs, rejected_in
+from weft.spark.placed_stream_task import ROLE, PlacedTask, report_name
+from weft.spark.steps import StateStore, late_rows, of_kind, report_row, report_text, set_timer
 from weft.spark.stream_task import LATE, MATCH, PACK, REPORT, SHARD
 
+LARGE_PACK = 1 << 20  # bytes of a message that is handed on at once
 DISTINCT = "distinct"  # the role of matches that may come several times, on their way to where they meet
 
 _memory = SiteMemory()  # of this worker process
@@ -46,50 +47,59 @@ class PlacedSteps:
         """Run a step of a site and return what goes on to the next operator."""
         messages = [Message(site, role, bytes(pack)) for role, pack in packs]
         if self.level.level >= self.level.program.n_levels > 0:
-            sent = self._distinct(messages, watermark)
+            sent = iter(self._distinct(messages, watermark))
         else:
             sent = self._sent(site, messages, watermark)
-        if sent:
-            columns = {
-                SHARD: [message.site for message in sent],
-                ROLE: [message.role for message in sent],
-                PACK: [message.pack for message in sent],
-            }
-            yield pd.DataFrame(columns)
+        waiting: list[Message] = []
+        for message in sent:
+            waiting.append(message)
+            if len(message.pack) >= LARGE_PACK:
+                yield _frame(waiting)
+                waiting = []
+        if waiting:
+            yield _frame(waiting)
 
-    def _sent(self, site: str, messages: list[Message], watermark: int) -> list[Message]:
-        passing = [message for message in messages if message.role == DISTINCT]
+    def _sent(self, site: str, messages: list[Message], watermark: int) -> Iterator[Message]:
+        yield from (message for message in messages if message.role == DISTINCT)
         own = [message for message in messages if message.role != DISTINCT]
         if site not in self.level.program.sites:
-            return passing
+            return
         sent, outcome = self.level.take(site, own, watermark, self._store, _memory)
         if outcome is not None:
             set_timer(self._handle, outcome.wake, outcome.previous_wake)
             raw = [table_from_bytes(message.pack) for message in own if message.role == RAW]
             outcome.report.rejected = sum(map(rejected_in, raw))
-            sent += self._outcomes(site, outcome)
-        return passing + sent
+        yield from sent
+        if outcome is not None:
+            yield from self._outcomes(site, outcome)
 
     def _outcomes(self, site: str, outcome: SiteOutcome) -> Iterator[Message]:
         """Yield the report of a step, late rows and matches; those that others may find too go their way."""
+        yield Message(site, f"{NEWS}{self.level.level}", report_text(outcome.report).encode())
+        for pack in in_packs(self._rows(site, outcome)):
+            yield Message(site, OUTCOME, pack)
+        for query in self.level.program.repeated:
+            for pack in in_packs(self._matches(outcome, [query])):
+                yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
+
+    def _rows(self, site: str, outcome: SiteOutcome) -> Iterator[pa.RecordBatch]:
         name = report_name(site, self.level.level)
-        rows = [of_kind(REPORT, report_row(name, outcome.report, self._schema))]
-        for work, finding, found in outcome.found:
-            if finding.query is None:
-                continue
-            output = replace(program_of(work).plan.outputs[found.output], query=finding.query)
-            matches = of_kind(MATCH, emit(found, output, self.task.return_names[finding.query], self._schema))
-            if finding.query in self.level.program.repeated:
-                yield Message(f"{DISTINCT} {finding.query}", DISTINCT, _packed([matches]))
-            else:
-                rows.append(matches)
+        yield of_kind(REPORT, report_row(name, outcome.report, self._schema))
         if outcome.late is not None:
-            rows.append(of_kind(LATE, late_rows(outcome.late, self.level.wire.layout, self._schema)))
-        yield Message(site, OUTCOME, _packed(rows))
+            yield of_kind(LATE, late_rows(outcome.late, self.level.wire.layout, self._schema))
+        yield from self._matches(outcome, self.task.return_names.keys() - self.level.program.repeated)
+
+    def _matches(self, outcome: SiteOutcome, queries: Collection[str]) -> Iterator[pa.RecordBatch]:
+        for work, finding, found in outcome.found:
+            if finding.query is not None and finding.query in queries:
+                output = replace(program_of(work).plan.outputs[found.output], query=finding.query)
+                names = self.task.return_names[finding.query]
+                for matches in emit_in_parts(found, output, names, self._schema):
+                    yield of_kind(MATCH, matches)
 
     def _distinct(self, messages: list[Message], watermark: int) -> list[Message]:
         """Return outcomes as they are, and those matches that did not come before."""
-        passed = [message for message in messages if message.role == OUTCOME]
+        passed = [message for message in messages if is_on_its_way_out(message.role)]
         found = [table_from_bytes(message.pack) for message in messages if message.role == DISTINCT]
         known = self._store.journal()
         if not found and known is None:
@@ -108,13 +118,14 @@ class PlacedSteps:
         return [*passed, Message("", OUTCOME, table_to_bytes(matches))]
 
 
-def report_name(site: str, level: int) -> str:
-    """Return the name under which a site reports what it did at a level."""
-    return f"{site} level {level}"
-
-
-def _packed(rows: Iterable[pa.RecordBatch]) -> bytes:
-    return table_to_bytes(pa.Table.from_batches(list(rows)))
+def _frame(messages: Sequence[Message]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            SHARD: [message.site for message in messages],
+            ROLE: [message.role for message in messages],
+            PACK: [message.pack for message in messages],
+        }
+    )
 
 
 def _level(task: PlacedTask, level: int) -> Level:

@@ -25,3 +25,8 @@ class PlacedTask:
     returned: Mapping[str, Type]
     return_names: Mapping[str, tuple[str, ...]]
     budget: Budget
+
+
+def report_name(site: str, level: int) -> str:
+    """Return the name under which a site reports what it did at a level."""
+    return f"{site} level {level}"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from weft.plan.sites import Finding, SiteProgram, SiteWork
 from weft.runtime.budget import Budget
 from weft.runtime.columns import Array
-from weft.runtime.emit import emit, match_schema
+from weft.runtime.emit import emit_in_parts, match_schema
 from weft.runtime.execute import Found
 from weft.runtime.layout import Layout
 from weft.runtime.site_evaluator import SiteEvaluator
@@ -97,7 +97,7 @@ class SiteTask:
                     yield from self._sent(program, finding, owned)
                 else:
                     output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
-                    yield emit(owned, output, self.return_names[finding.query], self.schema)
+                    yield from emit_in_parts(owned, output, self.return_names[finding.query], self.schema)
 
     def _owned(self, found: Found, shard: int) -> Found:
         """Keep the matches that begin in a slice of this shard."""

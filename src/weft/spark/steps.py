@@ -16,15 +16,27 @@ from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json
 from weft.plan.template import Template
 from weft.plan.template_json import templates_from_json
-from weft.runtime.emit import TIMESTAMP, emit, match_schema
+from weft.runtime.emit import TIMESTAMP, emit_in_parts, match_schema
 from weft.runtime.layout import Layout
-from weft.runtime.segments import table_from_bytes, table_to_bytes
+from weft.runtime.segments import table_from_bytes
 from weft.runtime.shard import Memory, Outcome, Report, Shard, Work
 from weft.runtime.shard_executor import Adapter, FoundTrends
 from weft.runtime.trend_emit import emit_trends, trend_schema
 from weft.runtime.trend_executor import TrendPlan
-from weft.spark.packing import OWNER, rejected_in
-from weft.spark.stream_task import KIND, LATE, MATCH, PACK, REPORT, TREND, AdaptedPart, PartTask, StreamTask
+from weft.spark.packing import OWNER, in_packs, rejected_in
+from weft.spark.stream_task import (
+    KIND,
+    LATE,
+    MATCH,
+    NEWS,
+    PACK,
+    REPORT,
+    SHARD,
+    TREND,
+    AdaptedPart,
+    PartTask,
+    StreamTask,
+)
 
 _memory = Memory()  # of this worker process
 
@@ -56,7 +68,10 @@ class Steps:
         if outcome is None:
             return
         set_timer(self._handle, outcome.wake, outcome.previous_wake)
-        yield pd.DataFrame({PACK: [table_to_bytes(pa.Table.from_batches(list(self._rows(name, outcome))))]})
+        news: str | None = report_text(outcome.report)
+        for pack in in_packs(self._rows(name, outcome)):
+            yield pd.DataFrame({SHARD: [name], NEWS: [news], PACK: [pack]})
+            news = None
 
     @property
     def _id_type(self) -> pa.DataType:
@@ -85,7 +100,8 @@ class Steps:
         for found in outcome.found:
             output = outcome.plan.outputs[found.output]
             names = self.task.return_names[output.query]
-            yield of_kind(MATCH, emit(found, output, names, schema))
+            for matches in emit_in_parts(found, output, names, schema):
+                yield of_kind(MATCH, matches)
         for trends in outcome.trends:
             yield of_kind(TREND, self._results(trends, schema))
         if outcome.late is not None:
@@ -150,10 +166,14 @@ def of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([kinds, *rows.columns], [KIND, *rows.schema.names])
 
 
+def report_text(report: Report) -> str:
+    """Return a report as JSON."""
+    return json.dumps(asdict(report), ensure_ascii=False)
+
+
 def report_row(shard: str, report: Report, schema: pa.Schema) -> pa.RecordBatch:
     """Return the report of a step as a row of the schema of matches: JSON in `match_id`."""
-    text = json.dumps(asdict(report), ensure_ascii=False)
-    values = {"query": [shard], "match_id": [text]}
+    values = {"query": [shard], "match_id": [report_text(report)]}
     arrays = [pa.array(values.get(field.name, [None]), field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -31,6 +31,7 @@ from weft.spark.stream_task import (
     KIND,
     LATE,
     MATCH,
+    NEWS,
     PACK,
     REPORT,
     SHARD,
@@ -145,10 +146,14 @@ def stream_outcomes(
         trend_names=trends.names,
     )
     stepped = packed.groupBy(SHARD).transformWithStateInPandas(
-        ShardProcessor(task), f"{PACK} binary", "append", "eventTime"
+        ShardProcessor(task), f"{SHARD} string, {NEWS} string, {PACK} binary", "append", "eventTime"
     )
-    every = stepped.mapInArrow(unpacked, _schema(source, returned, trends))
-    return every.observe(REPORTS, *(report_of(shard) for shard in sorted(task.part_of)))
+    # Metrics are taken of the packs: they are computed for every row, and outcomes are many.
+    reports = [
+        F.max(F.when(F.col(SHARD) == shard, F.col(NEWS))).alias(shard) for shard in sorted(task.part_of)
+    ]
+    packs = stepped.observe(REPORTS, *reports).select(PACK)
+    return packs.mapInArrow(unpacked, _schema(source, returned, trends))
 
 
 def matches_in(outcomes: DataFrame) -> DataFrame:
@@ -235,12 +240,6 @@ def _wanted(parts: Sequence[PlannedPart], source: Input) -> Column | None:
         wanted.append(wanted_by_items(items, source.is_of_type))
     known = [condition for condition in wanted if condition is not None]
     return reduce(lambda a, b: a | b, known) if known and len(known) == len(wanted) else None
-
-
-def report_of(shard: str) -> Column:
-    """Return the report of a shard as a metric."""
-    is_own = (F.col(KIND) == REPORT) & (F.col("query") == shard)
-    return F.max(F.when(is_own, F.col("match_id"))).alias(shard)
 
 
 def watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.runtime.shared_trends import Sharing
     from weft.statistics.model import Statistics
 
-SHARD, PACK = "weft_shard", "weft_pack"
+SHARD, PACK, NEWS = "weft_shard", "weft_pack", "weft_news"  # NEWS: the report of a step, with its first pack
 KIND, TREND = "kind", "trend"  # columns of outcomes
 MATCH, LATE, REPORT = "match", "late", "report"  # kinds of outcomes besides trends
 

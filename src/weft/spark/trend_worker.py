@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from weft.plan.template import Template
 from weft.plan.template_json import templates_from_json
+from weft.runtime.emit import ROWS_PER_BATCH
 from weft.runtime.ingest import ingest
 from weft.runtime.layout import Layout
 from weft.runtime.shared_trends import Counters, Sharing, aggregate_workload
 from weft.runtime.trend_emit import BEYOND, emit_trends, trend_schema
 from weft.runtime.trend_rows import TrendRows
 from weft.spark.partitioning import Array, Slices
-from weft.spark.worker import ROWS_PER_BATCH, shard_tables
+from weft.spark.worker import shard_tables
 
 COUNTERS = "counters"
 LIMBS_PER_ROW = 256  # a row with more of them counts as several, so that batches have bounds in bytes

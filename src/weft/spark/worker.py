@@ -11,14 +11,13 @@ from pyspark import TaskContext
 
 from weft.plan.serialize import from_json
 from weft.runtime.budget import Budget
-from weft.runtime.emit import emit, match_schema
+from weft.runtime.emit import emit_in_parts, match_schema
 from weft.runtime.execute import Executor, Found, Program
 from weft.runtime.ingest import ingest
 from weft.runtime.layout import Layout
 from weft.schema import Type
 from weft.spark.partitioning import Array, Slices
 
-ROWS_PER_BATCH = 65_536
 WARMING_EVENTS = 1_000
 
 
@@ -51,10 +50,7 @@ class ShardTask:
         for found in executor.run(events):
             kept = found if shards is None else self._owned(found, shards)
             output = program.plan.outputs[kept.output]
-            for start in range(0, kept.table.n_rows, ROWS_PER_BATCH):
-                rows = np.arange(start, min(start + ROWS_PER_BATCH, kept.table.n_rows))
-                part = Found(kept.output, kept.branch, kept.table.take(rows), kept.events)
-                yield emit(part, output, self.return_names[output.query], schema)
+            yield from emit_in_parts(kept, output, self.return_names[output.query], schema)
         if self.analyze:
             yield _metrics(executor, _shard_number(shards), schema)
 
