@@ -22,7 +22,7 @@ from weft.plan.sites import SiteProgram
 from weft.planning import PlannedShare, Planning
 from weft.runtime.budget import Budget
 from weft.site_planning import network_of
-from weft.spark.analyze import Analysis, is_match
+from weft.spark.analyze import METRICS, Analysis, is_match, matches_in, metrics
 from weft.spark.batch import Input, matches_schema
 from weft.spark.placed_batch import PlacedInput, Transfer, detect_placed, transfers_of
 from weft.statistics.model import Statistics
@@ -128,15 +128,19 @@ class PlacedDetection(Detection):
             if write is not None:
                 write(self._nothing)
             return PlacedAnalysis({}, ())
-        found.persist(StorageLevel.MEMORY_AND_DISK)
+        if write is not None:
+            found.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            counts = found.where(is_match()).groupBy("query").count().collect()
-            transfers = transfers_of(found, self.program, self._predicted())
+            counted = found.groupBy("query", metrics()).count().collect()
             if write is not None:
                 write(found.where(is_match()))
         finally:
-            found.unpersist()
-        return PlacedAnalysis({row["query"]: row["count"] for row in counts}, (), transfers=transfers)
+            if write is not None:
+                found.unpersist()
+        told = [row for row in counted if row[METRICS] is not None]
+        measured = [row[METRICS] for row in told for _ in range(row["count"])]  # slices may say the same
+        transfers = transfers_of(measured, self.program, self._predicted())
+        return PlacedAnalysis(matches_in(counted), (), transfers=transfers)
 
     def _predicted(self) -> list[tuple[float, float]]:
         """Return the rows and bytes that every stream is expected to have."""

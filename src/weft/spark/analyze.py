@@ -60,18 +60,27 @@ def is_match() -> Column:
     return F.col("query").isNotNull()
 
 
-def analysis_of(
-    measured: DataFrame, plans: Sequence[Plan], estimated: Sequence[Mapping[Node, float] | None] | None = None
-) -> Analysis:
-    """Run the shares of a workload, whose rows have the number of their plan in SHARE, and sum them up."""
-    metrics = F.when(~is_match(), F.col("match_id")).alias(METRICS)
-    rows = measured.groupBy(SHARE, "query", metrics).count().collect()
+def metrics() -> Column:
+    """Return the metrics of a row that has them, and NULL for matches."""
+    return F.when(~is_match(), F.col("match_id")).alias(METRICS)
+
+
+def matches_in(rows: Iterable[Row]) -> dict[str, int]:
+    """Return the matches of each query, of rows that were counted by query and metrics."""
     matches: dict[str, int] = {}
     for row in rows:
         if row["query"] is not None:
             matches[row["query"]] = matches.get(row["query"], 0) + row["count"]
+    return matches
+
+
+def analysis_of(
+    measured: DataFrame, plans: Sequence[Plan], estimated: Sequence[Mapping[Node, float] | None] | None = None
+) -> Analysis:
+    """Run the shares of a workload, whose rows have the number of their plan in SHARE, and sum them up."""
+    rows = measured.groupBy(SHARE, "query", metrics()).count().collect()
     return Analysis(
-        matches,
+        matches_in(rows),
         tuple(
             _analyzed(plan, [row for row in rows if row[SHARE] == number], estimates)
             for number, (plan, estimates) in enumerate(

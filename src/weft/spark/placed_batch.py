@@ -25,7 +25,6 @@ from weft.plan.sites import SITE as SITE_NUMBER
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.site_wire import TIE_VALUE
-from weft.spark.analyze import is_match
 from weft.spark.batch import (
     Input,
     Returned,
@@ -183,13 +182,13 @@ class _Levels:
 
 
 def transfers_of(
-    measured: DataFrame, program: SiteProgram, predicted: Iterable[tuple[float, float]]
+    measured: Iterable[str], program: SiteProgram, predicted: Iterable[tuple[float, float]]
 ) -> tuple[Transfer, ...]:
-    """Sum up what sites received; `predicted` has the rows and bytes expected of each stream."""
+    """Sum up what sites say they received; `predicted` has the rows and bytes expected of each stream."""
     rows = [0] * len(program.streams)
     sizes = [0] * len(program.streams)
-    for row in measured.where(~is_match()).select("match_id").collect():
-        counted: Mapping[str, int] = json.loads(row["match_id"])
+    for text in measured:
+        counted: Mapping[str, int] = json.loads(text)
         rows[counted["stream"]] += counted["rows"]
         sizes[counted["stream"]] += counted["bytes"]
     return tuple(
