@@ -29,6 +29,7 @@ class PlacedStream:
     wire: Wire
     dice: random.Random
     delay: int
+    is_calm: bool = False  # no process ends, no attempt fails
     stores: dict[tuple[int, str], Kept] = field(default_factory=dict)
     wakes: dict[tuple[int, str], int] = field(default_factory=dict)
     latest: int | None = None
@@ -84,11 +85,12 @@ class PlacedStream:
     def _step(self, level: Level, site: str, own: list[Message], watermark: int) -> list[Message]:
         place = (level.level, site)
         store = self.stores.setdefault(place, Kept())
-        if self.dice.random() < 0.1:
+        if not self.is_calm and self.dice.random() < 0.1:
             self.workers[0] = SiteMemory()
-        if self.dice.random() < 0.1:  # an attempt that fails, and is repeated
+        if not self.is_calm and self.dice.random() < 0.1:  # an attempt that fails, and is repeated
             level.take(site, own, watermark, store.copy(), self.dice.choice(self.workers))
-        passed, outcome = level.take(site, own, watermark, store, self.dice.choice(self.workers))
+        worker = self.workers[0] if self.is_calm else self.dice.choice(self.workers)
+        passed, outcome = level.take(site, own, watermark, store, worker)
         if outcome is not None:
             self._note(outcome)
             self.wakes.pop(place, None)
@@ -115,14 +117,19 @@ class PlacedStream:
 
 
 def run_placed_stream(
-    placed: PlacedCase, program: SiteProgram, seed: int, delay: int | None = None
+    placed: PlacedCase,
+    program: SiteProgram,
+    seed: int,
+    delay: int | None = None,
+    *,
+    is_calm: bool = False,
 ) -> PlacedStream:
     """Run a case as a stream; what is not given of the delivery is drawn from the seed."""
     dice = random.Random(seed)
     n_batches = 20 if delay is not None else dice.choice([dice.randint(1, 6), 20])
     delay = dice.choice([0, 1_000_000, 3_000_000]) if delay is None else delay
     table, layout = arrow_events(placed.case)
-    stream = PlacedStream(program, Wire(layout, pa.int64()), dice, delay)
+    stream = PlacedStream(program, Wire(layout, pa.int64()), dice, delay, is_calm)
     for rows in cut(deliveries(placed.case.events, dice, delay), dice, n_batches):
         origins = [placed.sites[row] for row in rows]
         stream.deliver(table.take(pa.array(rows, pa.int64())), origins)

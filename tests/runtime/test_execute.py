@@ -6,7 +6,7 @@ from tests.engine import arrow_events, expected_outcome, outcome_of, plan_of
 from tests.strategies import SECOND, Case, event
 
 from weft.errors import BudgetError
-from weft.plan.nodes import Plan
+from weft.plan.nodes import Await, Branch, Output, Plan, Scan
 from weft.runtime.budget import Budget
 from weft.runtime.columns import Events
 from weft.runtime.execute import Executor, Found, Program
@@ -228,3 +228,32 @@ def test_a_shared_node_works_once() -> None:
         run.feed(0, 40, END_OF_TIME)
         assert run.is_right
     assert two.executor.meter.examined == one.executor.meter.examined
+
+
+@pytest.mark.parametrize(("frontier", "n_rows"), [(7, 0), (8, 1), (9, 1), (END_OF_TIME, 2)])
+def test_rows_are_awaited_until_the_frontier_has_passed_their_last_event(frontier: int, n_rows: int) -> None:
+    run = Run("PATTERN SEQ(A a, B b) WITHIN 5 microseconds", (event(0, "A", 5), event(1, "A", 7)))
+    plan = Plan((Output("q", (), (Branch(Await(Scan("A"), 2), ("a",), ()),)),))
+    executor = Executor(Program(plan))
+    found = executor.process(run.events, frontier)
+    assert sum(one.table.n_rows for one in found) == n_rows
+    assert executor.is_waiting == (n_rows < 2)
+    later = executor.process(run.events.take(slice(0, 0)), END_OF_TIME)
+    assert sum(one.table.n_rows for one in later) == 2 - n_rows
+    assert not executor.is_waiting
+
+
+def test_events_before_the_frontier_find_what_is_not_too_old() -> None:
+    """Where `oldest` is given, positive events may come after the frontier has passed them."""
+    events = tuple(event(number, kind, number) for number, kind in enumerate("ABAB"))
+    run = Run("PATTERN SEQ(A a, B b) WITHIN 3 microseconds", events)
+    process, none = run.executor.process, run.events.take(slice(0, 0))
+    early, late = (run.events.take(np.array(rows)) for rows in ([1, 3], [0, 2]))
+    assert not process(early, 4, oldest=1)
+    assert not process(none, 10, oldest=1)
+    run.found += process(late, 10, oldest=1)
+    assert run.is_right
+    process(none, 20, oldest=3)
+    assert (run.n_events_held, run.n_rows_held) == (1, 1)
+    process(none, 20, oldest=4)
+    assert (run.n_events_held, run.n_rows_held) == (0, 0)

@@ -2,7 +2,9 @@
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +20,12 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.projection import Projection
+from weft.plan.sites import Finding
+from weft.runtime.columns import Events
+from weft.runtime.execute import Found
 from weft.runtime.segments import TIME_COLUMN
 from weft.runtime.site_distinct import take_distinct
+from weft.runtime.site_evaluator import SiteEvaluator
 from weft.runtime.site_log import EVENTS, LogWriter, SiteJournal
 from weft.statistics.model import Statistics
 
@@ -59,6 +65,27 @@ def test_a_negation_checked_at_one_site_holds_at_another(seed: int) -> None:
     assert expected["q"]
     assert matches_of(stream, ["q"]) == expected
     assert stream.late == 0
+
+
+def test_a_step_evaluates_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that knows what the last step left gives every event once to each work that sees it."""
+    placed, graph = quiet_case(0, "QUERY q PATTERN SEQ(A a, NOT C c, B b, D d) WITHIN 6 seconds")
+    program = placed.program(graph)
+    seen: Counter[tuple[int, int, int]] = Counter()
+    step = SiteEvaluator.step
+
+    def counting(self: SiteEvaluator, new: Events, *others: Any) -> Iterator[tuple[Finding, Found]]:
+        seen.update((self.work.level, self.work.site, number) for number in new.ids.to_pylist())
+        return step(self, new, *others)
+
+    monkeypatch.setattr(SiteEvaluator, "step", counting)
+    stream = run_placed_stream(placed, program, 0, delay=5 * SECOND, is_calm=True)
+    assert matches_of(stream, ["q"]) == expected_outcome(placed.case)
+    assert {number for _, _, number in seen} == set(range(40))
+    assert set(seen.values()) == {1}
+    seen.clear()
+    run_placed_stream(placed, program, 0, delay=5 * SECOND)
+    assert max(seen.values()) > 1  # processes that forget run the log again
 
 
 def table_of(*seconds: int) -> pa.Table:

@@ -19,6 +19,7 @@ from tests.streams import Kept, cut, deliveries, never_settled, work_of
 
 import weft
 from weft.errors import DataError, WeftError
+from weft.runtime.emit import ROWS_PER_BATCH
 from weft.runtime.shard import Memory, Shard
 from weft.session import StreamDetection
 from weft.spark.failures import failure_of
@@ -70,6 +71,18 @@ def prepared(spark: SparkSession, case: Case, files: Files, delay: int, checkpoi
         watermark=f"{delay // SECOND} seconds",
         checkpoint=str(checkpoint),
     )
+
+
+def test_many_matches_of_one_step_leave_in_several_packs(
+    spark: SparkSession, files: Files, tmp_path: Path
+) -> None:
+    rows = [(1000 + n / 1000, "A", n, 1) for n in range(300)]
+    write(spark, files, [rows + [(1001 + n / 1000, "B", 1000 + n, 1) for n in range(300)]])
+    stream = files.stream(spark).drop(BATCH)
+    detection = weft.prepare_stream(stream, PAIR, time="ts", type="kind", id="n", watermark="1 second")
+    done = run(detection.matches, tmp_path / "checkpoint")
+    assert len(done.match_ids) == len(done.rows) == 90_000 > ROWS_PER_BATCH
+    assert [report["matches"] for report in done.reports if report["matches"]] == [{"pair": 90_000}]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
