@@ -34,7 +34,10 @@ ARISING = {"A": (0,), "B": (1,), "C": (0, 1), "D": (2,)}  # the sites of each ty
 
 
 def quiet_case(seed: int, text: str) -> tuple[PlacedCase, MuseGraph]:
-    """Return events of three sites; A without C before B is found at the second, with D at the third."""
+    """Return events of three sites; A without C before B is found at the second, with D at the third.
+
+    If there is a second query, it is the same without C.
+    """
     dice = random.Random(seed)
     events, sites = [], []
     for row in range(40):
@@ -45,12 +48,12 @@ def quiet_case(seed: int, text: str) -> tuple[PlacedCase, MuseGraph]:
     queries = normal_form_queries(case.queries, None, Statistics())
     rates = {kind: np.isin(np.arange(3), own).astype(float) for kind, own in ARISING.items()}
     network = Network(("s0", "s1", "s2"), rates)
-    (query,) = queries
     raw = {(kind, site): Vertex(Projection(kind, (kind,)), site) for kind in rates for site in ARISING[kind]}
-    pairs = Vertex(query.projection(0b011), 1)
     inputs: dict[Vertex, tuple[Vertex, ...]] = dict.fromkeys(raw.values(), ())
-    inputs[pairs] = tuple(vertex for (kind, _), vertex in raw.items() if kind != "D")
-    inputs[Vertex(query.projection(0b111), 2)] = (pairs, raw["D", 2])
+    for query, read in zip(queries, ("ABC", "AB"), strict=False):
+        pairs = Vertex(query.projection(0b011), 1)
+        inputs[pairs] = tuple(vertex for (kind, _), vertex in raw.items() if kind in read)
+        inputs[Vertex(query.projection(0b111), 2)] = (pairs, raw["D", 2])
     return PlacedCase(case, tuple(sites), network, queries), MuseGraph(network, inputs)
 
 
@@ -65,6 +68,21 @@ def test_a_negation_checked_at_one_site_holds_at_another(seed: int) -> None:
     assert expected["q"]
     assert matches_of(stream, ["q"]) == expected
     assert stream.late == 0
+
+
+@pytest.mark.parametrize("seed", range(7))
+def test_a_site_waits_for_the_check_of_another_though_it_knows_the_events(seed: int) -> None:
+    text = """
+    QUERY quiet PATTERN SEQ(A a, NOT C c, B b, D d) WITHIN 6 seconds
+    QUERY any   PATTERN SEQ(A a, B b, D d) WITHIN 6 seconds
+    """
+    placed, graph = quiet_case(seed, text)
+    program = placed.program(graph)
+    assert {work.level for work in program.works if work.site == 2} == {2}, "both are evaluated together"
+    stream = run_placed_stream(placed, program, seed, delay=5 * SECOND)
+    expected = expected_outcome(placed.case)
+    assert 0 < len(expected["quiet"]) < len(expected["any"])
+    assert matches_of(stream, ["quiet", "any"]) == expected
 
 
 def test_a_step_evaluates_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
