@@ -81,7 +81,7 @@ def test_a_site_waits_for_the_check_of_another_though_it_knows_the_events(seed: 
     assert {work.level for work in program.works if work.site == 2} == {2}, "both are evaluated together"
     stream = run_placed_stream(placed, program, seed, delay=5 * SECOND)
     expected = expected_outcome(placed.case)
-    assert 0 < len(expected["quiet"]) < len(expected["any"])
+    assert 0 < len(expected["quiet"]) <= len(expected["any"])
     assert matches_of(stream, ["quiet", "any"]) == expected
 
 
