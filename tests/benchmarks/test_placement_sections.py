@@ -81,13 +81,18 @@ def test_targets_of_table_3() -> None:
         placement: placement_cluster.Sent(ratio, 100.0, rows, 8 * rows, 7, 1.0)
         for placement, ratio, rows in (("muse", 0.004, 9), ("single-sink", 0.95, 950), ("central", 1.0, 1000))
     }
-    measures = placement_cluster._measures("SEQ", sent)
+    streamed = {"muse": placement_cluster.Streamed((10.0, 30.0, 20.0), (3.0, 1.0, 2.0), 7)}
+    measures = placement_cluster._measures("SEQ", sent, streamed)
     assert [(one.value, one.target) for one in measures[:2]] == [(0.004, "≤ 0.01"), (0.009, "≤ 0.01")]
+    assert [one.value for one in measures[-3:]] == [20.0, 2.0, 3.0]
     shares = [row["measured, % of central"] for row in placement_cluster._sent_rows("SEQ", sent)]
     assert shares == pytest.approx([0.9, 95, 100])
+    fewer = {"muse": placement_cluster.Streamed((10.0,), (1.0,), 6)}
+    with pytest.raises(AssertionError, match="different matches"):
+        placement_cluster._measures("SEQ", sent, fewer)
     sent["muse"] = placement_cluster.Sent(0.004, 100.0, 9, 72, 6, 1.0)
     with pytest.raises(AssertionError, match="different matches"):
-        placement_cluster._measures("SEQ", sent)
+        placement_cluster._measures("SEQ", sent, streamed)
 
 
 def test_the_best_is_no_worse_than_a_single_sink_without_time_to_search() -> None:
@@ -101,8 +106,8 @@ def test_the_best_is_no_worse_than_a_single_sink_without_time_to_search() -> Non
 
 def test_streams_of_the_cluster_are_a_table_and_two_panels_for_each_workload() -> None:
     streamed = {
-        "muse": placement_cluster.Streamed((10.0, 30.0, 20.0), (3.0, 1.0, 2.0)),
-        "central": placement_cluster.Streamed((40.0, 40.0, 40.0), (1.0, 1.0, 5.0)),
+        "muse": placement_cluster.Streamed((10.0, 30.0, 20.0), (3.0, 1.0, 2.0), 7),
+        "central": placement_cluster.Streamed((40.0, 40.0, 40.0), (1.0, 1.0, 5.0), 7),
     }
     rows = placement_cluster._streamed_rows("SEQ", streamed)
     assert [row["median"] for row in rows] == [20.0, 2.0, 40.0, 1.0]
