@@ -39,9 +39,17 @@ from weft.cli_options import (
     Unit,
 )
 from weft.cli_place import PLACE_EXAMPLES, place
-from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
+from weft.cli_steps import (
+    Columns,
+    Wanted,
+    bind_queries,
+    check_site_options,
+    errors_told,
+    plan_of,
+    prepared_events,
+    start_spark,
+)
 from weft.cli_stream import STREAM_EXAMPLES, stream
-from weft.errors import WeftError
 from weft.optimizer.pipeline import SECONDS
 from weft.placed_detection import PlacedAnalysis
 from weft.planning import save_plan
@@ -55,11 +63,11 @@ from weft.report import (
     trends_table,
 )
 from weft.runtime.budget import Budget
-from weft.session import Detection, prepare
+from weft.session import Detection
 from weft.session import explain as explain_queries
 from weft.spark.progress import SearchProgress, current_progress
 from weft.spark.sinks import check_target
-from weft.spark.sources import find_events, read_events
+from weft.spark.sources import find_events
 from weft.statistics_file import save_statistics
 
 app = typer.Typer(
@@ -131,7 +139,9 @@ def explain(
         find_events(events)
         spark = start_spark(master)
         if placement and site is not None:
-            typer.echo(show_placement(_prepared(spark, text, events, columns, wanted), site, wanted, picture))
+            typer.echo(
+                show_placement(prepared_events(spark, text, events, columns, wanted), site, wanted, picture)
+            )
             return
         detection = _planned(spark, text, events, columns, wanted)
         typer.echo(detection.explain())
@@ -178,8 +188,7 @@ def run(
     with errors_told():
         text = read_queries(queries)
         bind_queries(text, tie_break=order_by is not None)  # a mistake shows before Spark starts
-        if placement is not None and site is None:
-            raise WeftError("--placement needs --site, the column of the site at which events arise")
+        check_site_options(site=site, placement=placement)
         columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by, site=site)
         wanted = Wanted(
             plan_of(plan),
@@ -256,7 +265,7 @@ def _planned(
 ) -> Detection:
     """Bind queries to events, look at the events as far as needed, and choose the plan."""
     with progress_shown("Looking at the events", partial(current_progress, spark)):
-        detection = _prepared(spark, text, events, columns, wanted, budget)
+        detection = prepared_events(spark, text, events, columns, wanted, budget)
         if wanted.save_statistics is not None:
             save_statistics(detection.statistics, wanted.save_statistics)
         detection.look()
@@ -266,43 +275,6 @@ def _planned(
     if wanted.save_plan is not None:
         save_plan(detection.plan, wanted.save_plan)
     return detection
-
-
-def _prepared(
-    spark: SparkSession,
-    text: QueryText,
-    events: str,
-    columns: Columns,
-    wanted: Wanted,
-    budget: Budget | None = None,
-) -> Detection:
-    """Bind queries to events."""
-    frame = read_events(
-        spark,
-        events,
-        time=columns.time,
-        time_unit=columns.time_unit,
-        type=columns.type,
-        id=columns.id,
-        order_by=columns.order_by,
-    )
-    with text.errors_in_own_file():
-        return prepare(
-            frame,
-            text.text,
-            time=columns.time,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-            site=columns.site,
-            placement=wanted.placement,
-            budget=budget,
-            plan=wanted.plan,
-            statistics=wanted.statistics,
-            search_seconds=wanted.search_seconds,
-            sharing=wanted.sharing,
-            origin=text.origin,
-        )
 
 
 def _all_rejected(rejected: DataFrame, columns: Columns) -> str:

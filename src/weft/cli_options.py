@@ -117,6 +117,15 @@ PlacementOption = Annotated[
         "at one site, central all queries outside of the sites. The matches are the same.",
     ),
 ]
+HistoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--history",
+        metavar="EVENTS",
+        help="With --site: past events, as weft run takes them. Their sites and rates decide where queries "
+        "are evaluated; rows of other sites are rejected and counted.",
+    ),
+]
 PictureOption = Annotated[
     str | None,
     typer.Option("--picture", metavar="FILE.svg", help="With --placement: draw it into a file."),

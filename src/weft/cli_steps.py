@@ -17,11 +17,13 @@ from weft.pattern.nodes import Query
 from weft.planning import load_plan
 from weft.query_files import QueryText
 from weft.report import progress_shown, say_error
+from weft.runtime.budget import Budget
 from weft.runtime.shared_trends import Sharing
-from weft.session import Placement
+from weft.session import Detection, Placement, prepare
 from weft.spark.failures import SPARK_FAILURES, failure_of
 from weft.spark.local import local_session
 from weft.spark.progress import no_progress
+from weft.spark.sources import read_events
 from weft.spark.times import TimeUnit
 
 FAILED, INTERRUPTED = 1, 130
@@ -69,6 +71,57 @@ def bind_queries(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
     """Check queries as far as is possible without a schema."""
     with text.errors_in_own_file():
         return read(text.text, None, origin=text.origin, tie_break=tie_break)
+
+
+def check_site_options(
+    *, site: str | None, placement: Placement | None, history: str | None = None, needs_history: bool = False
+) -> None:
+    """Refuse options that speak of sites where there are none, and sites of which nothing is known."""
+    for name, value in (("--placement", placement), ("--history", history)):
+        if value is not None and site is None:
+            raise WeftError(f"{name} needs --site, the column of the site at which events arise")
+    if needs_history and site is not None and history is None:
+        raise WeftError(
+            "--site needs --history on a stream: its sites are not known before it starts\n"
+            "  hint: name a file or a directory of past events, from which sites and rates are counted"
+        )
+
+
+def prepared_events(
+    spark: SparkSession,
+    text: QueryText,
+    events: str,
+    columns: Columns,
+    wanted: Wanted,
+    budget: Budget | None = None,
+) -> Detection:
+    """Bind queries to the events of files."""
+    frame = read_events(
+        spark,
+        events,
+        time=columns.time,
+        time_unit=columns.time_unit,
+        type=columns.type,
+        id=columns.id,
+        order_by=columns.order_by,
+    )
+    with text.errors_in_own_file():
+        return prepare(
+            frame,
+            text.text,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            site=columns.site,
+            placement=wanted.placement,
+            budget=budget,
+            plan=wanted.plan,
+            statistics=wanted.statistics,
+            search_seconds=wanted.search_seconds,
+            sharing=wanted.sharing,
+            origin=text.origin,
+        )
 
 
 def start_spark(master: str) -> SparkSession:

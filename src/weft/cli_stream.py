@@ -1,18 +1,16 @@
 """The command `weft stream`: matches as events come, until there are none or somebody stops it."""
 
 import json
-import signal
-import threading
 import time as clock
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import typer
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.cli_follow import follow, stop_on_signals
 from weft.cli_options import (
     PARTIAL_MATCHES,
     AdaptOption,
@@ -20,6 +18,7 @@ from weft.cli_options import (
     AvailableNow,
     BudgetOption,
     Checkpoint,
+    HistoryOption,
     IdColumn,
     LateDirectory,
     Master,
@@ -28,11 +27,13 @@ from weft.cli_options import (
     MaxFiles,
     OrderColumn,
     Partitions,
+    PlacementOption,
     PlanOption,
     Queries,
     SchemaOption,
     SearchSeconds,
     SharingOption,
+    SiteColumn,
     Source,
     SourceFormat,
     StatisticsOption,
@@ -42,21 +43,32 @@ from weft.cli_options import (
     Unit,
     WatermarkOption,
 )
-from weft.cli_steps import Columns, Wanted, bind_queries, errors_told, plan_of, start_spark
+from weft.cli_steps import (
+    Columns,
+    Wanted,
+    bind_queries,
+    check_site_options,
+    errors_told,
+    plan_of,
+    prepared_events,
+    start_spark,
+)
 from weft.errors import DataError, WeftError
 from weft.language.literals import parse_duration
 from weft.optimizer.pipeline import SECONDS
 from weft.pattern.nodes import Query
+from weft.placed_detection import PlacedDetection
+from weft.placed_stream_detection import PlacedStreamDetection
+from weft.placement_explanation import bytes_text
 from weft.query_files import QueryText, read_queries
 from weft.report import progress_shown, say_error, stream_shown, summary_table, terminal
 from weft.runtime.budget import Budget
 from weft.session import StreamDetection, prepare_stream
-from weft.spark.failures import SPARK_FAILURES
 from weft.spark.local import local_cores
 from weft.spark.parts import check_windows
-from weft.spark.progress import SearchProgress, no_progress
+from weft.spark.progress import SearchProgress, current_progress, no_progress
 from weft.spark.sinks import MATCHES, TRENDS
-from weft.spark.sources import Format
+from weft.spark.sources import Format, find_events
 from weft.spark.stream import PARTITIONS
 from weft.spark.stream_metrics import StreamMonitor
 from weft.spark.stream_sinks import BatchDirectory, BatchWriter, MatchFormat
@@ -77,6 +89,8 @@ STREAM_EXAMPLES = (
     "--checkpoint state/ --out matches/\n\n"
     "  weft stream fraud.weft incoming/ --time ts --type type --watermark 10s --checkpoint state/ "
     "--out matches/ --available-now --json\n\n"
+    "  weft stream fraud.weft incoming/ --time ts --type type --watermark 10s --checkpoint state/ "
+    "--out matches/ --site plant --history past.parquet\n\n"
     '  weft stream fraud.weft kafka:localhost:9092/payments --schema "id long, ts timestamp, type string" '
     "--time ts --type type --watermark 1m --checkpoint state/ --out matches/"
 )
@@ -91,6 +105,7 @@ class Feed:
     schema: str | None
     max_files: int | None
     watermark: str
+    history: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +145,9 @@ def stream(
     search_seconds: SearchSeconds = SECONDS,
     sharing: SharingOption = "dynamic",
     adapt: AdaptOption = "off",
+    site: SiteColumn = None,
+    placement: PlacementOption = None,
+    history: HistoryOption = None,
     as_json: AsJson = False,
     master: Master = "local[*]",
 ) -> None:
@@ -143,9 +161,14 @@ def stream(
         text = read_queries(queries)
         bound = bind_queries(text, tie_break=order_by is not None)
         check_windows(bound)
-        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing, adapt)
-        feed = Feed(source, source_format, schema, max_files, watermark)
+        check_site_options(site=site, placement=placement, history=history, needs_history=True)
+        if site is not None and adapt != "off":
+            raise WeftError(f"--adapt {adapt}: a placement is kept; leave out --adapt or --site")
+        if history is not None:
+            find_events(history)
+        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by, site=site)
+        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing, adapt, placement)
+        feed = Feed(source, source_format, schema, max_files, watermark, history)
         running = Running(
             checkpoint,
             partitions,
@@ -268,6 +291,7 @@ def _planned(
         order_by=columns.order_by,
         max_files=feed.max_files,
     )
+    past = _past(spark, text, feed, columns, wanted)
     with text.errors_in_own_file():
         detection = prepare_stream(
             events,
@@ -279,10 +303,13 @@ def _planned(
             partitions=shape.partitions,
             budget=running.budget,
             plan=wanted.plan,
-            statistics=wanted.statistics,
+            statistics=wanted.statistics if past is None else past.statistics,
             search_seconds=wanted.search_seconds,
             sharing=wanted.sharing,
             adapt=wanted.adapt,
+            site=columns.site,
+            placement=wanted.placement,
+            network=None if past is None else past.network,
             watermark=feed.watermark,
             checkpoint=running.checkpoint,
             origin=text.origin,
@@ -294,6 +321,20 @@ def _planned(
     with progress_shown("Weaving the plan", search.now):
         detection.weave(search.tell)
     return detection
+
+
+def _past(
+    spark: SparkSession, text: QueryText, feed: Feed, columns: Columns, wanted: Wanted
+) -> PlacedDetection | None:
+    """Return the queries on past events, after a look at these; they tell the sites of the stream."""
+    if feed.history is None:
+        return None
+    with progress_shown("Looking at the past", partial(current_progress, spark)):
+        found = prepared_events(spark, text, feed.history, columns, wanted)
+        assert isinstance(found, PlacedDetection)  # --history needs --site
+        if not found.network.sites:
+            raise DataError(f"{feed.history}: no event has a site (--site {columns.site})")
+    return found
 
 
 def _run(
@@ -314,49 +355,14 @@ def _run(
     writing = writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
     spark.streams.addListener(monitor)
     try:
-        with _signals() as stop:
+        with stop_on_signals() as stop:
             query = writing.start()
             try:
-                return _followed(query, writer, stop)
+                return follow(query, writer, stop)
             finally:
                 monitor.wait_for_end(LAST_NEWS)
     finally:
         spark.streams.removeListener(monitor)
-
-
-class _Stop:
-    """Remembers the first signal that asks to stop; a second one is no longer held back."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.status = 0
-
-    def __call__(self, number: int, frame: object) -> None:  # noqa: ARG002
-        self.status = 128 + number
-        self.asked.set()
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-
-
-@contextmanager
-def _signals() -> Iterator[_Stop]:
-    stop = _Stop()
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _followed(query: StreamingQuery, writer: BatchWriter, stop: _Stop) -> int:
-    while query.isActive:
-        if stop.asked.wait(0.1):
-            query.stop()
-            return stop.status
-    failure = query.exception()
-    if failure is not None:
-        raise writer.failure if isinstance(writer.failure, SPARK_FAILURES) else failure
-    return 0
 
 
 def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
@@ -372,6 +378,8 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
             "seconds": round(seconds, 3),
             "stopped": totals.stopped,
         }
+        if isinstance(detection, PlacedStreamDetection):
+            summary |= {"sent": {"rows": totals.sent_rows, "bytes": totals.sent_bytes}}
         typer.echo(json.dumps(summary, ensure_ascii=False))
         return
     terminal().print(
@@ -384,3 +392,6 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
             counted="results" if detection.trend_queries else "matches",
         )
     )
+    if isinstance(detection, PlacedStreamDetection):
+        sent = f"{totals.sent_rows:,} rows, {bytes_text(totals.sent_bytes)}"
+        terminal().print(f"Between sites: {sent} (placement: {detection.placement})")

@@ -1,13 +1,14 @@
 """Queries placed on the sites of a stream: streaming DataFrames of matches, and the graph that finds them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
 from weft.errors import DataError, WeftError
+from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
@@ -16,9 +17,10 @@ from weft.placement.pipeline import place
 from weft.placement.site_program import site_program
 from weft.placement.stream_network import stream_network
 from weft.plan.sites import SiteProgram
-from weft.planning import Planning
+from weft.planning import PlannedShare, Planning
 from weft.runtime.budget import Budget
 from weft.spark.batch import Input
+from weft.spark.parts import Part
 from weft.spark.placed_stream import placed_outcomes, transfers_in
 from weft.spark.stream import Lateness, fingerprint, use_rocksdb
 from weft.statistics.model import Statistics
@@ -88,6 +90,15 @@ class PlacedStreamDetection(StreamDetection):
         _, queries = self._sites
         return site_program(self.graph, queries, self.source.schema, self.statistics)
 
+    def weave(
+        self,
+        progress: Progress | None = None,  # noqa: ARG002 - a placement is found in seconds
+        is_cancelled: Callable[[], bool] = lambda: False,  # noqa: ARG002
+    ) -> dict[Part, PlannedShare]:
+        """Place the queries unless that is done; there is no plan of all events."""
+        _ = self.program
+        return {}
+
     def explain(self) -> str:
         """Return what each site evaluates at each level, and what it sends."""
         program = self.program
@@ -118,6 +129,11 @@ class PlacedStreamDetection(StreamDetection):
         """The program in the checkpoint, if there is one."""
         if self._program_path is None:
             return None
+        if self._known_division is not None:
+            raise WeftError(
+                "the stream has started without sites, and its state is divided so\n"
+                "  hint: leave out site, or start with a new checkpoint"
+            )
         spark = self.source.events.sparkSession
         try:
             found = spark.read.text(self._program_path, wholetext=True).collect()

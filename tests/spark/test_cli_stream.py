@@ -144,6 +144,49 @@ def test_trend_queries_beside_others(spark: SparkSession, files: Path) -> None:
     assert tables["matches"].num_rows == len(found) - 3 > 2
 
 
+def with_branches(lines: str) -> str:
+    """Return lines with one more column: logins arise in the north, all else in the south or the west."""
+    branches = (
+        "north" if ",Login," in line else "south" if number % 2 else "west"
+        for number, line in enumerate(lines.splitlines())
+    )
+    return "".join(f"{line},{branch}\n" for line, branch in zip(lines.splitlines(), branches, strict=True))
+
+
+def test_queries_are_evaluated_at_the_sites_of_past_events(
+    spark: SparkSession, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "HEADER", HEADER.replace("\n", ",branch\n"))
+    (files / "past.csv").write_text(HEADER + with_branches(FIRST + SECOND))
+    placed = ("--site", "branch", "--history", files / "past.csv")
+    sent = 0
+    for name, lines in (("1.csv", FIRST), ("2.csv", SECOND)):
+        arrive(files, name, with_branches(lines))
+        result = stream(files, *placed)
+        assert result.exit_code == 0, result.stderr
+        sent += json.loads(result.stdout)["sent"]["rows"]
+    assert written(files / "out") == matches_of_run(files) != []
+    assert 0 < sent < 11
+    other = ("--checkpoint", files / "other", "--out", files / "apart", "--placement", "central")
+    shown = CliRunner().invoke(app, arguments(files, *placed, *other, "--available-now")).stdout
+    assert "Between sites: 11 rows, " in shown
+    assert "(placement: central)" in shown
+    assert written(files / "apart") == written(files / "out")
+
+
+def test_sites_of_a_stream_have_a_history(spark: SparkSession, files: Path) -> None:
+    arrive(files, "1.csv", FIRST)
+    assert "--placement needs --site" in refused(files, "--placement", "muse")
+    assert "--history needs --site" in refused(files, "--history", files / "in")
+    assert "hint: name a file or a directory of past events" in refused(files, "--site", "user")
+    given = ("--site", "user", "--history", files / "in")
+    assert "--adapt invariants: a placement is kept" in refused(files, *given, "--adapt", "invariants")
+    assert "no such file" in refused(files, "--site", "user", "--history", files / "missing.csv").lower()
+    assert stream(files).exit_code == 0
+    again = stream(files, *given)
+    assert (again.exit_code, "started without sites" in again.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
 def test_a_stream_finds_what_a_run_finds(spark: SparkSession, files: Path, format: str) -> None:
     arrive(files, "1.csv", FIRST)

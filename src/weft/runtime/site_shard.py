@@ -32,7 +32,7 @@ from weft.runtime.segments import (
     to_table,
     with_arrival,
 )
-from weft.runtime.shard import MILLISECOND, MOST_CACHED, Report, Store
+from weft.runtime.shard import MILLISECOND, Report, Store
 from weft.runtime.site_evaluator import SiteEvaluator, united
 from weft.runtime.site_log import EVENTS, LogWriter, SiteJournal
 from weft.runtime.site_timing import SiteTiming, work_timing
@@ -40,6 +40,7 @@ from weft.runtime.site_wire import TIME, Wire
 from weft.schema import LONG
 
 MATCHES = "matches"  # the column of a log of matches
+MOST_SITES = 1_024  # at all levels, that a process remembers
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class SiteMemory:
     use.
     """
 
-    def __init__(self, most: int = MOST_CACHED) -> None:
+    def __init__(self, most: int = MOST_SITES) -> None:
         self._most = most
         self._found: OrderedDict[str, tuple[str, Known]] = OrderedDict()
 

@@ -17,7 +17,7 @@ from weft.runtime.site_level import NEWS, OUTCOME
 from weft.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
 from weft.spark.packing import PackTask, Route, unpacked
 from weft.spark.placed_stream_operator import LevelOperator
-from weft.spark.placed_stream_task import ROLE, PlacedTask, report_name
+from weft.spark.placed_stream_task import DISTINCT, ROLE, PlacedTask, report_name
 from weft.spark.pushdown import quoted
 from weft.spark.stream import PLACE, REPORTS, Lateness, watermarked
 from weft.spark.stream_task import KIND, PACK, REPORT, SHARD
@@ -97,10 +97,14 @@ def _place(site: str, places: Mapping[str, int]) -> Column:
 
 
 def _reports(program: SiteProgram) -> list[Column]:
-    """Return the reports of sites as metrics: of all at the lowest level, at others of those with work."""
+    """Return the reports of sites as metrics: of all at the lowest level, at others of those with work.
+
+    Before them come those of the places where matches meet that several sites may find.
+    """
     found = dict.fromkeys((0, number) for number in range(len(program.sites)))
     found |= dict.fromkeys(sorted((work.level, work.site) for work in program.works))
-    return [_report(program.sites[number], level) for level, number in found]
+    reports = [_report(f"{DISTINCT}{query}", max(1, program.n_levels)) for query in program.repeated]
+    return reports + [_report(program.sites[number], level) for level, number in found]
 
 
 def _report(site: str, level: int) -> Column:

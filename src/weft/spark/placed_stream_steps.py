@@ -10,7 +10,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from weft.plan.sites import SiteProgram
 from weft.runtime.emit import emit_in_parts, match_schema
-from weft.runtime.segments import table_from_bytes, table_to_bytes
+from weft.runtime.segments import table_from_bytes
+from weft.runtime.shard import Report
 from weft.runtime.site_distinct import take_distinct
 from weft.runtime.site_evaluator import program_of
 from weft.runtime.site_level import NEWS, OUTCOME, RAW, Level, Message, is_on_its_way_out
@@ -19,12 +20,11 @@ from weft.runtime.site_shard import SiteMemory, SiteOutcome
 from weft.runtime.site_timing import site_timing
 from weft.runtime.site_wire import Wire
 from weft.spark.packing import in_packs, rejected_in
-from weft.spark.placed_stream_task import ROLE, PlacedTask, report_name
+from weft.spark.placed_stream_task import DISTINCT, ROLE, PlacedTask, report_name
 from weft.spark.steps import StateStore, late_rows, of_kind, report_row, report_text, set_timer
 from weft.spark.stream_task import LATE, MATCH, PACK, REPORT, SHARD
 
 LARGE_PACK = 1 << 20  # bytes of a message that is handed on at once
-DISTINCT = "distinct"  # the role of matches that may come several times, on their way to where they meet
 
 _memory = SiteMemory()  # of this worker process
 _levels: dict[tuple[str, int], Level] = {}
@@ -47,7 +47,7 @@ class PlacedSteps:
         """Run a step of a site and return what goes on to the next operator."""
         messages = [Message(site, role, bytes(pack)) for role, pack in packs]
         if self.level.level >= self.level.program.n_levels > 0:
-            sent = iter(self._distinct(messages, watermark))
+            sent = self._distinct(site, messages, watermark)
         else:
             sent = self._sent(site, messages, watermark)
         waiting: list[Message] = []
@@ -69,6 +69,8 @@ class PlacedSteps:
             set_timer(self._handle, outcome.wake, outcome.previous_wake)
             raw = [table_from_bytes(message.pack) for message in own if message.role == RAW]
             outcome.report.rejected = sum(map(rejected_in, raw))
+            for query in self.level.program.repeated:  # counted where they meet
+                outcome.report.matches.pop(query, None)
         yield from sent
         if outcome is not None:
             yield from self._outcomes(site, outcome)
@@ -80,7 +82,7 @@ class PlacedSteps:
             yield Message(site, OUTCOME, pack)
         for query in self.level.program.repeated:
             for pack in in_packs(self._matches(outcome, [query])):
-                yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
+                yield Message(f"{DISTINCT}{query}", DISTINCT, pack)
 
     def _rows(self, site: str, outcome: SiteOutcome) -> Iterator[pa.RecordBatch]:
         name = report_name(site, self.level.level)
@@ -97,13 +99,13 @@ class PlacedSteps:
                 for matches in emit_in_parts(found, output, names, self._schema):
                     yield of_kind(MATCH, matches)
 
-    def _distinct(self, messages: list[Message], watermark: int) -> list[Message]:
-        """Return outcomes as they are, and those matches that did not come before."""
-        passed = [message for message in messages if is_on_its_way_out(message.role)]
+    def _distinct(self, name: str, messages: list[Message], watermark: int) -> Iterator[Message]:
+        """Yield what is on its way out, and those matches of a query that did not come before."""
+        yield from (message for message in messages if is_on_its_way_out(message.role))
         found = [table_from_bytes(message.pack) for message in messages if message.role == DISTINCT]
         known = self._store.journal()
         if not found and known is None:
-            return passed
+            return
         previous = None if known is None else SiteJournal.from_json(known).wake
         matches, journal = take_distinct(
             self._store,
@@ -113,9 +115,11 @@ class PlacedSteps:
             self.level.timing.horizon,
         )
         set_timer(self._handle, journal.wake, previous)
-        if matches is None or not matches.num_rows:
-            return passed
-        return [*passed, Message("", OUTCOME, table_to_bytes(matches))]
+        if matches is not None and matches.num_rows:
+            report = Report(step=journal.step, matches={name.removeprefix(DISTINCT): matches.num_rows})
+            yield Message(name, f"{NEWS}{self.level.level}", report_text(report).encode())
+            for pack in in_packs(matches.to_batches()):
+                yield Message(name, OUTCOME, pack)
 
 
 def _frame(messages: Sequence[Message]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from weft.runtime.layout import Layout
 from weft.schema import Type
 
 ROLE = "weft_role"  # of a pack on its way from level to level
+DISTINCT = "distinct "  # the role of matches that may come several times; with the query, where they meet
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ class BatchMetrics:
     once among the `late` ones, but in each part among the `duplicates` and the `buffered` ones.
     `watermark` is None as long as there is none. `stopped` gives the reason for each query that has
     exceeded its budget, now or earlier; `started` queries began empty in a stream that was running,
-    `ended` ones are no longer asked. `changes` are those of plans.
+    `ended` ones are no longer asked. `changes` are those of plans. `sent_rows` and `sent_bytes` are what
+    sites sent each other, where queries are placed.
     """
 
     batch: int
@@ -69,6 +70,8 @@ class BatchMetrics:
     started: tuple[str, ...]
     ended: tuple[str, ...]
     changes: tuple[PlanChange, ...] = ()
+    sent_rows: int = 0
+    sent_bytes: int = 0
 
     @property
     def rows_per_second(self) -> float:
@@ -93,6 +96,8 @@ class StreamTotals:
     rejected: int = 0
     late: int = 0
     duplicates: int = 0
+    sent_rows: int = 0
+    sent_bytes: int = 0
     matches: dict[str, int] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
     _latest: dict[str, Report] = field(default_factory=dict, repr=False)
@@ -145,6 +150,8 @@ class StreamTotals:
                 for shard, report in by_shard.items()
                 for one in report.changes
             ),
+            sent_rows=sum(one["rows"] for report in reports for one in report.sent),
+            sent_bytes=sum(one["bytes"] for report in reports for one in report.sent),
         )
 
     def _sum(self, metrics: BatchMetrics) -> None:
@@ -154,6 +161,8 @@ class StreamTotals:
         self.rejected += metrics.rejected
         self.late += metrics.late
         self.duplicates += metrics.duplicates
+        self.sent_rows += metrics.sent_rows
+        self.sent_bytes += metrics.sent_bytes
         self.stopped |= metrics.stopped
         for name, query in metrics.queries.items():
             self.matches[name] = self.matches.get(name, 0) + query.matches
