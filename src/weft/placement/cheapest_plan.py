@@ -53,9 +53,10 @@ class Targets:
             single[np.arange(len(self.sites)), self.sites] = 0.0
         else:
             single = network.links[self.sites]
-        self.transfer = self.at_targets(
-            np.concatenate([sent, single])
-        )  # per match, from where it is to where
+        # What a match costs from where it is to where it is wanted, and the least of it between two places.
+        self.transfer = self.at_targets(np.concatenate([sent, single]))
+        stays = np.eye(len(self.transfer), dtype=np.bool_) & (self.transfer == 0.0)
+        self.least_transfer = float(np.where(stays, np.inf, self.transfer).min())
 
     def at_targets(self, prices: Numbers) -> Numbers:
         """Return prices for the targets, given those for every site."""
@@ -103,6 +104,7 @@ class Targets:
             can_be_target=np.concatenate([possible, every_site]),
             can_be_placed=np.flatnonzero(np.concatenate([possible & within, every_site])),
             can_be_sent=np.concatenate([~within, every_site]),
+            wanted_elsewhere=np.flatnonzero(np.concatenate([~within, every_site])),
         )
 
     def likely_origins(self, subset: "Subset", here: Numbers) -> NDArray[np.int64]:
@@ -141,6 +143,7 @@ class Subset:
     can_be_target: NDArray[np.bool_]
     can_be_placed: NDArray[np.int64]
     can_be_sent: NDArray[np.bool_]
+    wanted_elsewhere: NDArray[np.int64]  # the same as numbers
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -208,7 +211,7 @@ class CheapestPlan:
         self.here[subset.items] = here
         present = self.present.get(subset.items, ())
         arriving = self.arriving[subset.items] = [self._arriving(subset, known) for known in present]
-        if not self._is_found(subset):
+        if not self._is_found(subset) and self._may_be_sent(subset, here):
             placed = self.targets.likely_origins(subset, here)
             sent = (here[placed, np.newaxis] + subset.total * self.targets.transfer[placed]).min(axis=0)
             sent[~subset.can_be_sent] = np.inf
@@ -217,6 +220,11 @@ class CheapestPlan:
         self.there[subset.items] = there
         if bool((there < here * GAIN).any()):
             self.worth_sending.append(subset)
+
+    def _may_be_sent(self, subset: Subset, here: Numbers) -> bool:
+        """Whether it can be cheaper somewhere to have a projection sent there."""
+        least = float(here[subset.can_be_placed].min()) + subset.total * self.targets.least_transfer
+        return least < float(here[subset.wanted_elsewhere].max())
 
     def _is_found(self, subset: Subset) -> bool:
         """Whether others find the projection itself, so that it stays where it is."""

@@ -139,11 +139,12 @@ def _read_sites(graph: MuseGraph, vertex: Vertex, kind: str) -> int:
 
 def check_inputs_suffice(graph: MuseGraph) -> None:
     """Check property 2: for every binding a vertex covers, its inputs cover the parts they contribute."""
+    found = {vertex: _box(cover, vertex.projection) for vertex, cover in graph.covers.items()}
     for vertex, inputs in graph.inputs.items():
         cover = graph.covers[vertex]
         boxes: dict[Projection, list[Box]] = {}
         for read in inputs:
-            boxes.setdefault(read.projection, []).append(_box(graph.covers[read], read.projection))
+            boxes.setdefault(read.projection, []).append(found[read])
         for projection, parts in boxes.items():
             needed = _box(cover, projection)
             missing = _missing(needed, tuple(parts))

@@ -66,6 +66,7 @@ class Search:
         self.roots = tuple(unique)
         self.targets = tuple(Targets(network, query) for query in unique.values())
         self._usable = usable_projections(tuple(unique.values()))
+        self._replies: dict[tuple[int, frozenset[Arrangement]], Costed] = {}
 
     def costed(self, plan: Arrangements) -> Costed:
         """Return a plan with its cost."""
@@ -85,10 +86,17 @@ class Search:
         base = self.without(plan, [number])
         if self.roots[number] in base:
             return self.costed(base)
+        if scales is not None:
+            return self._reply(base, number, scales)
+        key = (number, frozenset(base.values()))  # equal arrangements are the same
+        if key not in self._replies:
+            self._replies[key] = self._reply(base, number, {})
+        return self._replies[key]
+
+    def _reply(self, base: Arrangements, number: int, scales: Mapping[str, float]) -> Costed:
         targets = self.targets[number]
         prices, present = self._prices(base, targets)
         best: Costed | None = None
-        scales = dict(scales or {})
         for _ in range(3):
             table = CheapestPlan(
                 targets, {kind: price * scales.get(kind, 1.0) for kind, price in prices.items()}, present

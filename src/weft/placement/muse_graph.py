@@ -21,6 +21,9 @@ class Vertex:
     projection: Projection
     site: int
 
+    def __hash__(self) -> int:
+        return hash(self.projection.text) ^ self.site
+
 
 @dataclass(frozen=True, eq=False)
 class MuseGraph:

@@ -17,6 +17,9 @@ class Projection:
     kinds: tuple[str, ...] = field(compare=False)
     factor: float = field(compare=False, default=1.0)
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # which a string remembers
+
     @property
     def is_primitive(self) -> bool:
         """Whether a match is a single event as it arises."""
