@@ -18,7 +18,7 @@ from weft.spark.batch import wire
 from weft.spark.processor import ShardProcessor
 from weft.spark.pushdown import wanted_rows
 from weft.spark.stream import fingerprint, use_rocksdb
-from weft.spark.stream_task import PACK, SHARD, PartTask, StreamTask
+from weft.spark.stream_task import PACK, SHARD, STEPPED, PartTask, StreamTask
 
 ONLY_SHARD = "rows"
 DELAY = 10_000_000  # microseconds
@@ -52,9 +52,7 @@ def unpacked_steps(detection: StreamDetection) -> DataFrame:
     sent = rows.select(
         F.lit(ONLY_SHARD).alias(SHARD), *(value.alias(name) for name, value in columns.items())
     )
-    return sent.groupBy(SHARD).transformWithStateInPandas(
-        _processor(task), f"{PACK} binary", "append", "eventTime"
-    )
+    return sent.groupBy(SHARD).transformWithStateInPandas(_processor(task), STEPPED, "append", "eventTime")
 
 
 def _processor(task: StreamTask) -> ShardProcessor:
@@ -65,7 +63,7 @@ def _processor(task: StreamTask) -> ShardProcessor:
             self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
         ) -> Iterator[pd.DataFrame]:
             tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in rows]
-            return self.steps().step(key[0], tables, timerValues.getCurrentWatermarkInMs())
+            return self.steps(*self._state).step(key[0], tables, timerValues.getCurrentWatermarkInMs())
 
     return Unpacked(task)
 
@@ -79,7 +77,8 @@ def moved_packs(detection: StreamDetection) -> DataFrame:
                 self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
             ) -> Iterator[pd.DataFrame]:
                 size = sum(len(pack) for frame in rows for pack in frame[PACK])
-                self._journal.update((str(size),))
+                _, journal, _ = self._state
+                journal.update((str(size),))
                 return iter(())
 
         return Idle(task)

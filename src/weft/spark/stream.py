@@ -35,6 +35,7 @@ from weft.spark.stream_task import (
     PACK,
     REPORT,
     SHARD,
+    STEPPED,
     TREND,
     AdaptedPart,
     PartTask,
@@ -146,7 +147,7 @@ def stream_outcomes(
         trend_names=trends.names,
     )
     stepped = packed.groupBy(SHARD).transformWithStateInPandas(
-        ShardProcessor(task), f"{SHARD} string, {NEWS} string, {PACK} binary", "append", "eventTime"
+        ShardProcessor(task), STEPPED, "append", "eventTime"
     )
     # Metrics are taken of the packs: they are computed for every row, and outcomes are many.
     reports = [

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weft.statistics.model import Statistics
 
 SHARD, PACK, NEWS = "weft_shard", "weft_pack", "weft_news"  # NEWS: the report of a step, with its first pack
+STEPPED = f"{SHARD} string, {NEWS} string, {PACK} binary"  # what comes out of the operator
 KIND, TREND = "kind", "trend"  # columns of outcomes
 MATCH, LATE, REPORT = "match", "late", "report"  # kinds of outcomes besides trends
 
