@@ -66,6 +66,7 @@ from weft.runtime.budget import Budget
 from weft.session import StreamDetection, prepare_stream
 from weft.spark.local import local_cores
 from weft.spark.parts import check_windows
+from weft.spark.placed_stream import n_unobserved
 from weft.spark.progress import SearchProgress, current_progress, no_progress
 from weft.spark.sinks import MATCHES, TRENDS
 from weft.spark.sources import Format, find_events
@@ -320,6 +321,8 @@ def _planned(
     search = SearchProgress()
     with progress_shown("Weaving the plan", search.now):
         detection.weave(search.tell)
+    if isinstance(detection, PlacedStreamDetection) and (left_out := n_unobserved(detection.program)):
+        say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
     return detection
 
 

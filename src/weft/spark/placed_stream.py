@@ -66,7 +66,8 @@ def placed_outcomes(
             "eventTime",
         )
     schema = T.StructType([T.StructField(KIND, T.StringType()), *matches_schema(source, returned).fields])
-    packs = passing.observe(REPORTS, *_reports(program)[:MOST_OBSERVED])
+    reports = [_report(name, level) for name, level in _reporting(program)[:MOST_OBSERVED]]
+    packs = passing.observe(REPORTS, *reports)
     return packs.where(F.col(ROLE) == OUTCOME).select(PACK).mapInArrow(unpacked, schema)
 
 
@@ -96,17 +97,27 @@ def _place(site: str, places: Mapping[str, int]) -> Column:
     return F.try_element_at(numbers, F.col(quoted(site)).cast("string"))
 
 
-def _reports(program: SiteProgram) -> list[Column]:
-    """Return the reports of sites as metrics: of all at the lowest level, at others of those with work.
+def n_unobserved(program: SiteProgram) -> int:
+    """Return how many sites and levels report among the outcomes alone, for they are too many as metrics.
 
-    Before them come those of the places where matches meet that several sites may find.
+    >>> n_unobserved(SiteProgram(tuple(map(str, range(600))), (), ()))
+    100
+    """
+    return max(0, len(_reporting(program)) - MOST_OBSERVED)
+
+
+def _reporting(program: SiteProgram) -> list[tuple[str, int]]:
+    """Return who reports, and at which level: all sites at the lowest, at others those with work.
+
+    Before them come the places where matches meet that several sites may find.
     """
     found = dict.fromkeys((0, number) for number in range(len(program.sites)))
     found |= dict.fromkeys(sorted((work.level, work.site) for work in program.works))
-    reports = [_report(f"{DISTINCT}{query}", max(1, program.n_levels)) for query in program.repeated]
-    return reports + [_report(program.sites[number], level) for level, number in found]
+    meeting = [(f"{DISTINCT}{query}", max(1, program.n_levels)) for query in program.repeated]
+    return meeting + [(program.sites[number], level) for level, number in found]
 
 
 def _report(site: str, level: int) -> Column:
+    """Return the report of a site at a level as a metric."""
     is_own = (F.col(SHARD) == site) & (F.col(ROLE) == f"{NEWS}{level}")
     return F.max(F.when(is_own, F.col(PACK).cast("string"))).alias(report_name(site, level))
