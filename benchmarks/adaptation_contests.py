@@ -10,7 +10,7 @@ from adaptation_streams import MICROSECONDS, Drift, Levels, drawn_events, type_n
 
 from weft.cost.measured import Measured
 from weft.optimizer.shape_of import questions_of
-from weft.runtime.columns import Events
+from weft.runtime.columns.events import Events
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 
 EVENTS_PER_WINDOW = 20_000

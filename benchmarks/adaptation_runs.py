@@ -38,9 +38,9 @@ from weft.optimizer.trees import Tree
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Branch, Output, Plan
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.segments import with_arrival
-from weft.runtime.state import END_OF_TIME
+from weft.runtime.columns.events import Events
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.state.segments import with_arrival
 from weft.statistics.model import Statistics
 
 BUDGET = Budget(partial_matches=50_000_000, held=50_000_000)

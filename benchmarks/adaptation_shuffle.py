@@ -32,7 +32,7 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings
 from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.limits import Limit
-from weft.runtime.columns import Array
+from weft.runtime.columns.events import Array
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 from weft.tree import find
 

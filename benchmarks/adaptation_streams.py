@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from weft.runtime.columns import Array, Column, Events, StringPool
+from weft.runtime.columns.events import Array, Column, Events, StringPool
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema(

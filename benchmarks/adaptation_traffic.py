@@ -17,7 +17,7 @@ from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
 from weft.optimizer.pipeline import Settings
 from weft.optimizer.sharing.limits import Limit
-from weft.runtime.ingest import ingest
+from weft.runtime.columns.ingest import ingest
 from weft.statistics.model import Statistics
 
 N_PATTERNS, AVERAGE_SIZE, WINDOW_MINUTES = 10, 5, 60

@@ -19,9 +19,9 @@ from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
 from weft.optimizer.pipeline import Optimized, Settings
 from weft.optimizer.sharing.limits import Limit
-from weft.runtime.columns import Events
-from weft.runtime.segments import with_arrival
-from weft.runtime.state import END_OF_TIME
+from weft.runtime.columns.events import Events
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.state.segments import with_arrival
 
 EVENTS_PER_BATCH = 5_000
 HINDSIGHT = "static, with hindsight"

@@ -22,12 +22,12 @@ from stocks import SCHEMA, stock_events, stock_queries
 from weft.cost.measured import Measured
 from weft.cost.partial_matches import PartialMatches
 from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, weave_for
-from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree
 from weft.plan.nodes import Join, KleeneExpand, NegationCheck
-from weft.runtime.execute import BATCH_EVENTS
+from weft.runtime.matches.execute import BATCH_EVENTS
+from weft_lab.exhaustive import all_trees
 
 WINDOWS = (0.2, 0.4, 0.8)  # seconds
 BATCHES = (1, 4)  # into which a stream is cut; with more of them, what is fixed weighs more

@@ -19,8 +19,8 @@ from weft.optimizer.pipeline import Optimized, Settings, choose_plan, weave_for
 from weft.optimizer.trees import order_tree
 from weft.pattern.nodes import Event, Query
 from weft.runtime.budget import Budget
-from weft.runtime.execute import BATCH_EVENTS
-from weft.runtime.layout import Layout
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.execute import BATCH_EVENTS
 from weft.schema import Schema
 from weft.statistics.model import Statistics
 from weft.tree import find

@@ -11,7 +11,7 @@ from processes import descendants, is_python, peak_megabytes
 from ratios import cost_of, discard_matches
 from workloads import Workload
 
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 MOST_MEGABYTES = 2000.0
 SECONDS_BETWEEN_LOOKS = 0.2

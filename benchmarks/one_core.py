@@ -21,12 +21,12 @@ from weft.language.parser import parse
 from weft.optimizer.pipeline import Settings, optimize
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
-from weft.runtime.columns import Events
-from weft.runtime.emit import emit, match_schema
-from weft.runtime.execute import BATCH_EVENTS, Executor, Found, Program
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
-from weft.runtime.state import END_OF_TIME
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.emit import emit, match_schema
+from weft.runtime.matches.execute import BATCH_EVENTS, Executor, Found, Program
+from weft.runtime.matches.state import END_OF_TIME
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema(

@@ -23,7 +23,6 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.best_reply import best_reply
-from weft.optimizer.sharing.exhaustive import cheapest_multitree
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
@@ -32,6 +31,7 @@ from weft.optimizer.weave import Heuristic, Weave
 from weft.pattern.nodes import Query
 from weft.schema import DOUBLE, TIMESTAMP, Schema
 from weft.statistics.model import ItemKey, Statistics
+from weft_lab.exhaustive import cheapest_multitree
 
 SCHEMA = Schema({"x": DOUBLE, "ts": TIMESTAMP}, time="ts")
 TYPES = "ABCDE"  # so few that patterns overlap

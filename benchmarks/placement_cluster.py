@@ -34,10 +34,10 @@ from result_tables import Row, report_table
 from stream_runs import arriving, drained, in_order, reports_in, scratch, stream_session
 
 import weft
-from weft.placed_detection import PlacedDetection
+from weft.api.placed_detection import PlacedDetection
+from weft.api.session import PLACEMENTS, Placement
+from weft.hosts.spark.local import local_session
 from weft.runtime.budget import Budget
-from weft.session import PLACEMENTS, Placement
-from weft.spark.local import local_session
 
 EVENTS = Path(__file__).parent.parent.parent / "shared" / "data" / "google_cluster.parquet"
 N_IDS = 20  # users, and jobs

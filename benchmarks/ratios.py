@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from workloads import Workload
 
 import weft
-from weft.session import Detection
+from weft.api.session import Detection
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pyarrow as pa
 from weft.language.read import read
 from weft.normalize.template import template_of
 from weft.plan.template import Template
-from weft.runtime.columns import Events
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 TYPES = (

@@ -41,7 +41,7 @@ from weave100 import measure_weave
 from workloads import Workload, keyed, queries20, queries100
 
 from adaptation import measure_adaptation
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 MASTER = "local[2]"
 console = Console(log_path=False)

@@ -10,15 +10,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql.streaming.stateful_processor import TimerValues
 
+from weft.api.session import StreamDetection
+from weft.hosts.spark import stream
+from weft.hosts.spark.batch import wire
+from weft.hosts.spark.processor import ShardProcessor
+from weft.hosts.spark.pushdown import wanted_rows
+from weft.hosts.spark.stream import fingerprint, use_rocksdb
+from weft.hosts.spark.stream_task import PACK, SHARD, STEPPED, PartTask, StreamTask
 from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
-from weft.session import StreamDetection
-from weft.spark import stream
-from weft.spark.batch import wire
-from weft.spark.processor import ShardProcessor
-from weft.spark.pushdown import wanted_rows
-from weft.spark.stream import fingerprint, use_rocksdb
-from weft.spark.stream_task import PACK, SHARD, STEPPED, PartTask, StreamTask
 
 ONLY_SHARD = "rows"
 DELAY = 10_000_000  # microseconds

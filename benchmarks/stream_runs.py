@@ -26,8 +26,8 @@ from stream_baselines import moved_packs, unpacked_steps
 from workloads import Workload, keyed
 
 import weft
-from weft.session import StreamDetection
-from weft.spark.local import local_session
+from weft.api.session import StreamDetection
+from weft.hosts.spark.local import local_session
 from weft.statistics.model import Statistics
 
 Say = Callable[[str], None]

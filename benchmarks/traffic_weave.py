@@ -14,7 +14,7 @@ from result_tables import report_table
 from traffic import SCHEMA, traffic_events, traffic_queries, why_not
 from weave100 import BASELINES, MODELS, costs_of, plan_rows, plans_of
 
-from weft.runtime.ingest import ingest
+from weft.runtime.columns.ingest import ingest
 from weft.statistics.model import Statistics
 
 N_PATTERNS, AVERAGE_SIZE = 100, 5

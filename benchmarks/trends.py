@@ -10,15 +10,15 @@ from numba import njit
 from result_tables import Row, report_table
 from rides import SCHEMA, alike_queries, diverse_queries, rides, templates_of
 
-from weft.kernels.benefit import best_merged
+from weft.kernels.trends.benefit import best_merged
 from weft.language.read import read
 from weft.optimizer.pipeline import optimize
 from weft.plan.template import Template
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Array, Events
-from weft.runtime.execute import Executor, Program
-from weft.runtime.shared_trends import Sharing, aggregate_workload
-from weft.runtime.trends import aggregate_trends
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.trends.aggregate import aggregate_trends
+from weft.runtime.trends.shared import Sharing, aggregate_workload
 
 Say = Callable[[str], None]
 

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 import weft
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 QUERIES = """
 QUERY takeover

@@ -59,7 +59,7 @@ install_weft() {
     fail "pip could not install Weft; its message is above." "Check the network or the package index of pip, then run make setup again."
 }
 
-find_java() { .venv/bin/python -I src/weft/spark/java.py; }
+find_java() { .venv/bin/python -I src/weft/hosts/spark/java.py; }
 
 ensure_java() {
   local home package

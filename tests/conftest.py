@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 settings.register_profile("weft", deadline=None, derandomize=True)
 settings.load_profile("weft")

@@ -16,14 +16,14 @@ from weft.optimizer.sharing.limits import Limit
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.emit import arrow_type, emit, match_schema
-from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
-from weft.runtime.state import END_OF_TIME
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.emit import arrow_type, emit, match_schema
+from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.state import END_OF_TIME
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.semantics.matcher import returned
+from weft.testing.matcher import returned
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans

@@ -23,13 +23,13 @@ from weft.placement.projection_text import kind_of
 from weft.placement.site_program import site_program
 from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, SiteProgram
-from weft.runtime.columns import Array, Events
-from weft.runtime.emit import emit, match_schema
-from weft.runtime.execute import Executor, Program
-from weft.runtime.ingest import ingest
-from weft.runtime.site_evaluator import SiteEvaluator
-from weft.runtime.site_wire import Wire
-from weft.runtime.table import Lists, MatchColumn
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.emit import emit, match_schema
+from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.table import Lists, MatchColumn
+from weft.runtime.stages.site_evaluator import SiteEvaluator
+from weft.runtime.stages.site_wire import Wire
 from weft.schema import LONG
 from weft.statistics.model import Statistics
 

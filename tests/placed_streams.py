@@ -13,12 +13,12 @@ from tests.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
 from weft.plan.serialize import from_json
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
-from weft.runtime.emit import emit, match_schema
-from weft.runtime.segments import table_to_bytes
-from weft.runtime.site_level import OUTCOME, RAW, Level, Message
-from weft.runtime.site_shard import SiteMemory, SiteOutcome
-from weft.runtime.site_timing import site_timing
-from weft.runtime.site_wire import Wire
+from weft.runtime.matches.emit import emit, match_schema
+from weft.runtime.stages.site_level import OUTCOME, RAW, Level, Message
+from weft.runtime.stages.site_shard import SiteMemory, SiteOutcome
+from weft.runtime.stages.site_timing import site_timing
+from weft.runtime.stages.site_wire import Wire
+from weft.runtime.state.segments import table_to_bytes
 
 
 @dataclass

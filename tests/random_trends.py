@@ -23,11 +23,11 @@ from weft.pattern.nodes import (
     TimeWindow,
 )
 from weft.plan.template import TrendColumn
-from weft.runtime.columns import Column, Events, StringPool
-from weft.runtime.trend_measures import Extreme, Lane
-from weft.runtime.trend_rows import TrendRows
+from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.trends.measures import Extreme, Lane
+from weft.runtime.trends.rows import TrendRows
 from weft.schema import DOUBLE, LONG
-from weft.semantics.events import ReferenceEvent
+from weft.testing.events import ReferenceEvent
 
 TYPES = ("A", "B", "C", "D")
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")

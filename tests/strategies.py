@@ -33,9 +33,9 @@ from weft.schema import (
     Schema,
     decimal,
 )
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.matcher import Match, find_matches
-from weft.semantics.values import Value
+from weft.testing.events import ReferenceEvent
+from weft.testing.matcher import Match, find_matches
+from weft.testing.values import Value
 
 Item = TypeVar("Item")
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]

@@ -15,11 +15,11 @@ from weft.pattern.nodes import TimeWindow
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
-from weft.runtime.layout import Layout
-from weft.runtime.shard import Memory, Shard, Work
-from weft.runtime.shard import Outcome as StepOutcome
-from weft.runtime.trend_executor import TrendPlan
-from weft.semantics.events import ReferenceEvent
+from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.stages.shard import Outcome as StepOutcome
+from weft.runtime.trends.executor import TrendPlan
+from weft.testing.events import ReferenceEvent
 
 MILLISECOND = 1_000
 AFTER_ALL = 1 << 50  # milliseconds

@@ -72,6 +72,7 @@ def test_doctests_are_found_in_every_stage() -> None:
         found[stage] = found.get(stage, 0) + examples
     for stage in (
         "adaptation",
+        "api",
         "errors",
         "expressions",
         "language",
@@ -80,7 +81,7 @@ def test_doctests_are_found_in_every_stage() -> None:
         "placement",
         "plan",
         "runtime",
-        "spark",
+        "hosts",
     ):
         assert found[stage] > 0, stage
 

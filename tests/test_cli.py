@@ -12,9 +12,9 @@ import typer
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.cli import app
-from weft.cli_steps import errors_told
-from weft.demo import demo_queries
+from weft.cli.app import app
+from weft.cli.demo import demo_queries
+from weft.cli.steps import errors_told
 from weft.language.parser import parse
 
 WEFT = Path(sys.executable).with_name("weft")

@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.cli import app
-from weft.placement_explanation import explain_placement
-from weft.session import prepare
+from weft.api.session import prepare
+from weft.api.site_planning import explain_placement
+from weft.cli.app import app
 
 QUERIES = """
 QUERY cleared  PATTERN SEQ(AND(Camera c, Lidar l), Floor f) WHERE c.zone = l.zone AND c.zone = f.zone

@@ -8,7 +8,7 @@ import pytest
 from tests.placement.small_networks import ROBOTS
 from typer.testing import CliRunner, Result
 
-from weft.cli import app
+from weft.cli.app import app
 
 LARGE = {
     "name": "large",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from weft.cli import app
+from weft.cli.app import app
 
 
 @pytest.fixture

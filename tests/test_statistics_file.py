@@ -13,9 +13,9 @@ from weft.language.read import read
 from weft.normalize.pipeline import normalize
 from weft.normalize.simplify_predicates import canonical
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
+from weft.statistics.file import from_document, load_statistics, save_statistics, to_document
 from weft.statistics.keys import group_key, renamed
 from weft.statistics.model import GroupKey, ItemKey, Statistics
-from weft.statistics_file import from_document, load_statistics, save_statistics, to_document
 
 SCHEMA = Schema(
     {

@@ -8,10 +8,10 @@ from tests.random_trends import INTEGERS, TYPES, results_of
 from tests.streams import MILLISECOND, Stream
 
 from weft.pattern.nodes import Query, TimeWindow
-from weft.runtime.layout import Layout
+from weft.runtime.columns.layout import Layout
 from weft.schema import DOUBLE, LONG
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.trends import TrendResults
+from weft.testing.events import ReferenceEvent
+from weft.testing.trends import TrendResults
 
 LAYOUT = Layout(
     time="__time",

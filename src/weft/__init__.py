@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.adaptation.settings import Adaptation
+    from weft.api.planning import load_plan, save_plan
+    from weft.api.session import Detection, StreamDetection, detect, prepare, prepare_stream
     from weft.errors import BudgetError, DataError, QueryError, WeftError
-    from weft.explanation import explain
+    from weft.explain.plans import explain
+    from weft.hosts.spark.placed_stream import transfers_in
+    from weft.hosts.spark.stream import changes_in, late_in, matches_in, trends_in
+    from weft.hosts.spark.stream_metrics import StreamMonitor
     from weft.language.binder import bind
     from weft.language.parser import parse
     from weft.language.printer import to_text
     from weft.optimizer.choice import Choice as StoredPlan
     from weft.pattern.nodes import Query
     from weft.placement.network import Network
-    from weft.planning import load_plan, save_plan
     from weft.runtime.budget import Budget
-    from weft.session import Detection, StreamDetection, detect, prepare, prepare_stream
-    from weft.spark.placed_stream import transfers_in
-    from weft.spark.stream import changes_in, late_in, matches_in, trends_in
-    from weft.spark.stream_metrics import StreamMonitor
+    from weft.statistics.file import load_statistics, save_statistics
     from weft.statistics.model import Statistics
-    from weft.statistics_file import load_statistics, save_statistics
 
 __all__ = [
     "Adaptation",
@@ -63,31 +63,31 @@ _HOMES = {
     "Budget": "weft.runtime.budget",
     "BudgetError": "weft.errors",
     "DataError": "weft.errors",
-    "Detection": "weft.detection",
+    "Detection": "weft.api.detection",
     "Network": "weft.placement.network",
     "Query": "weft.pattern.nodes",
     "QueryError": "weft.errors",
     "Statistics": "weft.statistics.model",
     "StoredPlan": "weft.optimizer.choice",
-    "StreamDetection": "weft.stream_detection",
-    "StreamMonitor": "weft.spark.stream_metrics",
+    "StreamDetection": "weft.api.stream_detection",
+    "StreamMonitor": "weft.hosts.spark.stream_metrics",
     "WeftError": "weft.errors",
     "bind": "weft.language.binder",
-    "changes_in": "weft.spark.stream",
-    "detect": "weft.session",
-    "explain": "weft.explanation",
-    "late_in": "weft.spark.stream",
-    "load_plan": "weft.planning",
-    "load_statistics": "weft.statistics_file",
-    "matches_in": "weft.spark.stream",
+    "changes_in": "weft.hosts.spark.stream",
+    "detect": "weft.api.session",
+    "explain": "weft.explain.plans",
+    "late_in": "weft.hosts.spark.stream",
+    "load_plan": "weft.api.planning",
+    "load_statistics": "weft.statistics.file",
+    "matches_in": "weft.hosts.spark.stream",
     "parse": "weft.language.parser",
-    "prepare": "weft.session",
-    "prepare_stream": "weft.session",
-    "save_plan": "weft.planning",
-    "save_statistics": "weft.statistics_file",
+    "prepare": "weft.api.session",
+    "prepare_stream": "weft.api.session",
+    "save_plan": "weft.api.planning",
+    "save_statistics": "weft.statistics.file",
     "to_text": "weft.language.printer",
-    "transfers_in": "weft.spark.placed_stream",
-    "trends_in": "weft.spark.stream",
+    "transfers_in": "weft.hosts.spark.placed_stream",
+    "trends_in": "weft.hosts.spark.stream",
 }
 
 

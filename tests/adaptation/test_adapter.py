@@ -20,9 +20,9 @@ from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.runtime.budget import Budget
-from weft.runtime.ingest import ingest
-from weft.semantics.events import ReferenceEvent
+from weft.runtime.columns.ingest import ingest
 from weft.statistics.model import ItemKey, Statistics
+from weft.testing.events import ReferenceEvent
 
 SECOND = 1_000_000
 TEXT = """

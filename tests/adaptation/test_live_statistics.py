@@ -19,9 +19,9 @@ from weft.adaptation.sampling import Sampling
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, Literal, Place
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_keys, questions_of
-from weft.runtime.columns import Events
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
 from weft.runtime.measure import UNSEEN, measure
 from weft.schema import DOUBLE, LONG, STRING
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics

@@ -20,12 +20,12 @@ from weft.errors import BudgetError
 from weft.plan.nodes import Plan
 from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.ingest import ingest
-from weft.runtime.journal import Journal
-from weft.runtime.segments import with_arrival
-from weft.runtime.shard_executor import ShardExecutor
-from weft.semantics.events import ReferenceEvent
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.stages.shard_executor import ShardExecutor
+from weft.runtime.state.journal import Journal
+from weft.runtime.state.segments import with_arrival
+from weft.testing.events import ReferenceEvent
 
 WAYS: tuple[Way, ...] = ("parallel", "rebuild")
 

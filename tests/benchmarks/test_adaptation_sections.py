@@ -18,9 +18,9 @@ from weft.adaptation.decisions import Invariants, Static, Unconditional
 from weft.adaptation.settings import Adaptation
 from weft.language.read import read
 from weft.optimizer.pipeline import Settings
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.matcher import find_matches
 from weft.statistics.model import ItemKey, Statistics
+from weft.testing.events import ReferenceEvent
+from weft.testing.matcher import find_matches
 
 
 @pytest.fixture

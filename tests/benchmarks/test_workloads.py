@@ -19,9 +19,9 @@ from stock_model import Comparison, StockPattern, expected_matches, expected_row
 from weft.language.read import read
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
-from weft.runtime.execute import Executor, Program
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.execute import Executor, Program
 from weft.tree import find
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cost.random_shapes import random_forest, random_order, random_shape, share_of_orderings
 
 from weft.cost.shape import MOST_EXACT, MOST_ROWS, Group, ListBounds, Shape, items_of, survival
-from weft.kernels.subsets import order_fractions
+from weft.kernels.matches.subsets import order_fractions
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.kernels.benefit import best_merged, separate_cost, shared_cost
+from weft.kernels.trends.benefit import best_merged, separate_cost, shared_cost
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_arrays import split_mix
 
-from weft.kernels.identity import (
+from weft.kernels.matches.identity import (
     hash_bindings,
     hash_numbers,
     hash_strings,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.join import EXHAUSTED, OVERFLOW, JoinSide, probe_earlier
+from weft.kernels.matches.join import EXHAUSTED, OVERFLOW, JoinSide, probe_earlier
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 LESS, EQUAL, GREATER = 1, 2, 4

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.join import EXHAUSTED, OVERFLOW
-from weft.kernels.kleene import Edges, Elements, Rows, expand_lists
+from weft.kernels.matches.join import EXHAUSTED, OVERFLOW
+from weft.kernels.matches.kleene import Edges, Elements, Rows, expand_lists
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 MASKS = [1, 2, 3, 4, 5, 6]

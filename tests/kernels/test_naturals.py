@@ -6,7 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.kernels.naturals import add, add_multiple, add_product, assign, assign_word, subtract, sum_runs
+from weft.kernels.trends.naturals import (
+    add,
+    add_multiple,
+    add_product,
+    assign,
+    assign_word,
+    subtract,
+    sum_runs,
+)
 
 naturals = st.one_of(
     st.integers(0, 5),

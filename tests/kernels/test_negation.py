@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kernels.join import EXHAUSTED, OVERFLOW
-from weft.kernels.negation import Negated, Scopes, find_in_scope
+from weft.kernels.matches.join import EXHAUSTED, OVERFLOW
+from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 MASKS = [1, 2, 3, 4, 5, 6]

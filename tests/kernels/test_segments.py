@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.kernels.segments import (
+from weft.kernels.trends.segments import (
     extreme_segments,
     magnitude,
     multiply_checked,

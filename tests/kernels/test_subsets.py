@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.kernels.subsets import Prices, Tariff, cheapest_lasts, cheapest_splits, order_fractions
-from weft.optimizer.sharing.exhaustive import all_trees
+from weft.kernels.matches.subsets import Prices, Tariff, cheapest_lasts, cheapest_splits, order_fractions
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+from weft_lab.exhaustive import all_trees
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TARIFFS = (

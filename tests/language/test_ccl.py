@@ -10,11 +10,11 @@ from tests.language.mistakes import load_mistakes
 from tests.language.test_fuzz import assert_in_plain_words
 
 from weft.errors import QueryError, WeftError
+from weft.io.query_files import join_texts, read_queries
 from weft.language.parser import parse
 from weft.language.printer import to_text
 from weft.language.read import read
 from weft.pattern.nodes import Event
-from weft.query_files import join_texts, read_queries
 from weft.tree import find
 
 TEMPLATE = "SELECT * FROM A, B, C, D, E MATCHING [1 minute: {}]"

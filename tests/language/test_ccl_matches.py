@@ -10,7 +10,7 @@ from tests.strategies import Case, event, random_case
 
 from weft.errors import QueryError
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence
-from weft.semantics.matcher import Match, find_matches
+from weft.testing.matcher import Match, find_matches
 from weft.tree import find
 
 

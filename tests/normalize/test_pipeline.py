@@ -12,7 +12,7 @@ from tests.semantics.notation import query_of
 from tests.strategies import SCHEMA, Case, cases
 
 from weft.errors import QueryError
-from weft.explanation import explain
+from weft.explain.plans import explain
 from weft.expressions import Attribute, Comparison
 from weft.language.binder import bind
 from weft.language.parser import parse
@@ -37,9 +37,9 @@ from weft.plan.nodes import (
     Scan,
 )
 from weft.schema import LONG
-from weft.semantics.evaluate import holds
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.stream import Stream, prepare
+from weft.testing.evaluate import holds
+from weft.testing.events import ReferenceEvent
+from weft.testing.stream import Stream, prepare
 
 RELAXED = list(HealthCheck)
 

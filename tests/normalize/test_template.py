@@ -50,9 +50,9 @@ from weft.plan.template import (
     TrendColumn,
 )
 from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema
-from weft.semantics.evaluate import holds
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.trends import find_trend_results
+from weft.testing.evaluate import holds
+from weft.testing.events import ReferenceEvent
+from weft.testing.trends import find_trend_results
 from weft.tree import find
 
 COUNT = ReturnColumn("n", CountTrends())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from weft.cost.model import Step
 from weft.cost.shape import Shape
-from weft.kernels.subsets import Prices, Tariff
+from weft.kernels.matches.subsets import Prices, Tariff
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.trees import leaf, made_bare, nodes_of, order_of, order_tree, pair, relabelled, shown
+from weft_lab.exhaustive import all_trees
 
 A, B, C, D = map(leaf, range(4))
 

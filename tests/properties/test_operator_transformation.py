@@ -9,8 +9,8 @@ from tests.strategies import Case, random_case
 
 from weft.expressions import Equivalence
 from weft.pattern.nodes import Conjunction, Event, Kleene, Pattern, Query, Sequence, Some
-from weft.semantics.events import ReferenceEvent, is_before
-from weft.semantics.matcher import Match, find_matches
+from weft.testing.events import ReferenceEvent, is_before
+from weft.testing.matcher import Match, find_matches
 
 Filter = Callable[[Match], bool]
 

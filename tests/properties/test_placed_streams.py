@@ -9,7 +9,7 @@ from tests.random_graphs import RandomGraph
 from tests.strategies import Case, SeededDice, cases
 
 from weft.errors import WeftError
-from weft.spark.parts import check_windows
+from weft.hosts.spark.parts import check_windows
 
 RELAXED = [
     HealthCheck.too_slow,

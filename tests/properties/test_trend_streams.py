@@ -14,10 +14,10 @@ from weft.errors import QueryError
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
-from weft.runtime.shared_trends import Sharing
-from weft.runtime.trend_executor import TrendPlan
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.trends import find_trend_results
+from weft.runtime.trends.executor import TrendPlan
+from weft.runtime.trends.shared import Sharing
+from weft.testing.events import ReferenceEvent
+from weft.testing.trends import find_trend_results
 
 SHARING: tuple[Sharing, ...] = ("dynamic", "static", "none")
 

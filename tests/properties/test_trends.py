@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.random_trends import bursts, engine_events, events, queries, related_queries, results_of
 
 from weft.errors import QueryError
-from weft.kernels.graphlets import DYNAMIC, STATIC
+from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
-from weft.runtime.shared_trends import aggregate_together, aggregate_workload, sharing_sets
-from weft.runtime.trends import aggregate_trends
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.trends import find_trend_results
+from weft.runtime.trends.aggregate import aggregate_trends
+from weft.runtime.trends.shared import aggregate_together, aggregate_workload, sharing_sets
+from weft.testing.events import ReferenceEvent
+from weft.testing.trends import find_trend_results
 
 thorough = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -10,10 +10,10 @@ from tests.strategies import Case, cases, event
 from weft.errors import BudgetError
 from weft.runtime import budget as budgets
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import ingest
-from weft.semantics.events import ReferenceEvent
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.execute import Executor, Found, Program
+from weft.testing.events import ReferenceEvent
 
 CROWD = tuple(event(row, "A", row, key=500 + row) for row in range(16))
 REMEDIES = ("Shorten WITHIN", "bound the quantifier ({n,m})", "[key]", "raise the budget")

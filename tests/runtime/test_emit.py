@@ -10,11 +10,11 @@ import pytest
 from tests.engine import EPOCH, arrow_events, plan_of
 from tests.strategies import SCHEMA, Case, event
 
-from weft.runtime.emit import arrow_type, emit, match_schema
-from weft.runtime.execute import Executor, Program
-from weft.runtime.ingest import ingest
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.emit import arrow_type, emit, match_schema
+from weft.runtime.matches.execute import Executor, Program
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
-from weft.semantics.events import ReferenceEvent
+from weft.testing.events import ReferenceEvent
 
 PAIR = (event(0, "A", 10, key=7), event(1, "B", 20, key=8))
 RISE = "QUERY rise PATTERN SEQ(A a, B b)"

@@ -8,11 +8,11 @@ from tests.strategies import SECOND, Case, event
 from weft.errors import BudgetError
 from weft.plan.nodes import Await, Branch, Output, Plan, Scan
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.execute import Executor, Found, Program
-from weft.runtime.ingest import ingest
-from weft.runtime.state import END_OF_TIME
-from weft.semantics.events import ReferenceEvent
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.state import END_OF_TIME
+from weft.testing.events import ReferenceEvent
 
 
 class Run:

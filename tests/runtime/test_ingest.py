@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.runtime.columns import Column, Events
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
+from weft.runtime.columns.events import Column, Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 
 NOON = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)

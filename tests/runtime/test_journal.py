@@ -11,9 +11,9 @@ from tests.streams import Kept
 from weft.errors import DataError
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
-from weft.runtime.journal import BEGINNING, REMEMBERED_STEPS, VERSION, Journal, Segment, Served, merging
-from weft.runtime.layout import Layout
-from weft.runtime.shard import Memory, Shard, Work
+from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, VERSION, Journal, Segment, Served, merging
 
 FAN = 16
 

@@ -9,9 +9,9 @@ from tests.strategies import Case, event
 from weft.errors import BudgetError, WeftError
 from weft.optimizer.pipeline import Settings, optimize
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.execute import Executor, Program
-from weft.runtime.ingest import ingest
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.execute import Executor, Program
 
 
 def executor_of(case: Case, budget: Budget | None = None) -> tuple[Executor, Events]:
@@ -67,7 +67,7 @@ def test_work_grows_with_a_window_of_events_of_each_key(pattern: str) -> None:
 
 
 def test_held_rows_count_against_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.runtime.execute.BATCH_EVENTS", 100)
+    monkeypatch.setattr("weft.runtime.matches.execute.BATCH_EVENTS", 100)
     events = tuple(event(row, "AB"[row % 2], row) for row in range(1000))
     case = Case("PATTERN SEQ(A a, B b, C c)", events)
     plan = optimize(case.queries, derived_schema(case), Settings(strategy="trivial"))

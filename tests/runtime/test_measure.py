@@ -21,9 +21,9 @@ from weft.expressions import (
     Literal,
     Place,
 )
-from weft.runtime.columns import Array, Events
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import Layout
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
 from weft.runtime.measure import LEAST_TUPLES, UNSEEN, measure
 from weft.schema import LONG, STRING
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics

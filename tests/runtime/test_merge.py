@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.runtime import merge
-from weft.runtime.columns import Column, Events, StringPool
-from weft.runtime.emit import to_arrow
-from weft.runtime.merge import (
+from weft.runtime.columns import merge
+from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.columns.merge import (
     TIE,
     compacted,
     extended,
@@ -21,6 +20,7 @@ from weft.runtime.merge import (
     tie_places,
     undelivered,
 )
+from weft.runtime.matches.emit import to_arrow
 from weft.schema import LONG, STRING
 
 CONTENTS = [f"{number:016x}" for number in range(4)]

@@ -16,7 +16,7 @@ from weft.plan.nodes import (
     Project,
     Scan,
 )
-from weft.runtime.retention import Need, lags_of, needs_of
+from weft.runtime.matches.retention import Need, lags_of, needs_of
 
 A, B, C = map(Scan, "ABC")
 FIVE, SEVEN, TEN, FIFTEEN = (Extent("time", length) for length in (5, 7, 10, 15))

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from weft.errors import DataError
-from weft.runtime.columns import Events
-from weft.runtime.emit import to_arrow
-from weft.runtime.ingest import ingest
-from weft.runtime.layout import FLAGS_PER_COLUMN, Layout
-from weft.runtime.segments import (
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
+from weft.runtime.matches.emit import to_arrow
+from weft.runtime.state.segments import (
     VERSION_KEY,
     Reader,
     arrivals_of,

@@ -13,8 +13,8 @@ from tests.streams import Kept, Stream, merged, work_of
 from weft.errors import DataError
 from weft.optimizer.pipeline import optimize
 from weft.runtime.budget import Budget
-from weft.runtime.journal import Journal
-from weft.runtime.shard import Memory, Shard, Work
+from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.state.journal import Journal
 
 SECOND = 1_000_000
 PAIRS = "QUERY pairs PATTERN SEQ(A a, B b) WITHIN 10 seconds"

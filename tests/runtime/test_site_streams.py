@@ -21,12 +21,12 @@ from weft.placement.network import Network
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.projection import Projection
 from weft.plan.sites import Finding
-from weft.runtime.columns import Events
-from weft.runtime.execute import Found
-from weft.runtime.segments import TIME_COLUMN
-from weft.runtime.site_distinct import take_distinct
-from weft.runtime.site_evaluator import SiteEvaluator
-from weft.runtime.site_log import EVENTS, LogWriter, SiteJournal
+from weft.runtime.columns.events import Events
+from weft.runtime.matches.execute import Found
+from weft.runtime.stages.site_distinct import take_distinct
+from weft.runtime.stages.site_evaluator import SiteEvaluator
+from weft.runtime.state.segments import TIME_COLUMN
+from weft.runtime.state.site_log import EVENTS, LogWriter, SiteJournal
 from weft.statistics.model import Statistics
 
 SECOND = 1_000_000

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from weft.expressions import AggregateFunction
 from weft.plan.template import Template, TrendColumn
-from weft.runtime.columns import Column, Events, StringPool, comparable
-from weft.runtime.trend_emit import emit_trends, result_type, trend_schema
-from weft.runtime.trend_measures import Extreme, Lane, Measures, Part
-from weft.runtime.trend_rows import TrendRows
+from weft.runtime.columns.events import Column, Events, StringPool, comparable
+from weft.runtime.trends.emit import emit_trends, result_type, trend_schema
+from weft.runtime.trends.measures import Extreme, Lane, Measures, Part
+from weft.runtime.trends.rows import TrendRows
 from weft.schema import DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 
 HUGE = 3**6000 + 1  # of 9,510 bits

@@ -11,12 +11,12 @@ from tests.trend_streams import LAYOUT, table_of, trends_of
 
 from weft.language.read import read
 from weft.normalize.template import template_of
-from weft.runtime import trend_executor
 from weft.runtime.budget import Budget
-from weft.runtime.shard import Memory
-from weft.runtime.trend_executor import Span, TrendPlan
+from weft.runtime.stages.shard import Memory
+from weft.runtime.trends import executor as trend_executor
+from weft.runtime.trends.executor import Span, TrendPlan
 from weft.schema import LONG, Schema
-from weft.semantics.events import ReferenceEvent
+from weft.testing.events import ReferenceEvent
 
 SECOND = 1_000_000
 SCHEMA = Schema({"x": LONG, "g": LONG}, time="ts")

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.runtime.columns import Column
-from weft.runtime.trend_values import Naturals, Parts, counted, parts_of
+from weft.runtime.columns.events import Column
+from weft.runtime.trends.values import Naturals, Parts, counted, parts_of
 from weft.schema import DOUBLE, LONG
 
 

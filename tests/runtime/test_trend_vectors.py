@@ -6,9 +6,9 @@ import pytest
 
 from weft.language.read import read
 from weft.normalize.template import template_of
-from weft.runtime.columns import Column, Events, StringPool
-from weft.runtime.shared_trends import Sharing, aggregate_workload
-from weft.runtime.trend_emit import emit_trends, result_type, trend_schema
+from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.trends.emit import emit_trends, result_type, trend_schema
+from weft.runtime.trends.shared import Sharing, aggregate_workload
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "type": STRING, "v": LONG}, time="ts")

@@ -8,9 +8,9 @@ from weft.errors import BudgetError
 from weft.language.read import read
 from weft.normalize.template import template_of
 from weft.plan.template import Template
-from weft.runtime.columns import Column, Events, StringPool
-from weft.runtime.shared_trends import aggregate_workload
-from weft.runtime.trends import aggregate_trends
+from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.trends.aggregate import aggregate_trends
+from weft.runtime.trends.shared import aggregate_workload
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "type": STRING, "x": LONG, "g": LONG}, time="ts")

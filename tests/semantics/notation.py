@@ -7,9 +7,9 @@ from tests.strategies import SCHEMA, event
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence, Some
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.matcher import find_matches, returned
-from weft.semantics.values import Value
+from weft.testing.events import ReferenceEvent
+from weft.testing.matcher import find_matches, returned
+from weft.testing.values import Value
 
 
 def stream(text: str) -> list[ReferenceEvent]:

@@ -9,10 +9,10 @@ from tests.strategies import random_case
 from weft.expressions import Equivalence, variables_of
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, CountWindow, Event, Kleene, Negation, Pattern, Query, TimeWindow
-from weft.semantics.clauses import Clause, clauses_of, positive_events
-from weft.semantics.evaluate import holds
-from weft.semantics.events import Bindings, ReferenceEvent, agree, deduplicate, is_before, positions
-from weft.semantics.matcher import find_matches
+from weft.testing.clauses import Clause, clauses_of, positive_events
+from weft.testing.evaluate import holds
+from weft.testing.events import Bindings, ReferenceEvent, agree, deduplicate, is_before, positions
+from weft.testing.matcher import find_matches
 
 MOST_BINDINGS = 5_000
 

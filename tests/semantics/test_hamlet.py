@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.semantics.trend_notation import count, item, plus, rises, seq, trend_query
 
 from weft.pattern.nodes import Pattern, Query
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.hamlet import HamletGraph, KleeneQuery, StreamEvent, aggregate_trends
+from weft.testing.events import ReferenceEvent
+from weft_lab.hamlet import HamletGraph, KleeneQuery, StreamEvent, aggregate_trends
 
 
 def events_of(text: str) -> list[StreamEvent]:

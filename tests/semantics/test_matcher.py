@@ -8,7 +8,7 @@ from tests.strategies import event
 
 from weft.errors import QueryError
 from weft.pattern.nodes import Event, Kleene, Negation, Query, Sequence
-from weft.semantics.matcher import find_matches
+from weft.testing.matcher import find_matches
 
 
 class TestOrder:

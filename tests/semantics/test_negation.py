@@ -6,7 +6,7 @@ from tests.semantics.notation import found, stream
 from weft.expressions import Attribute, Comparison
 from weft.pattern.nodes import Conjunction, Event, Negation, Query, Sequence, TimeWindow
 from weft.schema import LONG
-from weft.semantics.matcher import find_matches
+from weft.testing.matcher import find_matches
 
 
 def test_a_negated_event_has_the_type_and_is_not_bound() -> None:

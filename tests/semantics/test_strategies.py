@@ -11,8 +11,8 @@ from tests.strategies import Case, cases, random_case
 
 from weft.expressions import Aggregate, Arithmetic, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Query, Sequence
-from weft.semantics.clauses import clauses_of
-from weft.semantics.matcher import find_matches
+from weft.testing.clauses import clauses_of
+from weft.testing.matcher import find_matches
 from weft.tree import find, walk
 
 SAMPLES = 300

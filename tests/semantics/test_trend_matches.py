@@ -7,8 +7,8 @@ from tests.strategies import random_case
 
 from weft.expressions import Aggregate, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Event, Negation, Query
-from weft.semantics.clauses import Clause, clauses_of, positive_variables
-from weft.semantics.matcher import find_matches
+from weft.testing.clauses import Clause, clauses_of, positive_variables
+from weft.testing.matcher import find_matches
 from weft.tree import find
 
 

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.engine import Bindings, arrow_events, bindings_of, plain
 from tests.strategies import Case
 
+from weft.api.session import Detection, Placement, prepare
+from weft.io.sources import column
 from weft.optimizer.pipeline import Strategy
-from weft.session import Detection, Placement, prepare
-from weft.spark.sources import column
 from weft.statistics.model import Statistics
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from pyspark import __version__ as spark_version
 
-from weft.spark.java import find_java
+from weft.hosts.spark.java import find_java
 
 KAFKA = "3.9.1"  # the clients that the connectors below are made for
 CONNECTORS = (

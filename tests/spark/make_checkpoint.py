@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import weft
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 PLACE = b"/weft-stored-checkpoint"  # stands for the folder, which Spark writes into its logs
 STORED = Path(__file__).parent / "checkpoints" / "v1.tar.gz"

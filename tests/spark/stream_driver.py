@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import weft
-from weft.spark.local import local_session
+from weft.hosts.spark.local import local_session
 
 DELAY = "10 seconds"
 COLUMNS = "ts timestamp, kind string, id long, user long, x long"

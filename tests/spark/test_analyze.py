@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark.frames import events_frame
 
 import weft
+from weft.api.session import Detection
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Filter, Join, Plan, Scan
-from weft.session import Detection
 
 Kind = TypeVar("Kind", Scan, Filter, Join)
 

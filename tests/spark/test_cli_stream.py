@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.cli import app
+from weft.cli.app import app
 
 WEFT = Path(sys.executable).with_name("weft")
 SCHEMA = "ts timestamp, type string, id long, user string, amount double"

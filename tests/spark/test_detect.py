@@ -12,8 +12,8 @@ from tests.strategies import random_case
 
 import weft
 from weft.errors import BudgetError, DataError, QueryError, WeftError
+from weft.hosts.spark.failures import failure_of
 from weft.optimizer.pipeline import Strategy
-from weft.spark.failures import failure_of
 
 N_CASES = 30
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"

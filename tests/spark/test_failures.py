@@ -1,7 +1,7 @@
 """What Spark's failures say to a person."""
 
 from weft.errors import BudgetError, DataError, WeftError
-from weft.spark.failures import failure_of
+from weft.hosts.spark.failures import failure_of
 
 FROM_WORKER = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.spark import java
-from weft.spark.java import find_java, java_version
+from weft.hosts.spark import java
+from weft.hosts.spark.java import find_java, java_version
 
 
 def make_java(home: Path, version: str, *, release_file: bool = True) -> Path:

@@ -5,11 +5,11 @@ import random
 import pyarrow as pa
 import pytest
 
-from weft.runtime.layout import FLAGS_PER_COLUMN
-from weft.runtime.segments import table_from_bytes
-from weft.spark import packing
-from weft.spark.packing import OWNER, PackTask, Route, rejected_in, unpacked
-from weft.spark.stream_task import PACK, SHARD
+from weft.hosts.spark import packing
+from weft.hosts.spark.packing import OWNER, PackTask, Route, rejected_in, unpacked
+from weft.hosts.spark.stream_task import PACK, SHARD
+from weft.runtime.columns.layout import FLAGS_PER_COLUMN
+from weft.runtime.state.segments import table_from_bytes
 
 COLUMNS = ("id", "type")
 

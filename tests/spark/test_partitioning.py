@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from weft.hosts.spark.partitioning import ByKey, ByTime, Slices, Together, divide, slice_time
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.schema import LONG, TIMESTAMP, Schema
-from weft.spark.partitioning import ByKey, ByTime, Slices, Together, divide, slice_time
 
 SCHEMA = Schema({"k": LONG, "m": LONG, "ts": TIMESTAMP}, time="ts")
 SECOND = 1_000_000

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from weft.errors import DataError, WeftError
-from weft.language.binder import bind
-from weft.language.parser import parse
-from weft.optimizer.pipeline import optimize
-from weft.pattern.nodes import Query
-from weft.plan.nodes import Plan
-from weft.schema import LONG, TIMESTAMP, Schema
-from weft.spark.parts import (
+from weft.hosts.spark.parts import (
     SENDING_NANOSECONDS,
     Division,
     Part,
@@ -20,7 +14,13 @@ from weft.spark.parts import (
     components,
     divide_stream,
 )
-from weft.spark.placing import placed_names
+from weft.hosts.spark.placing import placed_names
+from weft.language.binder import bind
+from weft.language.parser import parse
+from weft.optimizer.pipeline import optimize
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Plan
+from weft.schema import LONG, TIMESTAMP, Schema
 
 SCHEMA = Schema({"k": LONG, "m": LONG, "z": LONG, "ts": TIMESTAMP}, time="ts")
 COSTLY = 100 * SENDING_NANOSECONDS

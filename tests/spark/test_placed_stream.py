@@ -13,10 +13,10 @@ from tests.spark.frames import events_frame
 from tests.spark.stream_files import BATCH, Files, run
 
 import weft
+from weft.api.placed_stream_detection import PlacedStreamDetection
+from weft.api.session import Placement
 from weft.errors import WeftError
-from weft.placed_stream_detection import PlacedStreamDetection
-from weft.runtime.emit import ROWS_PER_BATCH
-from weft.session import Placement
+from weft.runtime.matches.emit import ROWS_PER_BATCH
 
 COLUMNS = f"at double, kind string, n long, user long, node string, {BATCH} int"
 SITES = ("north", "south", "west")

@@ -14,11 +14,11 @@ from tests.strategies import random_case
 from typer.testing import CliRunner
 
 import weft
-from weft.cli import app
+from weft.api.placed_detection import PlacedAnalysis, PlacedDetection, transfer_lines
+from weft.api.session import Placement
+from weft.cli.app import app
 from weft.errors import DataError, WeftError
-from weft.placed_detection import PlacedAnalysis, PlacedDetection, transfer_lines
-from weft.session import Placement
-from weft.spark.placed_batch import Transfer
+from weft.hosts.spark.placed_batch import Transfer
 
 N_EVENTS, N_CASES = 1_000, 4
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -13,7 +13,7 @@ from tests.placement.small_networks import ROBOTS
 from typer.testing import CliRunner
 
 import weft
-from weft.cli import app
+from weft.cli.app import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "placement.md").read_text(encoding="utf-8")
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.spark.parts import Part
-from weft.spark.placing import placed_names, spark_hash
+from weft.hosts.spark.parts import Part
+from weft.hosts.spark.placing import placed_names, spark_hash
 
 BY_USER, ALONE = Part(("user",)), Part(number=1)
 

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark.frames import events_frame
 
 import weft
+from weft.api.session import Detection
 from weft.errors import DataError, WeftError
 from weft.optimizer.pipeline import STRATEGIES
-from weft.session import Detection
 from weft.statistics.model import ItemKey
 
 TEXT = """

@@ -9,9 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.expressions import Attribute, Comparison
-from weft.schema import LONG, STRING
-from weft.spark.batch import Input
-from weft.spark.sample import (
+from weft.hosts.spark.batch import Input
+from weft.hosts.spark.sample import (
     BUCKET_BITS,
     PART_BITS,
     choose_buckets,
@@ -19,7 +18,8 @@ from weft.spark.sample import (
     first_events,
     sample_events,
 )
-from weft.spark.schemas import event_schema
+from weft.hosts.spark.schemas import event_schema
+from weft.schema import LONG, STRING
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
 A, B, D = ItemKey("A"), ItemKey("B"), ItemKey("D")

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.spark.sinks import check_target, write_jsonl, write_matches
+from weft.io.sinks import check_target, write_jsonl, write_matches
 
 SCHEMA = (
     "query string, match_id string, start timestamp, end timestamp, "

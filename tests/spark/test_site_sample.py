@@ -6,12 +6,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
+from weft.api.site_planning import network_of
 from weft.errors import DataError
+from weft.hosts.spark.batch import Input
+from weft.hosts.spark.schemas import event_schema
 from weft.language.read import read
 from weft.pattern.nodes import Query
-from weft.site_planning import network_of
-from weft.spark.batch import Input
-from weft.spark.schemas import event_schema
 from weft.statistics.model import ItemKey, Statistics
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.spark.sources import find_events, read_events
+from weft.io.sources import find_events, read_events
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_SECONDS = int(NOON.timestamp())

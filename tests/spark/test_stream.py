@@ -18,12 +18,12 @@ from tests.strategies import Case, event, random_case
 from tests.streams import Kept, cut, deliveries, never_settled, work_of
 
 import weft
+from weft.api.session import StreamDetection
 from weft.errors import DataError, WeftError
-from weft.runtime.emit import ROWS_PER_BATCH
-from weft.runtime.shard import Memory, Shard
-from weft.session import StreamDetection
-from weft.spark.failures import failure_of
-from weft.spark.parts import check_windows
+from weft.hosts.spark.failures import failure_of
+from weft.hosts.spark.parts import check_windows
+from weft.runtime.matches.emit import ROWS_PER_BATCH
+from weft.runtime.stages.shard import Memory, Shard
 
 HOUR = 3_600_000_000
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"

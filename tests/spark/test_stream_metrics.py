@@ -11,8 +11,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import QueryProgressEvent, StreamingQueryProgress
 
 import weft
-from weft.runtime.shard import Report
-from weft.spark.stream_metrics import STILL_BATCHES, BatchMetrics, QueryMetrics, StreamMonitor, StreamTotals
+from weft.hosts.spark.stream_metrics import (
+    STILL_BATCHES,
+    BatchMetrics,
+    QueryMetrics,
+    StreamMonitor,
+    StreamTotals,
+)
+from weft.runtime.stages.shard import Report
 
 RUN = "00000000-0000-0000-0000-000000000001"
 EPOCH = "1970-01-01T00:00:00.000Z"

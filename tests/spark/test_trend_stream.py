@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.spark.stream_files import SECOND, Files, late_by_hand, run, scattered, write
 
 import weft
+from weft.api.session import StreamDetection
 from weft.errors import WeftError
-from weft.session import StreamDetection
 
 MATCHES = """
 QUERY keyed PATTERN SEQ(A a, B b) WHERE [user] WITHIN 10 seconds RETURN a.user AS user

@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark.frames import events_frame, with_plain_times
 
 import weft
+from weft.api.session import Detection
 from weft.errors import WeftError
-from weft.runtime.shared_trends import Sharing
-from weft.semantics.events import ReferenceEvent
-from weft.semantics.trends import TrendResults, find_trend_results
-from weft.semantics.values import Value
-from weft.session import Detection
+from weft.runtime.trends.shared import Sharing
+from weft.testing.events import ReferenceEvent
+from weft.testing.trends import TrendResults, find_trend_results
+from weft.testing.values import Value
 
 FIGURE_1 = """
 q1: RETURN T.district, COUNT(*), SUM(T.duration)

@@ -24,8 +24,8 @@ from weft.optimizer.sharing.limits import Limit
 from weft.pattern.nodes import Query, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
-from weft.runtime.columns import Events
-from weft.runtime.shard_executor import ShardExecutor
+from weft.runtime.columns.events import Events
+from weft.runtime.stages.shard_executor import ShardExecutor
 from weft.schema import Schema
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 

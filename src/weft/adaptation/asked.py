@@ -8,10 +8,10 @@ from functools import reduce
 import numpy as np
 
 from weft.expressions import Expression
-from weft.runtime.columns import Array, Events
-from weft.runtime.evaluate import Scope, evaluate, is_true
+from weft.runtime.columns.evaluate import Scope, evaluate, is_true
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.matches.table import Table
 from weft.runtime.measure import microseconds, places_with_previous, speaks_of_whole_list
-from weft.runtime.table import Table
 from weft.statistics.model import ItemKey, Question
 
 

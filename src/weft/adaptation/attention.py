@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.runtime.columns import Array, Events
+from weft.runtime.columns.events import Array, Events
 
 PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard, at least
 PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is asked for
@@ -25,7 +25,7 @@ def cost_of(events: Events, cost_per_second: float, work: float) -> float:
     and examined stand for.
 
     >>> import pyarrow as pa
-    >>> from weft.runtime.columns import StringPool
+    >>> from weft.runtime.columns.events import StringPool
     >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
     >>> events = Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing)
     >>> cost_of(events, 5e6, 0.0), cost_of(events, 5e6, 9e6)
@@ -51,7 +51,7 @@ class Unwatched:
         """Count the events of a step that cost so many nanoseconds.
 
         >>> import pyarrow as pa
-        >>> from weft.runtime.columns import StringPool
+        >>> from weft.runtime.columns.events import StringPool
         >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
         >>> unwatched = Unwatched()
         >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing), ["A"], 5e6)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.kernels.draw import draw_anchored
-from weft.runtime.columns import Array, Events
+from weft.runtime.columns.events import Array, Events
 from weft.runtime.measure import which_fit
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from weft.cost.model import CostModel, Step
 from weft.cost.shape import Shape
-from weft.kernels.subsets import Prices
+from weft.kernels.matches.subsets import Prices
 from weft.optimizer.orders.decided import ROUNDING, Block, Condition, Decided, Side
 
 

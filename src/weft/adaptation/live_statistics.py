@@ -20,11 +20,11 @@ from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
 from weft.adaptation.sampling import Sampling
 from weft.adaptation.sliding_counts import Count, Share
 from weft.expressions import Attribute, Comparison
-from weft.runtime.columns import Array, Events
-from weft.runtime.evaluate import holds_everywhere
+from weft.runtime.columns.evaluate import holds_everywhere
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.table import events_table
 from weft.runtime.measure import MICROSECONDS, UNSEEN, largest_window, microseconds
-from weft.runtime.state import END_OF_TIME
-from weft.runtime.table import events_table
 from weft.statistics.keys import attributes_of
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
@@ -63,7 +63,7 @@ class LiveStatistics:
     agreement on keys is measured within it. `n_rows` and `n_tuples` count what was looked at.
 
     >>> import pyarrow as pa
-    >>> from weft.runtime.columns import StringPool
+    >>> from weft.runtime.columns.events import StringPool
     >>> ids = pa.array(np.arange(100))
     >>> moments = np.arange(100) * 500_000
     >>> events = Events(moments, np.arange(100) % 2, ("A", "B"), {}, ids, StringPool(pa.array([], "string")))

@@ -21,12 +21,12 @@ import numpy as np
 from weft.adaptation.served import Share, hidden, negated_types, types_of
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
-from weft.runtime.columns import Events
-from weft.runtime.journal import BEGINNING
-from weft.runtime.match_executor import MatchExecutor
-from weft.runtime.merge import merge_events
-from weft.runtime.segments import arrivals_of
-from weft.runtime.shard_executor import Emitted, Holdings
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.merge import merge_events
+from weft.runtime.matches.executor import MatchExecutor
+from weft.runtime.stages.shard_executor import Emitted, Holdings
+from weft.runtime.state.journal import BEGINNING
+from weft.runtime.state.segments import arrivals_of
 
 Way = Literal["parallel", "rebuild"]
 

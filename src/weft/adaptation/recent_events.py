@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from weft.adaptation.draw_tuples import NOTHING, Weighted
-from weft.runtime.columns import Array, Column, Events, StringPool
-from weft.runtime.merge import TIE, extended, merge_events, recoded
+from weft.runtime.columns.events import Array, Column, Events, StringPool
+from weft.runtime.columns.merge import TIE, extended, merge_events, recoded
 from weft.schema import Type
 
 SLOTS = 8  # into which the window is cut

@@ -23,11 +23,11 @@ from weft.plan.nodes import (
     negated_nodes,
 )
 from weft.plan.order import closed_order
-from weft.runtime.columns import Array, Events
-from weft.runtime.execute import Found
-from weft.runtime.match_executor import MatchExecutor, has_any
-from weft.runtime.retention import lags_of
-from weft.runtime.segments import arrivals_of
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.matches.execute import Found
+from weft.runtime.matches.executor import MatchExecutor, has_any
+from weft.runtime.matches.retention import lags_of
+from weft.runtime.state.segments import arrivals_of
 
 
 @dataclass(frozen=True)

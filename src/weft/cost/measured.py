@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.cost.model import Step
 from weft.cost.shape import Shape
-from weft.kernels.subsets import Prices, Tariff
+from weft.kernels.matches.subsets import Prices, Tariff
 
 NODE_PER_EVENT = 0.5  # nanoseconds: some 0.2 milliseconds for a node and a batch of 400,000 events
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from weft.cost.shape import Shape
-from weft.kernels.subsets import Prices
+from weft.kernels.matches.subsets import Prices
 
 
 class Step(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.kernels.subsets import order_fractions
+from weft.kernels.matches.subsets import order_fractions
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from weft.expressions import Aggregate, Attribute, Comparison, Expression
 from weft.kernels.arrays import mix_hashes
-from weft.runtime.columns import Array, Events
-from weft.runtime.evaluate import Scope, column_number, evaluate, holds_everywhere, is_true
-from weft.runtime.table import Table, events_table
+from weft.runtime.columns.evaluate import Scope, column_number, evaluate, holds_everywhere, is_true
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.matches.table import Table, events_table
 from weft.statistics.model import ItemKey, Question, Statistics
 from weft.tree import find
 
@@ -60,7 +60,7 @@ def measure(
         The rate of events of all types, where the sample holds only some of these.
 
     >>> import pyarrow as pa
-    >>> from weft.runtime.columns import StringPool
+    >>> from weft.runtime.columns.events import StringPool
     >>> ids = pa.array([1, 2, 3])
     >>> events = Events(np.arange(3), np.array([0, 1, 0]), ("A", "B", "C"), {}, ids, StringPool(ids))
     >>> found = measure(events, map(ItemKey, "ABC"), [], [], duration=10.0)

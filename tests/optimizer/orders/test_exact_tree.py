@@ -17,8 +17,8 @@ from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.local_cost import local_cost, node_cost
 from weft.optimizer.orders.units import units_of
-from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown
+from weft_lab.exhaustive import all_trees
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]

@@ -6,8 +6,8 @@ from itertools import combinations, product
 import pytest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, sequence
 
-from weft.optimizer.sharing.exhaustive import all_options, all_trees, cheapest_multitree, generals_of
 from weft.optimizer.trees import Tree, leaf, nodes_of, pair
+from weft_lab.exhaustive import all_options, all_trees, cheapest_multitree, generals_of
 
 
 def joined(parts: frozenset[Tree]) -> set[Tree]:

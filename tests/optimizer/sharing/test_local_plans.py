@@ -15,12 +15,12 @@ from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.local_cost import local_cost
 from weft.optimizer.orders.units import units_of
-from weft.optimizer.sharing.exhaustive import all_trees
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+from weft_lab.exhaustive import all_trees
 
 
 @pytest.mark.parametrize("seed", range(10))

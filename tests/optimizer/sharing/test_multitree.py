@@ -6,10 +6,10 @@ import pytest
 from tests.optimizer.workloads import MODEL, Workload, items, random_workload, rates, sequence
 from tests.random_trees import random_tree
 
-from weft.optimizer.sharing.exhaustive import all_options, cheapest_multitree, generals_of
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair
+from weft_lab.exhaustive import all_options, cheapest_multitree, generals_of
 
 A, B, C, D = map(leaf, range(4))
 

@@ -8,7 +8,6 @@ import pytest
 from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
 
 from weft.optimizer.sharing.best_reply import best_reply
-from weft.optimizer.sharing.exhaustive import cheapest_multitree
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
@@ -16,6 +15,7 @@ from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.trees import Tree, order_tree
+from weft_lab.exhaustive import cheapest_multitree
 
 Search = Callable[[Workload, MultiTree[str], Limit, int], None]
 

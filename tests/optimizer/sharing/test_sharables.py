@@ -7,11 +7,11 @@ from tests.optimizer.workloads import MODEL, Workload, items, random_workload, r
 
 from weft.cost.measured import Measured
 from weft.optimizer.pipeline import Settings, choose_plan
-from weft.optimizer.sharing.exhaustive import cheapest_multitree
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import Demands, leaf, nodes_of, pair
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Extent, Join, Project
+from weft_lab.exhaustive import cheapest_multitree
 
 A, B, C = map(leaf, range(3))
 TEN = Extent("time", 10_000_000)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from weft.cost.model import CostModel, Step
 from weft.cost.shape import MOST_EXACT, Shape, items_of
-from weft.kernels.subsets import cheapest_lasts
+from weft.kernels.matches.subsets import cheapest_lasts
 from weft.optimizer.orders.decided import ROUNDING, Block, Decided, Side
 from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
 from weft.optimizer.orders.local_cost import join_steps

@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Shape
-from weft.kernels.subsets import cheapest_splits
+from weft.kernels.matches.subsets import cheapest_splits
 from weft.optimizer.orders.decided import ROUNDING, Block, Decided, Side
 from weft.optimizer.orders.greedy_order import greedy_decided
 from weft.optimizer.orders.local_cost import passed, tree_steps

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from weft.cost.shape import Array, Shape
-from weft.kernels.subsets import Prices
+from weft.kernels.matches.subsets import Prices
 from weft.optimizer.trees import Tree, leaf, pair
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Array, Shape
-from weft.kernels.subsets import cheapest_splits
+from weft.kernels.matches.subsets import cheapest_splits
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order

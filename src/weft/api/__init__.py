@@ -1,0 +1,1 @@
+"""The public calls: queries and events in, a detection out."""

@@ -1,0 +1,51 @@
+"""Where queries are evaluated when events have sites: what is asked of the events for it."""
+
+from collections.abc import Sequence
+
+from weft.api.planning import estimated_statistics
+from weft.explain.placements import ExplainedPlacement
+from weft.expressions import Aggregate, Attribute
+from weft.hosts.spark.batch import Input
+from weft.hosts.spark.site_sample import site_counts
+from weft.normalize.pipeline import normalize
+from weft.pattern.nodes import Query
+from weft.placement.normal_form_query import normal_form_queries
+from weft.placement.pipeline import place
+from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
+from weft.statistics.model import Statistics
+from weft.tree import find
+
+
+def network_of(
+    source: Input, queries: Sequence[Query], site: str, statistics: Statistics | None = None
+) -> SiteStatistics:
+    """Return the network of the sites in a column, and the queries to place there.
+
+    Events are counted in one scan. Selectivities come from the statistics, or from a sample of the events.
+    """
+    known = estimated_statistics(source, queries, is_quick=False) if statistics is None else statistics
+    kinds = kinds_of(normal_form_queries(queries, source.schema, known))
+    counted = site_counts(source, site, kinds, _attributes(queries))
+    return site_statistics(queries, source.schema, known, counted)
+
+
+def _attributes(queries: Sequence[Query]) -> set[str]:
+    """Return the attributes that an event must bring along."""
+    forms = [form for query in queries for form in normalize(query)]
+    roots = [*forms, *(column.expression for query in queries for column in query.returns)]
+    names = {attribute.name for root in roots for attribute in find(root, Attribute)}
+    names |= {one.name for root in roots for one in find(root, Aggregate) if one.name is not None}
+    return names | {key for form in forms for key in form.keys}
+
+
+def explain_placement(
+    source: Input,
+    queries: Sequence[Query],
+    site: str,
+    statistics: Statistics | None = None,
+    *,
+    seconds: float | None = None,
+) -> ExplainedPlacement:
+    """Place queries on the sites in a column of the events; `seconds` limit the search."""
+    known = network_of(source, queries, site, statistics)
+    return ExplainedPlacement(place(known.network, known.queries, seconds=seconds), known)

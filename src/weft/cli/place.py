@@ -1,0 +1,255 @@
+"""The command `weft place`: where to evaluate queries in a network that a file describes."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+
+from weft.cli.report import say_error, terminal
+from weft.cli.simulate import show_simulated
+from weft.cli.steps import FAILED, errors_told
+from weft.errors import DataError, PlacementError, near_name
+from weft.placement.graph_text import number_text
+from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.picture import picture as drawn
+from weft.placement.pipeline import Placed
+from weft.placement.pipeline import place as place_queries
+from weft.placement.problem_file import Problem, read_problems
+
+PLACE_EXAMPLES = (
+    "Examples:\n\n  weft place robots.json\n\n"
+    "  weft place robots.json --algorithm amuse --picture robots.svg\n\n"
+    "  weft place problems.json --name robots --seconds 10 --json\n\n"
+    "  weft place cities.json --simulate 100\n\n"
+    'A problem: {"name": "robots", "sites": {"R1": ["C", "F"], "R2": ["C", "L"]}, '
+    '"rates": {"C": 1000, "F": 1, "L": 1000}, "queries": ["SEQ(AND(C, L), F)"], '
+    '"selectivities": {"CL": 0.01}}\n\n'
+    "A file has one problem, or one on each line. A type's rate may also be given site by site, and "
+    '"links": {"R1": {"R2": 2.5}} says what a row costs on its way, 1 if it does not.'
+)
+MOST_SITES = 40  # shown with what they find
+MOST_STREAMS = 20  # shown one by one, the most costly first
+
+Algorithm = Literal["best", "amuse", "amuse-star", "optimal", "single-sink", "central"]
+
+
+def place(
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM.json", help="Sites, rates, queries and selectivities.")
+    ],
+    *,
+    algorithm: Annotated[
+        Algorithm,
+        typer.Option(
+            help="best searches beyond the others; amuse and amuse-star are from the paper on MuSE graphs; "
+            "optimal tries all graphs, for small problems; single-sink places each operator once; central "
+            "sends all events to a place outside the network."
+        ),
+    ] = "best",
+    name: Annotated[str | None, typer.Option(help="Only the problem of this name.")] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="How long to search for the best; a fixed number of steps if not given."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random steps of the search.")] = 0,
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw the graph, with no other program needed.")
+    ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            metavar="UNITS",
+            min=2,
+            help="Predict rows and bytes, and draw random arrivals for so many units of time to check that; "
+            "no graph is built, so there may be thousands of sites.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each problem's graph as one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Decide which parts of queries to evaluate at which sites, so that little is sent between them.
+
+    Shows the MuSE graph, what it sends, and its cost beside that of sending all events to one place.
+    """
+    with errors_told():
+        problems = _chosen(read_problems(problem), problem, name)
+        if picture is not None and not picture.endswith(".svg"):
+            raise DataError(f"--picture {picture}: expected a name that ends in .svg")
+        if picture is not None and len(problems) > 1:
+            raise DataError(f"--picture draws one problem, {problem} has {len(problems)}: choose with --name")
+        if simulate is not None:
+            if picture is not None or algorithm != "best":
+                raise DataError("--simulate shows no graph, and simulates the best placement alone")
+            for one in problems:
+                show_simulated(one, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
+            return
+        has_failed = False
+        for one in problems:
+            try:
+                placed = place_queries(one.network, one.queries, algorithm, seconds=seconds, seed=seed)
+            except PlacementError as error:
+                say_error(f"{one.name}: {error}")
+                has_failed = True
+                continue
+            if picture is not None:
+                _write(picture, drawn(placed.graph))
+            if as_json:
+                typer.echo(json.dumps(placed_json(one.name, placed), ensure_ascii=False))
+            else:
+                terminal().print(placed_tables(one, placed))
+        if has_failed:
+            raise typer.Exit(FAILED)
+
+
+def _chosen(problems: tuple[Problem, ...], path: str, name: str | None) -> tuple[Problem, ...]:
+    if name is None:
+        return problems
+    chosen = tuple(problem for problem in problems if problem.name == name)
+    if not chosen:
+        near = near_name(name, [problem.name for problem in problems])
+        raise DataError(f"{path}: no problem {name}{f'; did you mean {near}?' if near else ''}")
+    return chosen
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+
+
+def placed_json(name: str, placed: Placed) -> dict[str, object]:
+    """Return a graph and its cost as JSON values; the costs of all edges add up to that of the graph.
+
+    The cost of a stream is divided among the edges that share it, as in the paper.
+    """
+    graph = placed.graph
+    sites = graph.network.sites
+    ids = {vertex: number for number, vertex in enumerate(graph.order)}
+    n_sharing: dict[tuple[Vertex, int], int] = {}
+    edges = [(read, vertex) for vertex in graph.order for read in graph.inputs[vertex]]
+    for read, vertex in edges:
+        n_sharing[read, vertex.site] = n_sharing.get((read, vertex.site), 0) + 1
+    costs = {stream: cost / n_sharing[stream] for stream, cost in graph.streams.items()}
+    return {
+        "name": name,
+        "algorithm": placed.algorithm,
+        "cost": placed.cost,
+        "central_cost": placed.central_cost,
+        "ratio": placed.ratio,
+        "lower_bound": placed.lower_bound,
+        "seconds": round(placed.seconds, 4),
+        "graph": {
+            "vertices": [
+                {"id": ids[vertex], "projection": vertex.projection.text, "site": sites[vertex.site]}
+                for vertex in graph.order
+            ],
+            "edges": [
+                {"from": ids[read], "to": ids[vertex], "cost": costs.get((read, vertex.site), 0.0)}
+                for read, vertex in edges
+            ],
+        },
+    }
+
+
+def placed_tables(problem: Problem, placed: Placed) -> Group:
+    """Return what people see of a graph: what each site finds, what is sent, and what it costs."""
+    title = f"[bold]{escape(problem.name)}[/bold]: {_count(len(problem.network.sites), 'site', 'sites')}, "
+    title += f"{_count(len(problem.queries), 'query', 'queries')}, {placed.algorithm}"
+    return Group(title, _sites_table(placed.graph), *_streams_tables(placed.graph), _costs_table(placed), "")
+
+
+def _sites_table(graph: MuseGraph) -> Table:
+    found: dict[int, list[Vertex]] = {}
+    for vertex in graph.order:
+        if graph.inputs[vertex]:
+            found.setdefault(vertex.site, []).append(vertex)
+    table = Table("site", "finds", "from", title="What sites find", title_justify="left")
+    for site in sorted(found)[:MOST_SITES]:
+        for number, vertex in enumerate(found[site]):
+            table.add_row(
+                escape(graph.network.sites[site]) if number == 0 else "",
+                escape(vertex.projection.text),
+                escape(", ".join(_inputs_of(graph, vertex))),
+            )
+    if len(found) > MOST_SITES:
+        table.add_row("...", f"and {len(found) - MOST_SITES} more sites", "")
+    return table
+
+
+def _inputs_of(graph: MuseGraph, vertex: Vertex) -> Iterable[str]:
+    """Yield what a vertex reads, and of how many other sites."""
+    reads: dict[str, list[int]] = {}
+    for read in graph.inputs[vertex]:
+        reads.setdefault(read.projection.text, []).append(read.site)
+    for text, sites in reads.items():
+        others = [site for site in sites if site != vertex.site]
+        if not others:
+            yield text
+        elif len(others) == 1:
+            yield f"{text} of {graph.network.sites[others[0]]}{' too' if len(sites) > 1 else ''}"
+        else:
+            yield f"{text} of {len(others)} {'others too' if len(sites) > len(others) else 'others'}"
+
+
+def _streams_tables(graph: MuseGraph) -> Iterable[Table]:
+    """Yield what is sent, by projection, and stream by stream if there are few."""
+    if not graph.streams:
+        return
+    by_projection: dict[str, list[float]] = {}
+    for (vertex, _), cost in graph.streams.items():
+        by_projection.setdefault(vertex.projection.text, []).append(cost)
+    table = Table("projection", title="What is sent", title_justify="left")
+    for heading in ("streams", "cost", "share"):
+        table.add_column(heading, justify="right")
+    total = graph.cost
+    for text, costs in sorted(by_projection.items(), key=lambda pair: -sum(pair[1])):
+        share = f"{sum(costs) / total:.1%}" if total else ""
+        table.add_row(escape(text), f"{len(costs):,}", number_text(sum(costs)), share)
+    yield table
+    dearest = sorted(graph.streams.items(), key=lambda stream: -stream[1])[:MOST_STREAMS]
+    is_all = len(dearest) == len(graph.streams)
+    title = "Streams" if is_all else f"The {len(dearest)} most costly of {len(graph.streams):,} streams"
+    streams = Table("projection", "from", "to", title=title, title_justify="left")
+    streams.add_column("cost", justify="right")
+    names = graph.network.sites
+    for (vertex, site), cost in dearest:
+        texts = vertex.projection.text, names[vertex.site], names[site]
+        streams.add_row(*map(escape, texts), number_text(cost))
+    yield streams
+
+
+def _costs_table(placed: Placed) -> Table:
+    table = Table(title="What it costs", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row("cost", number_text(placed.cost), "")
+    table.add_row(
+        "central cost", number_text(placed.central_cost), "all events to a place outside the network"
+    )
+    table.add_row("ratio", f"{placed.ratio:.4%}", "of the central cost")
+    table.add_row("lower bound", number_text(placed.lower_bound), gap_text(placed))
+    table.add_row("time", f"{placed.seconds:.3f} s", "")
+    return table
+
+
+def gap_text(placed: Placed) -> str:
+    """Return how far a cost can be above the optimum, in words."""
+    if placed.gap is None:
+        return "says nothing here"
+    return (
+        "the cost is optimal"
+        if placed.gap < 1e-6
+        else f"the cost is at most {placed.gap:.1%} above the optimum"
+    )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

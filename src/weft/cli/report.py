@@ -1,0 +1,245 @@
+"""What people see on a terminal: tables, progress, and matches as time lines."""
+
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from pyspark.sql import Row
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from weft.hosts.spark.failures import SPARK_FAILURES
+from weft.hosts.spark.progress import ProgressSource
+from weft.hosts.spark.stream_metrics import BatchMetrics, Notice, StreamMonitor
+from weft.io.trend_sinks import TrendNames
+from weft.language.literals import format_duration
+from weft.language.printer import pattern_to_text, window_to_text
+from weft.pattern.nodes import Query
+
+MOST_RESULTS = 20  # of trend queries that are shown
+PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
+
+
+def terminal(*, error: bool = False) -> Console:
+    """Return a console on standard output or standard error."""
+    console = Console(stderr=error, highlight=False)
+    return console if console.is_terminal else Console(stderr=error, highlight=False, width=PLAIN_WIDTH)
+
+
+def say_error(message: str) -> None:
+    """Print a message for people on standard error, line ends as they are."""
+    terminal(error=True).print(Text(message), soft_wrap=True)
+
+
+def queries_table(queries: Sequence[Query]) -> Table:
+    """Return one line per query: its name, pattern, window and RETURN columns."""
+    table = Table("query", "pattern", "within", "returns")
+    for query in queries:
+        returns = ", ".join(column.name for column in query.returns)
+        texts = query.name, pattern_to_text(query.pattern), within_text(query), returns
+        table.add_row(*map(escape, texts))
+    return table
+
+
+def within_text(query: Query) -> str:
+    """Return the window of a query as it is written, or that there is none."""
+    slide = "" if query.slide is None else f" slide {format_duration(query.slide)}"
+    return ("unbounded" if query.window is None else window_to_text(query.window)) + slide
+
+
+def summary_table(
+    *,
+    events: int,
+    rejected: int,
+    matches: Mapping[str, int],
+    seconds: float,
+    more: Mapping[str, int] | None = None,
+    counted: str = "matches",
+) -> Table:
+    """Return the outcome of a run: matches per query, then events, rejected rows, more counts and seconds."""
+    table = Table("query", counted, show_footer=True)
+    for query, count in matches.items():
+        table.add_row(escape(query), f"{count:,}")
+    counts = {"in all": sum(matches.values()), "events": events, "rejected": rejected, **(more or {})}
+    table.columns[0].footer = "\n".join([*counts, "seconds"])
+    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in counts.values()), f"{seconds:.1f}"])
+    table.columns[1].justify = "right"
+    return table
+
+
+def trends_table(results: Sequence[Row], names: Mapping[str, TrendNames]) -> Table:
+    """Return the first results of trend queries, a line each; one result too many says there are more."""
+    table = Table("query", "from", "to", "group", "aggregates")
+    for row in results[:MOST_RESULTS]:
+        own = names[row["query"]]
+        texts = row["query"], *(map(_moment_text, (row["window_start"], row["window_end"])))
+        table.add_row(*map(escape, (*texts, _values_text(row, own.group), _values_text(row, own.aggregates))))
+    if len(results) > MOST_RESULTS:
+        table.caption = f"the first {MOST_RESULTS} results; --out FILE.jsonl writes all"
+    return table
+
+
+def _moment_text(moment: datetime | None) -> str:
+    return "" if moment is None else value_text(moment)
+
+
+def _values_text(row: Row, columns: Mapping[str, str]) -> str:
+    beyond = row["beyond"] or {}
+    values = {name: beyond.get(column, row[column]) for name, column in columns.items()}
+    return "  ".join(
+        f"{name} {_long_text(value) if columns[name] in beyond else value_text(value)}"
+        for name, value in values.items()
+    )
+
+
+def _long_text(digits: str) -> str:
+    """Return a number of many digits in few characters.
+
+    >>> _long_text("-1234567890123456789012345678901234567890")
+    '-1234567890… (40 digits)'
+    """
+    size = len(digits.lstrip("-").split(".")[0])
+    return f"{digits[: 10 + digits.startswith('-')]}… ({size:,} digits)"
+
+
+def time_line(
+    match: Mapping[str, Any], returned: Mapping[str, Any], details: Mapping[Any, str] | None = None
+) -> Text:
+    """Return one match as a person reads it: when, then each event with the time since the first.
+
+    `details` says more of an event, by its id.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    >>> event = {"variable": "a", "type": "Login", "ts": noon, "id": 7}
+    >>> print(time_line({"query": "q", "start": noon, "events": [event]}, {"who": "Zoe"}))
+    q  2026-01-01 12:00:00  who Zoe
+          +0:00:00  Login  a
+    """
+    shown = "  ".join(f"{name} {value_text(value)}" for name, value in returned.items())
+    text = Text.assemble(
+        (match["query"], "bold"), f"  {match['start']:%Y-%m-%d %H:%M:%S}", f"  {shown}" if shown else ""
+    )
+    width = max(len(event["type"]) for event in match["events"])
+    for event in match["events"]:
+        since = value_text(event["ts"] - match["start"])
+        text.append(f"\n{'+' + since:>14}  ")
+        text.append(f"{event['type']:<{width}}", style="cyan")
+        text.append(f"  {details[event['id']]}  " if details else "  ")
+        text.append(event["variable"], style="dim")
+    return text
+
+
+def value_text(value: object) -> str:
+    """Return a value in few characters.
+
+    >>> value_text(1234.5), value_text(None), value_text("FR")
+    ('1,234.50', 'NULL', 'FR')
+    """
+    match value:
+        case None:
+            return "NULL"
+        case float():
+            return f"{value:,.2f}"
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M:%S}"
+        case timedelta():
+            return str(value).split(".")[0]
+        case _:
+            return str(value)
+
+
+@contextmanager
+def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
+    """Show on standard error how far Spark is, when that is a terminal; otherwise nothing."""
+    console = terminal(error=True)
+    if not console.is_terminal or not sys.stderr.isatty():
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    finished = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(text, total=None)
+
+        def follow() -> None:
+            with suppress(*SPARK_FAILURES, OSError):  # Spark may be gone before its watcher
+                while not finished.wait(0.2):
+                    now = source()
+                    progress.update(task, total=now.total or None, completed=now.done)
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            follower.join()
+
+
+def batch_line(metrics: BatchMetrics) -> str:
+    """Return what a batch of a stream did in one line."""
+    matches = sum(query.matches for query in metrics.queries.values())
+    return (
+        f"batch {metrics.batch}: {metrics.rows:,} rows, {metrics.rejected:,} rejected, "
+        f"{metrics.late:,} late, {matches:,} {'match' if matches == 1 else 'matches'}, "
+        f"watermark {_watermark_text(metrics)}, {metrics.seconds:.1f} s, "
+        f"{metrics.rows_per_second:,.0f} rows/s"
+    )
+
+
+def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
+    """Return the state of a stream: its queries, and below them the latest batch."""
+    table = Table("query", "matches", "in this batch", "partial matches", "state bytes", show_footer=True)
+    last = monitor.last
+    for name in names:
+        query = last.queries.get(name) if last is not None else None
+        counts = (query.matches, query.partial_matches, query.state_bytes) if query else (0, 0, 0)
+        is_stopped = name in monitor.totals.stopped
+        shown = f"{escape(name)} [red](stopped)[/red]" if is_stopped else escape(name)
+        table.add_row(shown, f"{monitor.totals.matches.get(name, 0):,}", *(f"{count:,}" for count in counts))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    if last is not None:
+        table.columns[0].footer = f"batch {last.batch}"
+        table.columns[4].footer = f"{last.state_bytes:,}"
+        table.caption = (
+            f"{last.rows:,} rows, {last.rejected:,} rejected, {last.late:,} late, "
+            f"watermark {_watermark_text(last)}, {last.seconds:.1f} s, {last.rows_per_second:,.0f} rows/s"
+        )
+    return table
+
+
+def _watermark_text(metrics: BatchMetrics) -> str:
+    return "none yet" if metrics.watermark is None else f"{metrics.watermark:%Y-%m-%d %H:%M:%S}"
+
+
+@contextmanager
+def stream_shown(names: Sequence[str]) -> Iterator[StreamMonitor]:
+    """Yield a monitor that shows on standard error what a stream does: a live table, or a line per batch."""
+    console = terminal(error=True)
+    if not console.is_terminal or not sys.stderr.isatty():
+        yield StreamMonitor(
+            lambda metrics: say_error(batch_line(metrics)),
+            on_notice=lambda notice: say_error(_notice_text(notice)),
+        )
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        monitor = StreamMonitor(
+            lambda _: live.update(stream_table(names, monitor), refresh=True),
+            on_notice=lambda notice: live.console.print(
+                Text(_notice_text(notice), style="yellow"), soft_wrap=True
+            ),
+        )
+        live.update(stream_table(names, monitor), refresh=True)
+        yield monitor
+
+
+def _notice_text(notice: Notice) -> str:
+    return f"batch {notice.batch}: {notice.text}"

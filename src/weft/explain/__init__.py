@@ -1,0 +1,1 @@
+"""Queries, plans and placements as text."""

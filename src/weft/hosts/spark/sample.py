@@ -1,0 +1,256 @@
+"""Sample events on Spark, and estimate statistics from them.
+
+Time is cut into slices of several windows, and the slices are dealt to buckets by a hash. A first job
+counts the events of each bucket; it reads hardly more than the times and types. A second job fetches the
+events of as many buckets as are wanted: whole slices from all over the data, so that the events within
+a window of each other come together. Where a few slices hold too many events already, a random part of
+their events is fetched. Both jobs are plain scans, and neither is larger for more data or skewed data
+in anything but what it reads.
+
+Where the first rows come in order of time, they are a stretch of the stream, and a job that ends as soon
+as it has them is enough to choose a plan. So are all rows, where there are few.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+
+from weft.expressions import Attribute
+from weft.hosts.spark.batch import CONTENT, TIME, Input, wire
+from weft.hosts.spark.pushdown import quoted
+from weft.plan.nodes import Branch, Output, Plan, Scan
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.measure import largest_window, measure
+from weft.statistics.keys import attributes_of
+from weft.statistics.model import ItemKey, Question, Statistics
+
+ROWS = 100_000  # events that a sample holds at most, about
+WINDOWS_PER_SLICE = 8
+SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a second, and all of time
+BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row
+LEAST_IN_ORDER = 0.95  # of the pairs of neighbors among the first rows, to be a stretch of the stream
+LEAST_BUCKETS = 8  # of few slices, so that the sample is not of one moment
+MICROSECONDS = 1_000_000
+BUCKET, N_EVENTS, EARLIEST, LATEST = "bucket", "n_events", "earliest", "latest"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Events of slices of time.
+
+    `duration` are the seconds in which the complete stream has as many events. Slices without events
+    do not count: what matters is how many events meet in a window while there are events at all.
+    `span` are the seconds from the first to the last event of the complete stream, where that is known.
+    """
+
+    events: Events
+    duration: float
+    span: float | None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The buckets up to `last` hold `n_events`, of which a random `part` of 2^PART_BITS is fetched."""
+
+    last: int
+    n_events: int
+    part: int
+
+
+def estimate(
+    source: Input,
+    items: Iterable[ItemKey],
+    questions: Iterable[Question],
+    keys: Iterable[str] = (),
+    *,
+    window: float | None = None,
+    counts_all: bool = False,
+    is_quick: bool = False,
+    rows: int = ROWS,
+    seed: int = 0,
+) -> Statistics:
+    """Return what a sample of the events says of items, predicate groups and keys.
+
+    `window` is the largest in seconds that the workload has, where no question has a larger one. It
+    gives the length of the slices and the distance within which agreement on keys is measured.
+    With `counts_all`, events of all types are sampled, and `total_rate` is that of all of them, which
+    turns a window of so many events into one of time. Without any events, nothing is known. To be
+    quick is to be content with the first events, if they come in order of time; how long the stream
+    lasts is not known then.
+    """
+    asked, attributes = tuple(questions), tuple(keys)
+    wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
+    longest = largest_window(asked, window)
+    names = {*attributes, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
+    types = {item.type for item in wanted}
+    sample = None
+    if is_quick:
+        sample = first_events(source, attributes=names, type_names=types, counts_all=counts_all, rows=rows)
+    if sample is None:
+        sample = sample_events(
+            source,
+            attributes=names,
+            type_names=types,
+            window=longest,
+            counts_all=counts_all,
+            rows=rows,
+            seed=seed,
+        )
+    if sample is None:
+        return Statistics()
+    found = measure(
+        sample.events, wanted, asked, attributes, duration=sample.duration, window=longest, seed=seed
+    )
+    return replace(found, duration=None if sample.span is None else max(sample.span, sample.duration))
+
+
+def sample_events(
+    source: Input,
+    *,
+    attributes: Collection[str],
+    type_names: Collection[str],
+    window: float | None,
+    counts_all: bool = False,
+    rows: int = ROWS,
+    seed: int = 0,
+) -> Sample | None:
+    """Return about `rows` events of the types, or all there are; None when there are none.
+
+    A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
+    of time is one slice.
+    """
+    events = _wanted(source, type_names, counts_all=counts_all)
+    slice_bits = slice_bits_for(window)
+    bucket = _bucket(source, slice_bits, seed)
+    counted = _counted(events, source, bucket)
+    drawn = choose_buckets([(row[BUCKET], row[N_EVENTS]) for row in counted], rows)
+    if drawn is None:
+        return None
+    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
+    fetched = events.where(bucket <= drawn.last)
+    if drawn.part < 1 << PART_BITS:
+        part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(seed)), 64 - PART_BITS)
+        fetched = fetched.where(part < drawn.part)
+    table = fetched.select(*(column.alias(name) for name, column in columns.items())).toArrow()
+    share = table.num_rows / drawn.n_events
+    if layout.id is not None:  # dropped only here, so that the first job need not read ids
+        table = table.filter(table[layout.id].is_valid())
+    found = ingest(table, layout)
+    if not found.n_events:
+        return None
+    return Sample(found, share * _covered(found, slice_bits) / MICROSECONDS, _span(counted))
+
+
+def first_events(
+    source: Input,
+    *,
+    attributes: Collection[str],
+    type_names: Collection[str],
+    counts_all: bool = False,
+    rows: int = ROWS,
+) -> Sample | None:
+    """Return the first `rows` events of the types; None when they are no stretch of the stream.
+
+    They are if they come in order of time, but for a few, or if there are no others.
+    """
+    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
+    events = _wanted(source, type_names, counts_all=counts_all).limit(rows)
+    table = events.select(*(column.alias(name) for name, column in columns.items())).toArrow()
+    is_complete = table.num_rows < rows
+    times = table[TIME].to_numpy()
+    if not is_complete and np.mean(times[1:] >= times[:-1]) < LEAST_IN_ORDER:
+        return None
+    if layout.id is not None:
+        table = table.filter(table[layout.id].is_valid())
+    found = ingest(table, layout)
+    if not found.n_events:
+        return None
+    seconds = (float(found.times[-1] - found.times[0]) or MICROSECONDS) / MICROSECONDS
+    return Sample(found, seconds, seconds if is_complete else None)
+
+
+def _wanted(source: Input, type_names: Collection[str], *, counts_all: bool) -> DataFrame:
+    events = source.events.where(source.time_column.isNotNull())
+    if not counts_all:
+        return events.where(source.is_of_type(sorted(type_names)))
+    if source.type is not None:
+        return events.where(F.col(quoted(source.type)).isNotNull())
+    return events
+
+
+def slice_bits_for(window: float | None) -> int:
+    """Return the length of a slice for a window in seconds: the power of two of a microsecond.
+
+    >>> [slice_bits_for(window) for window in (0.001, 1.0, 3600.0, None)]
+    [20, 23, 35, 62]
+    """
+    if window is None:
+        return LONGEST_SLICE
+    length = max(WINDOWS_PER_SLICE * window * MICROSECONDS, 1.0)
+    return min(max(math.ceil(math.log2(length)), SHORTEST_SLICE), LONGEST_SLICE)
+
+
+def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> Drawn | None:
+    """Choose buckets, given as (number, events), in the order of their numbers, which are hashes.
+
+    As many as hold `rows` events together. If these were too few, the number of buckets has
+    precedence, and a part of the events is drawn. Where no bucket is empty, slices are many, and one
+    bucket holds enough of them.
+
+    >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=1_000)
+    Drawn(last=9, n_events=120, part=1048576)
+    >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=60)
+    Drawn(last=9, n_events=120, part=524288)
+    """
+    ordered = sorted(counted)
+    if not ordered:
+        return None
+    sums = np.cumsum([n_events for _, n_events in ordered])
+    least = 1 if len(ordered) == 1 << BUCKET_BITS else LEAST_BUCKETS
+    n_buckets = min(max(int(np.searchsorted(sums, rows, side="right")), least), len(ordered))
+    n_events = int(sums[n_buckets - 1])
+    part = min(1 << PART_BITS, math.ceil(rows / n_events * (1 << PART_BITS)))
+    return Drawn(ordered[n_buckets - 1][0], n_events, part)
+
+
+def _bucket(source: Input, slice_bits: int, seed: int) -> Column:
+    number = F.shiftright(F.unix_micros(source.time_column), slice_bits)
+    return F.shiftrightunsigned(F.xxhash64(number, F.lit(seed)), 64 - BUCKET_BITS)
+
+
+def _counted(events: DataFrame, source: Input, bucket: Column) -> Sequence[Row]:
+    time = F.unix_micros(source.time_column)
+    return (
+        events.groupBy(bucket.alias(BUCKET))
+        .agg(F.count(F.lit(1)).alias(N_EVENTS), F.min(time).alias(EARLIEST), F.max(time).alias(LATEST))
+        .collect()
+    )
+
+
+def _columns(
+    source: Input, type_names: Sequence[str], attributes: Sequence[str]
+) -> tuple[dict[str, Column], Layout]:
+    """Return the columns to fetch: what a plan gets that scans the types and returns the attributes."""
+    returns = tuple(Attribute("$0", name) for name in attributes)
+    branches = tuple(Branch(Scan(name), ("event",), returns) for name in type_names)
+    columns, layout = wire(Plan((Output("sample", (), branches),)), source)
+    columns.pop(CONTENT, None)  # the identity of an event without an id: a hash of all its columns
+    return columns, replace(layout, content=None)
+
+
+def _covered(events: Events, slice_bits: int) -> float:
+    """Return the microseconds that the slices of a sample last; those at the ends count in part."""
+    n_slices = np.unique(events.times >> slice_bits).size
+    between = float(events.times[-1] - events.times[0]) or MICROSECONDS  # one moment counts as a second
+    return min(between, float(n_slices) * 2.0**slice_bits)
+
+
+def _span(counted: Sequence[Row]) -> float:
+    latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
+    return float(latest - earliest) / MICROSECONDS

@@ -1,0 +1,309 @@
+"""Read a stream of events: files that arrive in a directory, or the values of a Kafka topic."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T  # noqa: N812
+
+from weft.errors import DataError
+from weft.io.sources import (
+    EventFiles,
+    Format,
+    as_text,
+    column,
+    find_events,
+    format_of_name,
+    literal_location,
+    nanosecond_columns,
+    read_events,
+    require_columns,
+    time_column,
+)
+from weft.io.times import TimeUnit, from_nanoseconds
+
+KAFKA = "kafka:"
+KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+CORRUPT = "_corrupt_record"  # where Spark puts the text of a row that does not fit the schema
+
+SourceFormat: TypeAlias = Literal["csv", "json", "parquet", "kafka"]
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTopic:
+    """A topic, and the brokers to ask for it."""
+
+    brokers: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShape:
+    """What a stream must not change between two starts: how rows look, and the parts of its state."""
+
+    format: SourceFormat
+    schema: T.StructType
+    nanoseconds: tuple[str, ...]  # columns of Parquet that Spark reads as plain numbers
+    partitions: int
+
+    def to_json(self) -> str:
+        """Return the shape as text."""
+        return json.dumps(
+            {
+                "version": 1,
+                "format": self.format,
+                "schema": self.schema.jsonValue(),
+                "nanoseconds": list(self.nanoseconds),
+                "partitions": self.partitions,
+            }
+        )
+
+    @staticmethod
+    def from_json(text: str, path: str) -> "SourceShape":
+        """Return the shape that a text describes; `path` is where the text was found."""
+        try:
+            found = json.loads(text)
+            return SourceShape(
+                found["format"],
+                T.StructType.fromJson(found["schema"]),
+                tuple(found["nanoseconds"]),
+                int(found["partitions"]),
+            )
+        except (ValueError, KeyError, TypeError, PySparkException):
+            raise DataError(f"{path}: this is not what a stream has written; name a new checkpoint") from None
+
+
+def kafka_topic(source: str) -> KafkaTopic | None:
+    """Return the topic that a source names; None when it names a directory.
+
+    >>> kafka_topic("kafka:one:9092,two:9092/payments")
+    KafkaTopic(brokers='one:9092,two:9092', topic='payments')
+    """
+    if not source.startswith(KAFKA):
+        return None
+    brokers, _, topic = source.removeprefix(KAFKA).removeprefix("//").rpartition("/")
+    if not brokers or not topic or "/" in brokers:
+        raise DataError(f"{source}: expected kafka:BROKERS/TOPIC, for example kafka:localhost:9092/payments")
+    return KafkaTopic(brokers, topic)
+
+
+def check_source(source: str, format: Format | None, schema: str | None) -> None:
+    """Refuse a source that cannot be read, as far as that shows before Spark starts."""
+    if kafka_topic(source) is not None:
+        if format is not None:
+            raise DataError(f"{source}: values of Kafka are JSON; leave out --source-format")
+        return
+    if "://" in source:
+        if format is None:
+            raise DataError(f"{source}: say with --source-format what the files are: csv, json or parquet")
+        return
+    files = _files_of(source)
+    if files:
+        _format_of(source, files, format)
+    elif schema is not None and format is None:
+        raise DataError(f"{source}: no file is there yet; say with --source-format what will come")
+
+
+def shape_of(
+    spark: SparkSession,
+    source: str,
+    *,
+    format: Format | None,
+    schema: str | None,
+    known: SourceShape | None,
+    partitions: int,
+    time: str,
+    type: str,
+    id: str | None,
+) -> SourceShape:
+    """Return how the rows of a source look: as given, as known from an earlier start, or as its files say."""
+    if schema is not None:
+        given = _parsed(schema)
+        if kafka_topic(source) is not None:
+            return SourceShape("kafka", given, (), partitions)
+        files = () if "://" in source else _files_of(source)
+        found = _format_of(source, files, format)
+        nanoseconds = _nanoseconds(found, files)
+        return SourceShape(found, _as_long(given, nanoseconds), nanoseconds, partitions)
+    if known is not None:
+        return known
+    if kafka_topic(source) is not None:
+        raise DataError(
+            f'{source}: say with --schema what the values hold, for example --schema "id long, ts timestamp, '
+            'type string"'
+        )
+    if "://" in source:
+        raise DataError(f"{source}: say with --schema what the files hold")
+    files = _files_of(source)
+    if not files:
+        raise DataError(
+            f"{source}: no file is there yet that would tell the columns\n"
+            '  hint: give --source-format, and --schema such as "id long, ts timestamp, type string"'
+        )
+    found = _format_of(source, files, format)
+    nanoseconds = _nanoseconds(found, files)
+    if found == "parquet":
+        return SourceShape(found, _parquet_schema(spark, source, files, nanoseconds), nanoseconds, partitions)
+    events = read_events(spark, source, time=time, type=type, id=id)
+    fields = [field for field in events.schema if field.name != CORRUPT]
+    return SourceShape(found, as_text(T.StructType(fields), {time, type}), (), partitions)
+
+
+def read_stream(
+    spark: SparkSession,
+    source: str,
+    shape: SourceShape,
+    *,
+    time: str,
+    time_unit: TimeUnit = "ms",
+    type: str,
+    id: str | None = None,
+    order_by: str | None = None,
+    max_files: int | None = None,
+) -> DataFrame:
+    """Return the events of a source as a stream; `time` is a timestamp, NULL where it cannot be read.
+
+    A row that does not fit the schema has no time either: the engine rejects and counts it.
+    """
+    require_columns(shape.schema.names, source, {"time": time, "type": type, "id": id, "order-by": order_by})
+    # Times are read as text, so that one rule decides what is a time, wherever it comes from.
+    texts = as_text(shape.schema, {time, type})
+    topic = kafka_topic(source)
+    if topic is not None:
+        rows = _read_kafka(spark, topic, _with_corrupt(texts))
+    elif shape.format == "parquet":
+        _use_nanoseconds(spark, shape.nanoseconds)
+        rows = _read_files(spark, source, shape.format, shape.schema, max_files)
+        rows = rows.withColumns({name: from_nanoseconds(column(name)) for name in shape.nanoseconds})
+    else:
+        rows = _read_files(spark, source, shape.format, _with_corrupt(texts), max_files)
+    when = time_column(rows, source, time, time_unit)
+    if CORRUPT in rows.columns and shape.format != "parquet":
+        when = F.when(column(CORRUPT).isNull(), when)
+        return rows.withColumns({time: when}).drop(CORRUPT)
+    return rows.withColumns({time: when, type: column(type).cast("string")})
+
+
+def known_shape(spark: SparkSession, checkpoint: str) -> SourceShape | None:
+    """Return the shape of the stream that has this checkpoint, if it has started before."""
+    path = _shape_path(checkpoint)
+    try:
+        found = spark.read.text(path, wholetext=True).collect()
+    except AnalysisException:  # nothing there: the stream has not run yet
+        return None
+    return SourceShape.from_json(found[0]["value"], path) if found else None
+
+
+def remember_shape(spark: SparkSession, checkpoint: str, shape: SourceShape) -> None:
+    """Write the shape of a stream into its checkpoint, for the next start."""
+    text = spark.createDataFrame([(shape.to_json(),)], "value string")
+    text.coalesce(1).write.mode("overwrite").text(_shape_path(checkpoint))
+
+
+def _shape_path(checkpoint: str) -> str:
+    return f"{checkpoint.rstrip('/')}/weft/source"
+
+
+def _files_of(directory: str) -> tuple[Path, ...]:
+    target = Path(directory)
+    if not target.exists():
+        raise DataError(f"{directory}: there is no such directory")
+    if not target.is_dir():
+        raise DataError(f"{directory}: this is a file; a stream takes a directory in which files arrive")
+    visible = (file for file in target.rglob("*") if file.is_file())
+    return tuple(sorted(file for file in visible if not _is_hidden(file.relative_to(target))))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _format_of(source: str, files: tuple[Path, ...], given: Format | None) -> Format:
+    if given is None:
+        return find_events(source).format
+    for file in files:
+        named = format_of_name(file.name)
+        if named not in (None, given):
+            raise DataError(f"{source}: {file.name} is {named}, but --source-format is {given}")
+    return given
+
+
+def _nanoseconds(format: SourceFormat, files: tuple[Path, ...]) -> tuple[str, ...]:
+    return nanosecond_columns(files[0]) if format == "parquet" and files else ()
+
+
+def _as_long(schema: T.StructType, names: tuple[str, ...]) -> T.StructType:
+    return T.StructType(
+        [T.StructField(field.name, T.LongType()) if field.name in names else field for field in schema]
+    )
+
+
+def _use_nanoseconds(spark: SparkSession, columns: tuple[str, ...]) -> None:
+    if columns:  # what pandas writes; Spark reads it as plain numbers or not at all
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+
+
+def _parquet_schema(
+    spark: SparkSession, source: str, files: tuple[Path, ...], nanoseconds: tuple[str, ...]
+) -> T.StructType:
+    _use_nanoseconds(spark, nanoseconds)
+    is_nested = EventFiles(source, "parquet", files).is_nested
+    return spark.read.parquet(literal_location(source), recursiveFileLookup=is_nested).schema
+
+
+def _parsed(schema: str) -> T.StructType:
+    try:
+        found = T.StructType.fromDDL(schema)
+    except PySparkException as error:
+        reason = str(error).strip().splitlines()[0]
+        raise DataError(
+            f'--schema: {reason}\n  hint: names and types, for example "id long, ts timestamp, type string"'
+        ) from None
+    if not isinstance(found, T.StructType):
+        raise DataError(f"--schema {schema}: expected columns, each with its name and its type")
+    return found
+
+
+def _with_corrupt(schema: T.StructType) -> T.StructType:
+    fields = [field for field in schema if field.name != CORRUPT]
+    return T.StructType([*fields, T.StructField(CORRUPT, T.StringType())])
+
+
+def _read_files(
+    spark: SparkSession, source: str, format: SourceFormat, schema: T.StructType, max_files: int | None
+) -> DataFrame:
+    files = () if "://" in source else _files_of(source)
+    has_partitions = any("=" in part for file in files for part in file.relative_to(source).parts[:-1])
+    reader = spark.readStream.format(format).schema(schema).option("recursiveFileLookup", not has_partitions)
+    if max_files is not None:
+        reader = reader.option("maxFilesPerTrigger", max_files)
+    if format == "csv":  # files that disagree on their header would mix up columns in silence
+        reader = reader.options(header=True, escape='"', enforceSchema=False)
+    if format != "parquet":
+        reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
+    return reader.load(source if "://" in source else literal_location(source))
+
+
+def _read_kafka(spark: SparkSession, topic: KafkaTopic, schema: T.StructType) -> DataFrame:
+    options = {
+        "kafka.bootstrap.servers": topic.brokers,
+        "subscribe": topic.topic,
+        "startingOffsets": "earliest",
+    }
+    try:
+        messages = spark.readStream.format("kafka").options(**options).load()
+    except AnalysisException as error:
+        if "Failed to find data source" not in str(error):
+            raise
+        raise DataError(
+            "Spark has no Kafka on its class path\n"
+            f"  hint: PYSPARK_SUBMIT_ARGS='--packages {KAFKA_PACKAGE}:{spark.version} pyspark-shell'"
+        ) from None
+    value = F.from_json(
+        F.col("value").cast("string"), schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    )
+    return messages.select(value.alias("event")).select("event.*")

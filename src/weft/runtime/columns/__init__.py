@@ -1,0 +1,1 @@
+"""Events as columns: how they are read, merged, compared and computed with."""

@@ -1,0 +1,274 @@
+"""Bind predicates to the kernels: what compares a left with a right value becomes a row of int64 tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+import numpy as np
+
+from weft.expressions import (
+    FLIPPED,
+    Aggregate,
+    Attribute,
+    Comparison,
+    ComparisonOperator,
+    Expression,
+    variables_of,
+)
+from weft.kernels.arrays import mix_hashes
+from weft.kernels.trends.segments import extreme_segments
+from weft.runtime.columns.evaluate import Scope, column_number, evaluate, holds_everywhere
+from weft.runtime.columns.events import Array, Events, comparable
+from weft.runtime.matches.state import Step
+from weft.runtime.matches.table import Lists, Table, first_rows, last_rows
+from weft.tree import find, transform_up
+
+MASKS: dict[ComparisonOperator, int] = {"<": 1, "=": 2, "<=": 3, ">": 4, "!=": 5, ">=": 6}
+
+Reduction = OneOf["min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number per row of a table: an expression, the rank or the row of a column's event.
+
+    Where the expression speaks of each element of a list, `reduction` picks the element that decides.
+    """
+
+    expression: Expression | None = None
+    ordered: bool = False
+    reduction: Reduction | None = None
+    rank_of: tuple[int, OneOf["first", "last"]] | None = None
+    row_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """left `operator` right, for a row of the left and a row of the right table."""
+
+    left: Value
+    operator: ComparisonOperator
+    right: Value
+
+    @property
+    def flipped(self) -> "Test":
+        return Test(self.right, FLIPPED[self.operator], self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The values of one side of all tests, for the rows that have no NULL among them."""
+
+    kept: Array | None
+    values: Array
+    hashes: Array
+
+
+def renumbered(expression: Expression, offset: int) -> Expression:
+    """Subtract an offset from the column numbers of an expression."""
+
+    def moved(node: object) -> object:
+        if isinstance(node, Attribute):
+            return Attribute(f"${column_number(node.variable) - offset}", node.name, node.place, node.type)
+        if isinstance(node, Aggregate):
+            variable = f"${column_number(node.variable) - offset}"
+            return Aggregate(node.function, variable, node.name, node.argument_type)
+        return node
+
+    return transform_up(expression, moved)
+
+
+def split_tests(
+    predicates: Sequence[Expression], n_left: int, is_list: Sequence[bool]
+) -> tuple[list[Test], list[Expression]]:
+    """Return the predicates that compare the left with the right columns, as tests, and the others."""
+    tests: list[Test] = []
+    others: list[Expression] = []
+    for predicate in predicates:
+        found = _tests_of(predicate, n_left, is_list)
+        if found is None:
+            others.append(predicate)
+        else:
+            tests += found
+    return tests, others
+
+
+def _tests_of(predicate: Expression, n_left: int, is_list: Sequence[bool]) -> list[Test] | None:
+    if not isinstance(predicate, Comparison):
+        return None
+    sides = [_side(predicate.left, n_left), _side(predicate.right, n_left)]
+    if set(sides) != {"left", "right"}:
+        return None
+    comparison = predicate
+    if sides[0] == "right":
+        comparison = Comparison(FLIPPED[predicate.operator], predicate.right, predicate.left)
+    operator = comparison.operator
+    ordered = operator not in ("=", "!=")
+    lefts = _values(comparison.left, operator, 0, is_list, ordered=ordered)
+    rights = _values(comparison.right, FLIPPED[operator], n_left, is_list, ordered=ordered)
+    if lefts is None or rights is None:
+        return None
+    return [Test(left, operator, right) for left in lefts for right in rights]
+
+
+def _side(expression: Expression, n_left: int) -> str:
+    columns = {column_number(variable) for variable in variables_of(expression)}
+    if not columns:
+        return "none"
+    if all(column < n_left for column in columns):
+        return "left"
+    return "right" if all(column >= n_left for column in columns) else "both"
+
+
+def _values(
+    expression: Expression,
+    operator: ComparisonOperator,
+    offset: int,
+    is_list: Sequence[bool],
+    *,
+    ordered: bool,
+) -> list[Value] | None:
+    """Return the values to test; for each element of a list, its largest or smallest element decides."""
+    own = renumbered(expression, offset)
+    each = [
+        attribute
+        for attribute in find(expression, Attribute)
+        if is_list[column_number(attribute.variable)] and attribute.place not in ("first", "last")
+    ]
+    if not each:
+        return [Value(own, ordered)]
+    if len(variables_of(expression)) > 1 or any(attribute.place != "each" for attribute in each):
+        return None
+    if any(find(expression, Aggregate)) or operator == "!=":
+        return None
+    reductions: dict[ComparisonOperator, tuple[Reduction, ...]] = {
+        "<": ("max",),
+        "<=": ("max",),
+        ">": ("min",),
+        ">=": ("min",),
+        "=": ("min", "max"),
+    }
+    return [Value(own, ordered, reduction) for reduction in reductions[operator]]
+
+
+def operands(values: Sequence[Value], tests: Sequence[Test], table: Table, step: Step) -> Operands:
+    """Evaluate one side of the tests on a table; rows with a NULL are left out, they satisfy nothing."""
+    matrix = np.empty((len(values), table.n_rows), np.int64)
+    kept: Array | None = None
+    for number, value in enumerate(values):
+        matrix[number], valid = _remembered(value, table, step)
+        if valid is not None:
+            kept = valid if kept is None else kept & valid
+    equal = [number for number, test in enumerate(tests) if test.operator == "="]
+    selected = None if kept is None or kept.all() else np.flatnonzero(kept)
+    if selected is not None:
+        matrix = np.ascontiguousarray(matrix[:, selected])
+    hashes = mix_hashes(matrix[equal]) if equal else np.empty(0, np.int64)
+    return Operands(selected, matrix, hashes)
+
+
+def _remembered(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
+    """Evaluate a value; on single events, which many nodes read, only once per step."""
+    if len(table.columns) > 1:
+        return _evaluated(value, table, step.events)
+    key = (value, id(table))
+    if key not in step.evaluated:
+        step.evaluated[key] = (table, _evaluated(value, table, step.events))
+    found: tuple[Array, Array | None] = step.evaluated[key][1]
+    return found
+
+
+def _evaluated(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
+    if value.rank_of is not None:
+        number, place = value.rank_of
+        column = table.columns[number]
+        return events.ranks[first_rows(column) if place == "first" else last_rows(column)], None
+    if value.row_of is not None:
+        rows = table.columns[value.row_of]
+        if isinstance(rows, Lists):
+            raise TypeError("a list has no single row")
+        return rows, None
+    if value.expression is None:
+        raise ValueError("a value is an expression, a rank or a row")
+    if value.reduction is None:
+        column_values = evaluate(value.expression, Scope(events, table))
+        return comparable(column_values, events.strings, ordered=value.ordered), column_values.valid
+    return _reduced(value, value.expression, table, events)
+
+
+def _reduced(
+    value: Value, expression: Expression, table: Table, events: Events
+) -> tuple[Array, Array | None]:
+    number = column_number(next(iter(variables_of(expression))))
+    lists = table.columns[number]
+    if not isinstance(lists, Lists):
+        raise TypeError(f"column {number} holds no lists")
+    selected = np.repeat(np.arange(table.n_rows), lists.lengths)
+    column = evaluate(expression, Scope(events, table, selected, {number: lists.rows}))
+    numbers = comparable(column, events.strings, ordered=value.ordered)
+    best = extreme_segments(numbers, np.ones(numbers.size, np.bool_), lists.offsets, value.reduction == "max")
+    if column.valid is None:
+        return numbers[best], None
+    valid = np.ones(table.n_rows, np.bool_)
+    valid[selected[~column.valid]] = False
+    return numbers[best], valid
+
+
+def masks_of(tests: Sequence[Test]) -> Array:
+    """Return the sign mask of each test."""
+    return np.array([MASKS[test.operator] for test in tests], np.int64)
+
+
+def hash_runs(rows: Operands, elements: Operands) -> tuple[Array, Array]:
+    """Group the elements by hash; return their order and the run of each row."""
+    n_rows, n_elements = rows.values.shape[1], elements.values.shape[1]
+    if not elements.hashes.size:
+        runs = np.zeros((n_rows, 2), np.int64)
+        runs[:, 1] = n_elements
+        return np.arange(n_elements), runs
+    order = np.argsort(elements.hashes, kind="stable")
+    hashes = elements.hashes[order]
+    runs = np.stack(
+        [np.searchsorted(hashes, rows.hashes, "left"), np.searchsorted(hashes, rows.hashes, "right")], axis=1
+    )
+    return order, runs.astype(np.int64)
+
+
+def grows_in_runs(clocks: Array, elements: Operands, order: Array) -> bool:
+    """Whether a clock never falls inside the runs that `hash_runs` makes of elements.
+
+    A clock that counts inside partitions does not grow with time, but it does inside each partition.
+    """
+    falls = np.diff(clocks) < 0
+    if elements.hashes.size:
+        falls &= np.diff(elements.hashes[order]) == 0
+    return not falls.any()
+
+
+def holds_all(
+    table: Table, predicates: Sequence[Expression], distinct: Sequence[tuple[int, int]], events: Events
+) -> Array:
+    """Return which rows satisfy all predicates and hold no event twice in a pair of columns."""
+    holds = np.ones(table.n_rows, np.bool_)
+    for predicate in predicates:
+        holds &= holds_everywhere(predicate, events, table)
+    for a, b in distinct:
+        holds &= ~same_event_pairs(table, a, b)
+    return holds
+
+
+def same_event_pairs(table: Table, a: int, b: int) -> Array:
+    """Return which rows hold some event in both of two columns."""
+    left, right = _as_lists(table.columns[a]), _as_lists(table.columns[b])
+    owners = [np.repeat(np.arange(table.n_rows), part.lengths) for part in (left, right)]
+    n_events = int(max(left.rows.max(initial=0), right.rows.max(initial=0))) + 1
+    left_keys, right_keys = (
+        owner * n_events + part.rows for owner, part in zip(owners, (left, right), strict=True)
+    )
+    shared = np.zeros(table.n_rows, np.bool_)
+    shared[owners[0][np.isin(left_keys, right_keys)]] = True
+    return shared
+
+
+def _as_lists(column: Array | Lists) -> Lists:
+    return column if isinstance(column, Lists) else Lists(np.arange(column.size + 1), column)

@@ -1,0 +1,202 @@
+"""Arrow tables to sorted event columns."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.kernels.matches.identity import write_hex
+from weft.runtime.columns.events import Array, Column, Events, StringPool
+from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
+from weft.runtime.columns.merge import CONTENT_DIGITS, TIE, numbered, tie_places
+from weft.schema import Type
+
+
+def ingest(table: pa.Table, layout: Layout) -> Events:
+    """Return the events of a table, sorted, duplicates by id removed."""
+    table = table.combine_chunks()
+    times = _numbers(table[layout.time])
+    pool, codes = _pooled(table, layout)
+    columns = {
+        name: _column(table, source, kind, codes) for name, (source, kind) in layout.attributes.items()
+    }
+    tie = _tie(table, layout, codes)
+    if tie is not None and layout.keeps_tie:
+        columns[TIE] = tie
+    events = Events(
+        times=times,
+        type_codes=_type_codes(table, layout),
+        type_names=layout.type_names,
+        columns=columns,
+        ids=_ids(table, layout, times),
+        strings=pool,
+        ties=None if tie is None else tie_places(tie, pool),
+        flags=_flags(table, layout),
+    )
+    events = _sorted(events)
+    return events if layout.id is None else _without_duplicates(events)
+
+
+def _sorted(events: Events) -> Events:
+    times, ties = events.times, events.ties
+    if ties is None:
+        if times.size < 2 or bool(np.all(times[1:] >= times[:-1])):
+            return events
+        return events.take(np.argsort(times, kind="stable"))
+    return events.take(np.lexsort((ties, times)))
+
+
+def _without_duplicates(events: Events) -> Events:
+    """Drop repeated deliveries: events with the id and the time of another."""
+    same_time = np.zeros(events.n_events, np.bool_)
+    same_time[1:] = events.times[1:] == events.times[:-1]
+    tied = np.flatnonzero(same_time | np.append(same_time[1:], False))
+    if not tied.size:
+        return events
+    encoded = events.ids.take(pa.array(tied)).dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.lexsort((tied, codes, events.times[tied]))
+    repeated = np.zeros(tied.size, np.bool_)
+    a, b = order[1:], order[:-1]
+    repeated[a] = (codes[a] == codes[b]) & (codes[a] >= 0) & (events.times[tied[a]] == events.times[tied[b]])
+    if not repeated.any():
+        return events
+    kept = np.ones(events.n_events, np.bool_)
+    kept[tied[repeated]] = False
+    return events.take(np.flatnonzero(kept))
+
+
+def divided_at(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
+    """Return the rows that came in time, and those before the limit."""
+    if table is None:
+        return None, None
+    is_late = table[time].to_numpy() < limit
+    if not is_late.any():
+        return table, None
+    return table.filter(pa.array(~is_late)), table.filter(pa.array(is_late))
+
+
+def _numbers(column: pa.ChunkedArray) -> Array:
+    """Return a column without NULLs as int64."""
+    array = _one_chunk(column)
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("us", array.type.tz)).view(pa.int64())
+    return np.asarray(array.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    chunks = column.chunks
+    return (
+        chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks) if chunks else pa.array([], column.type)
+    )
+
+
+def _pooled(table: pa.Table, layout: Layout) -> tuple[StringPool, dict[str, Column]]:
+    """Encode all string columns into one pool."""
+    sources = [source for source, kind in layout.attributes.values() if kind.kind == "string"]
+    if layout.tie is not None and layout.tie_type is not None and layout.tie_type.kind == "string":
+        sources.append(layout.tie)
+    sources = list(dict.fromkeys(sources))
+    if not sources:
+        return StringPool(pa.array([], pa.string())), {}
+    every = pa.chunked_array([_one_chunk(table[source]).cast(pa.string()) for source in sources])
+    encoded = pa.concat_arrays([every.combine_chunks()]).dictionary_encode()
+    indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes: dict[str, Column] = {}
+    for number, source in enumerate(sources):
+        part = slice(number * table.num_rows, (number + 1) * table.num_rows)
+        codes[source] = Column(Type("string"), indices[part], _validity(_one_chunk(table[source])))
+    return StringPool(encoded.dictionary), codes
+
+
+def _validity(array: pa.Array) -> Array | None:
+    return None if array.null_count == 0 else np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _column(table: pa.Table, source: str, kind: Type, codes: Mapping[str, Column]) -> Column:
+    if kind.kind == "string":
+        return codes[source]
+    array = _one_chunk(table[source])
+    valid = _validity(array)
+    if kind.kind == "decimal":
+        return Column(kind, _unscaled(array, kind), valid)
+    if kind.kind in ("timestamp", "duration") and not pa.types.is_integer(array.type):
+        unit = pa.timestamp("us", array.type.tz) if kind.kind == "timestamp" else pa.duration("us")
+        array = array.cast(unit).view(pa.int64())
+    if kind.kind == "date":
+        array = array.cast(pa.date32()).view(pa.int32())
+    if valid is not None:
+        array = pc.fill_null(array, pa.scalar(False if kind.kind == "boolean" else 0, array.type))
+    dtype = {"double": np.float64, "boolean": np.bool_}.get(kind.kind, np.int64)
+    return Column(kind, np.asarray(array.to_numpy(zero_copy_only=False)).astype(dtype, copy=False), valid)
+
+
+def _unscaled(array: pa.Array, kind: Type) -> Array:
+    """Read decimals of at most 18 digits as their unscaled integers."""
+    array = array.cast(pa.decimal128(38, kind.scale))
+    words = np.frombuffer(array.buffers()[1], np.int64) if len(array) else np.empty(0, np.int64)
+    low = words[2 * array.offset : 2 * (array.offset + len(array)) : 2].copy()
+    valid = _validity(array)
+    if valid is not None:
+        low[~valid] = 0
+    return low
+
+
+def _type_codes(table: pa.Table, layout: Layout) -> Array:
+    dtype = np.int16 if len(layout.type_names) < (1 << 15) else np.int32
+    if layout.type is None:
+        return np.full(table.num_rows, -1, dtype)
+    names = pa.array(layout.type_names, pa.string())
+    types = _one_chunk(table[layout.type])
+    if not pa.types.is_dictionary(types.type):
+        return _codes(types, names).astype(dtype)
+    by_index = np.append(_codes(types.dictionary, names), -1).astype(dtype)  # NULL is the last
+    return np.asarray(by_index[types.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+
+
+def _codes(values: pa.Array, names: pa.Array) -> Array:
+    """Return the place of each value among the names, -1 for others."""
+    found = pc.index_in(values, value_set=names).fill_null(-1)
+    return np.asarray(found.to_numpy(zero_copy_only=False))
+
+
+def _flags(table: pa.Table, layout: Layout) -> dict[str, Array]:
+    flags: dict[str, Array] = {}
+    for number, name in enumerate(layout.derived_types):
+        bits = _numbers(table[layout.flags[number // FLAGS_PER_COLUMN]])
+        flags[name] = (bits >> (number % FLAGS_PER_COLUMN)) & 1 == 1
+    return flags
+
+
+def _tie(table: pa.Table, layout: Layout, codes: Mapping[str, Column]) -> Column | None:
+    """Return the values of the tie-break."""
+    if layout.tie is None or layout.tie_type is None:
+        return None
+    return _column(table, layout.tie, layout.tie_type, codes)
+
+
+def _ids(table: pa.Table, layout: Layout, times: Array) -> pa.Array:
+    """Return the id of each event; without an id column, its content hash and a running number."""
+    if layout.id is not None:
+        return _one_chunk(table[layout.id])
+    if layout.content is None:
+        return pa.array(np.arange(table.num_rows))
+    content = _numbers(table[layout.content])
+    order = np.lexsort((content, times))
+    same = np.zeros(order.size, np.bool_)
+    same[1:] = (np.diff(times[order]) == 0) & (np.diff(content[order]) == 0)
+    texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), CONTENT_DIGITS, order.size)
+    if not same.any():
+        return texts
+    places = np.arange(order.size)
+    run_starts = np.maximum.accumulate(np.where(same, 0, places))
+    repeats = np.empty(order.size, np.int64)
+    repeats[order] = places - run_starts
+    return numbered(texts, repeats)
+
+
+def fixed_strings(data: Array, width: int, n_strings: int) -> pa.StringArray:
+    """Return ASCII bytes as strings of equal width."""
+    offsets = np.arange(n_strings + 1, dtype=np.int32) * width
+    return pa.StringArray.from_buffers(n_strings, pa.py_buffer(offsets), pa.py_buffer(data))

@@ -1,0 +1,220 @@
+"""Put events together that came at different times: one pool of strings, one order, every event once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.runtime.columns.events import Array, Column, Events, StringPool, comparable
+
+LEAST_POOL = 4_096  # strings below which a pool is left alone
+CONTENT_DIGITS = 16  # of the hash of an event without an id
+TIE = "\0tie"  # the column of an order among events of equal time, where that has to outlive a batch
+
+
+def merge_events(old: Events, new: Events) -> tuple[Events, Array | None, Array]:
+    """Return the union of two sorted sets of events, and where the rows of each went.
+
+    The map of the old rows is None when they kept their places.
+    """
+    if old.strings is not new.strings and old.n_events and new.n_events:
+        raise ValueError("events that are merged share one pool of strings")
+    both = _with_ties(_concatenated(old, new))
+    n_old, n_new = old.n_events, new.n_events
+    if n_old == 0 or n_new == 0 or _are_in_order(both, n_old):
+        return both, None, np.arange(n_old, n_old + n_new)
+    keys = (both.times,) if both.ties is None else (both.ties, both.times)
+    order = np.lexsort(keys)
+    places = np.empty(order.size, np.int64)
+    places[order] = np.arange(order.size)
+    return both.take(order), places[:n_old], places[n_old:]
+
+
+def _are_in_order(both: Events, n_old: int) -> bool:
+    last, first = both.times[n_old - 1], both.times[n_old]
+    if last != first or both.ties is None:
+        return bool(last <= first)
+    return bool(both.ties[n_old - 1] <= both.ties[n_old])
+
+
+def _with_ties(events: Events) -> Events:
+    """Return the events with ties that compare all of them, where the tie values are at hand."""
+    column = events.columns.get(TIE)
+    return events if column is None else replace(events, ties=tie_places(column, events.strings))
+
+
+def tie_places(column: Column, strings: StringPool) -> Array:
+    """Return the places of tie-break values in their order, NULL first."""
+    _, places = np.unique(comparable(column, strings, ordered=True), return_inverse=True)
+    return np.asarray(np.where(column.validity, places.reshape(-1) + 1, 0))
+
+
+def _concatenated(old: Events, new: Events) -> Events:
+    if old.n_events == 0:
+        return new
+    if new.n_events == 0:
+        return old
+    return replace(
+        new,
+        times=np.concatenate([old.times, new.times]),
+        type_codes=np.concatenate([old.type_codes, new.type_codes]),
+        columns={name: _joined(old.columns[name], column) for name, column in new.columns.items()},
+        ids=pa.concat_arrays([old.ids, new.ids]),
+        ties=None if old.ties is None or new.ties is None else np.concatenate([old.ties, new.ties]),
+        flags={name: np.concatenate([old.flags[name], flag]) for name, flag in new.flags.items()},
+    )
+
+
+def _joined(old: Column, new: Column) -> Column:
+    values = np.concatenate([old.values, new.values])
+    if old.valid is None and new.valid is None:
+        return Column(new.type, values)
+    return Column(new.type, values, np.concatenate([old.validity, new.validity]))
+
+
+def extended(pool: StringPool, other: StringPool) -> tuple[StringPool, Array]:
+    """Return a pool with the strings of both, those of the first in place, and the codes of the second.
+
+    >>> union, codes = extended(StringPool(pa.array(["a", "b"])), StringPool(pa.array(["c", "a"])))
+    >>> union.values.to_pylist(), codes.tolist()
+    (['a', 'b', 'c'], [2, 0])
+    """
+    found = pc.index_in(other.values, value_set=pool.values)
+    missing = np.flatnonzero(np.asarray(found.is_null().to_numpy(zero_copy_only=False)))
+    codes = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if not missing.size:
+        return pool, codes
+    codes[missing] = len(pool.values) + np.arange(missing.size)
+    fresh = other.values.take(pa.array(missing))
+    return StringPool(pa.concat_arrays([pool.values, fresh])), codes
+
+
+def recoded(events: Events, pool: StringPool, codes: Array) -> Events:
+    """Return events whose strings are codes of another pool."""
+    if pool is events.strings:
+        return events
+
+    def of(column: Column) -> Column:
+        if column.type.kind != "string" or not codes.size:
+            return column
+        return replace(column, values=codes[column.values])
+
+    columns = {name: of(column) for name, column in events.columns.items()}
+    return replace(events, columns=columns, strings=pool)
+
+
+def compacted(parts: Sequence[Events]) -> tuple[StringPool, Array]:
+    """Return a pool for events with one pool, and the new codes of its strings.
+
+    It is another pool only where there are many more strings than values that refer to them.
+    """
+    pool = parts[0].strings
+    columns = [column for part in parts for column in part.columns.values() if column.type.kind == "string"]
+    n_values = sum(column.values.size for column in columns)
+    codes = np.arange(len(pool.values))
+    if codes.size <= LEAST_POOL or codes.size <= 2 * n_values:
+        return pool, codes
+    used = np.unique(np.concatenate([column.values for column in columns]))
+    codes[used] = np.arange(used.size)
+    return StringPool(pool.values.take(pa.array(used))), codes
+
+
+class Holder(Protocol):
+    """Keeps events from one step to the next."""
+
+    @property
+    def known(self) -> tuple[Events, ...]:
+        """The events that are kept."""
+
+    def exchange(self, change: Callable[[Events], Events]) -> None:
+        """Replace the events that are kept by the same events, told in another way."""
+
+
+def in_pool_of(holder: Holder, new: Events) -> Events:
+    """Give new events and those that are kept one pool of strings, without many that nobody has."""
+    if not holder.known:
+        return new
+    pool, codes = compacted(holder.known)
+    holder.exchange(lambda events: recoded(events, pool, codes))
+    union, codes = extended(pool, new.strings)
+    holder.exchange(lambda events: replace(events, strings=union))
+    return recoded(new, union, codes)
+
+
+def undelivered(new: Events, known: Sequence[Events]) -> Events:
+    """Return the new events without those that have the time and the id of a known one."""
+    rows, order, is_known, codes, times = _tied(new, known)
+    if not rows.size:
+        return new
+    repeated = np.zeros(order.size, np.bool_)
+    a, b = order[1:], order[:-1]
+    repeated[a] = (codes[a] == codes[b]) & (times[a] == times[b])
+    dropped = rows[repeated[~is_known]]
+    if not dropped.size:
+        return new
+    kept = np.ones(new.n_events, np.bool_)
+    kept[dropped] = False
+    return new.take(np.flatnonzero(kept))
+
+
+def renumbered(new: Events, known: Sequence[Events]) -> Events:
+    """Return the new events, those with the content and the time of a known one under further numbers.
+
+    Without an id, an event is identified by its content; equal ones are told apart by a running number.
+    """
+    rows, order, is_known, codes, times = _tied(new, known, is_content=True)
+    if not rows.size:
+        return new
+    starts = np.ones(order.size, np.bool_)
+    a, b = order[1:], order[:-1]
+    starts[1:] = (codes[a] != codes[b]) | (times[a] != times[b])
+    places = np.arange(order.size)
+    numbers = np.empty(order.size, np.int64)
+    numbers[order] = places - np.maximum.accumulate(np.where(starts, places, 0))
+    own = numbers[~is_known]
+    contents = pc.utf8_slice_codeunits(new.ids.take(pa.array(rows)), 0, CONTENT_DIGITS)
+    texts = numbered(contents, own)
+    selected = np.zeros(new.n_events, np.bool_)
+    selected[rows] = True
+    return replace(new, ids=pc.replace_with_mask(new.ids, pa.array(selected), texts))
+
+
+def numbered(contents: pa.Array, numbers: Array) -> pa.Array:
+    """Return content hashes followed by a running number, which is left out where it is zero."""
+    texts = pc.binary_join_element_wise(contents, pa.array(numbers).cast(pa.string()), "-")
+    return pc.if_else(pa.array(numbers > 0), texts, contents)
+
+
+def _tied(
+    new: Events, known: Sequence[Events], *, is_content: bool = False
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return the new rows that have the time of a known event, and all events of these times.
+
+    Of the latter: their order by time and id, known ones first, which of them are known, codes of
+    their ids, and times.
+    """
+    none = np.empty(0, np.int64)
+    parts = [part for part in known if part.n_events]
+    if not parts or not new.n_events:
+        return none, none, none, none, none
+    latest = max(int(part.times[-1]) for part in parts)
+    n_early = int(np.searchsorted(new.times, latest, side="right"))
+    rows = np.flatnonzero(np.isin(new.times[:n_early], np.concatenate([part.times for part in parts])))
+    if not rows.size:
+        return rows, none, none, none, none
+    moments = np.unique(new.times[rows])
+    old_rows = [np.flatnonzero(np.isin(part.times, moments)) for part in parts]
+    ids = [part.ids.take(pa.array(at)) for part, at in zip(parts, old_rows, strict=True)]
+    ids.append(new.ids.take(pa.array(rows)))
+    together = pa.concat_arrays(ids)
+    if is_content:
+        together = pc.utf8_slice_codeunits(together, 0, CONTENT_DIGITS)
+    codes = together.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    times = np.concatenate(
+        [*(part.times[at] for part, at in zip(parts, old_rows, strict=True)), new.times[rows]]
+    )
+    is_known = np.arange(times.size) < times.size - rows.size
+    return rows, np.lexsort((~is_known, codes, times)), is_known, codes, times

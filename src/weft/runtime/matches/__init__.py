@@ -1,0 +1,1 @@
+"""Run a plan over the events of one shard: partial matches as columns."""

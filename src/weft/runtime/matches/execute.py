@@ -1,0 +1,318 @@
+"""Run a plan on one shard: walk the graph once per batch, each shared node once."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import cast
+
+import numpy as np
+
+from weft.kernels.matches.identity import hash_bindings
+from weft.plan.dag import readers, topological_order
+from weft.plan.extents import longest
+from weft.plan.nodes import (
+    Await,
+    DistinctUnion,
+    Extent,
+    Filter,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    Plan,
+    Project,
+    Scan,
+    list_columns,
+)
+from weft.runtime.budget import Budget, Meter, StepTooLargeError
+from weft.runtime.columns.evaluate import holds_everywhere
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.merge import merge_events
+from weft.runtime.matches.join import BoundJoin
+from weft.runtime.matches.kleene import BoundKleene
+from weft.runtime.matches.negation import BoundAbsence, bind_negation
+from weft.runtime.matches.retention import Lags, lags_of, needs_of
+from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
+from weft.runtime.matches.table import Lists, Table, concatenated, empty_table, events_table
+
+BATCH_EVENTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """New matches of one branch of one query, as rows of the events they refer to."""
+
+    output: int
+    branch: int
+    table: Table
+    events: Events
+
+
+class Program:
+    """A plan made ready to run: what does not depend on the events, worked out once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.order = topological_order(plan)
+        self.readers = readers(plan)
+        lags = lags_of(self.order)
+        self.bound = {node: _bind(node, lags) for node in self.order}
+        self.needs = needs_of(self.order, lags)
+        self.reach = longest(need.reach for needs in self.needs.values() for need in needs)
+        self.is_list = {node: list_columns(node) for node in self.order}
+        self.counts_positions = any(
+            extent is not None and extent.clock == "position" for extent in _extents(self.order)
+        )
+
+
+class Executor:
+    """Holds the state of a plan on one shard; the same for one big batch and for many small ones.
+
+    The result of all batches together does not depend on how the events were cut into batches, nor on
+    the order in which they came, as long as no event is earlier than a frontier announced before.
+    """
+
+    def __init__(self, program: Program, budget: Budget | None = None) -> None:
+        self.program = program
+        self.meter = Meter(budget or Budget(), program.readers)
+        self._waiting: Events | None = None
+        self._events: Events | None = None
+        self._states: States = {
+            node: NodeState(empty_table(is_list), empty_table(is_list))
+            for node, is_list in program.is_list.items()
+        }
+
+    @property
+    def known(self) -> tuple[Events, ...]:
+        """The events that are kept: those some row may still need, and those not looked at yet."""
+        return tuple(events for events in (self._events, self._waiting) if events is not None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether time alone, without further events, may bring matches."""
+        waits = self._waiting is not None and self._waiting.n_events > 0
+        return waits or any(state.pending.n_rows for state in self._states.values())
+
+    def n_kept(self, node: Node) -> int:
+        """Return how many rows of a node are kept."""
+        state = self._states[node]
+        return state.held.n_rows + state.pending.n_rows
+
+    def exchange(self, change: Callable[[Events], Events]) -> None:
+        """Replace the events that are kept by the same events, told in another way."""
+        self._events = None if self._events is None else change(self._events)
+        self._waiting = None if self._waiting is None else change(self._waiting)
+
+    def run(self, events: Events, frontier: int = END_OF_TIME, oldest: int | None = None) -> Iterator[Found]:
+        """Process sorted events in batches of a bounded size; without a frontier, the last there are."""
+        for start in range(0, events.n_events, BATCH_EVENTS):
+            stop = min(start + BATCH_EVENTS, events.n_events)
+            yield from self._run_part(events, start, stop, frontier, oldest)
+        if events.n_events == 0:
+            yield from self.process(events, frontier, oldest)
+
+    def _run_part(
+        self, events: Events, start: int, stop: int, frontier: int, oldest: int | None
+    ) -> Iterator[Found]:
+        reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
+        self.meter.divisible = stop - start > 1
+        try:
+            found = self.process(events.take(slice(start, stop)), reached, oldest)
+        except StepTooLargeError:
+            middle = (start + stop) // 2
+            yield from self._run_part(events, start, middle, frontier, oldest)
+            yield from self._run_part(events, middle, stop, frontier, oldest)
+        else:
+            yield from found
+
+    def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
+        """Take a batch of sorted events; return the matches it completes.
+
+        `frontier` promises that no later batch holds an event before that time. Where `oldest` is given, it
+        says so of negated events only, and others promise no more than that no match to come, nor the scope
+        of its negations, has an event before `oldest`.
+        """
+        admitted, waiting = self._admitted(batch, frontier)
+        events, moved, places = self._merged(admitted)
+        is_new = np.zeros(events.n_events, np.bool_)
+        is_new[places] = True
+        step = Step(events, is_new, frontier, self.meter)
+        deltas: dict[Node, Delta] = {}
+        states: States = {}
+        for node in self.program.order:
+            state = self._states[node]
+            if moved is not None:
+                state = NodeState(state.held.moved(moved), state.pending.moved(moved))
+            started = perf_counter_ns()
+            try:
+                new, pending = self._new_rows(node, deltas, state, step)
+            finally:
+                self.meter.spend(node, perf_counter_ns() - started)
+            deltas[node] = Delta(state.held, new)
+            states[node] = NodeState(state.held, pending)
+        found = [
+            Found(number, place, deltas[branch.node].new, events)
+            for number, output in enumerate(self.program.plan.outputs)
+            for place, branch in enumerate(output.branches)
+            if deltas[branch.node].new.n_rows
+        ]
+        for node, delta in deltas.items():
+            self.meter.give(node, delta.new.n_rows)
+        self._commit(events, states, deltas, step, oldest)
+        self._waiting = waiting
+        return found
+
+    def _admitted(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
+        """Return the events to process now, and those to keep back.
+
+        A position is known only when all earlier events are: count windows wait for the frontier.
+        """
+        if not self.program.counts_positions:
+            return batch, None
+        known = batch if self._waiting is None else merge_events(self._waiting, batch)[0]
+        if frontier == END_OF_TIME:
+            return known, None
+        n_admitted = int(np.searchsorted(known.times, frontier, side="left"))
+        return known.take(slice(0, n_admitted)), known.take(slice(n_admitted, None))
+
+    def _merged(self, batch: Events) -> tuple[Events, Array | None, Array]:
+        if self._events is None:
+            return batch, None, np.arange(batch.n_events)
+        return merge_events(self._events, batch)
+
+    def _new_rows(
+        self, node: Node, deltas: Mapping[Node, Delta], state: NodeState, step: Step
+    ) -> tuple[Table, Table]:
+        """Return the rows that a batch adds to a node, and those it cannot decide yet."""
+        bound = self.program.bound[node]
+        match node:
+            case Scan(type=name):
+                rows = step.events.rows_of_type(name)
+                return events_table(rows[step.is_new[rows]]), state.pending
+            case Filter(input=source, predicates=predicates):
+                table = deltas[source].new
+                for predicate in predicates:
+                    table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))
+                return table, state.pending
+            case Project(input=source):
+                return _projected(node, deltas[source].new, step), state.pending
+            case DistinctUnion(inputs=inputs):
+                candidates = concatenated([deltas[source].new for source in inputs])
+                return _unseen(candidates, state.held), state.pending
+            case Await(input=source, extent=extent):
+                waiting = concatenated([state.pending, deltas[source].new])
+                ready = step.is_past(waiting.last, extent)
+                return waiting.take(np.flatnonzero(ready)), waiting.take(np.flatnonzero(~ready))
+        if isinstance(bound, BoundJoin):
+            return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
+        if isinstance(bound, BoundKleene):
+            source_delta = None if bound.node.input is None else deltas[bound.node.input]
+            return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
+        if isinstance(bound, BoundAbsence):
+            waiting = concatenated([state.pending, deltas[bound.node.input].new])
+            ready = bound.is_decidable(waiting, step)
+            decided = waiting.take(np.flatnonzero(ready))
+            violated = bound.is_violated(decided, lambda negated: deltas[negated].all, step)
+            return decided.take(np.flatnonzero(~violated)), waiting.take(np.flatnonzero(~ready))
+        raise TypeError(f"cannot run {type(node).__name__}")
+
+    def _commit(
+        self,
+        events: Events,
+        states: States,
+        deltas: Mapping[Node, Delta],
+        step: Step,
+        oldest: int | None,
+    ) -> None:
+        """Keep what later batches may need, and nothing else."""
+        for node in self.program.order:
+            state = states[node]
+            state.held = self._held(node, deltas[node], step, oldest)
+            self.meter.check_held(node, state.held.n_rows + state.pending.n_rows)
+        n_dropped = _n_forgotten(events, states.values(), step.frontier if oldest is None else oldest)
+        if n_dropped:
+            for state in states.values():
+                state.held = state.held.shifted(n_dropped)
+                state.pending = state.pending.shifted(n_dropped)
+            events = events.take(slice(n_dropped, None))
+        self._events, self._states = events, states
+
+    def _held(self, node: Node, delta: Delta, step: Step, oldest: int | None) -> Table:
+        if node not in self.program.needs or step.frontier == END_OF_TIME:
+            return empty_table(self.program.is_list[node])
+        table = delta.all
+        if oldest is not None:
+            past = step.events.times[table.first] < oldest
+        else:
+            past = np.ones(table.n_rows, np.bool_)
+            for need in self.program.needs[node]:
+                past &= step.is_past(table.first if need.since == "first" else table.last, need.reach)
+        return table.take(np.flatnonzero(~past)) if past.any() else table
+
+
+def _bind(node: Node, lags: Lags) -> BoundJoin | BoundKleene | BoundAbsence | None:
+    match node:
+        case Join():
+            return BoundJoin(node)
+        case KleeneExpand():
+            return BoundKleene(node)
+        case NegationCheck():
+            return bind_negation(node, lags)
+    return None
+
+
+def _extents(nodes: Iterable[Node]) -> Iterator[Extent | None]:
+    for node in nodes:
+        if isinstance(node, Join | KleeneExpand | NegationCheck | Project):
+            yield node.extent
+
+
+def _n_forgotten(events: Events, states: Iterable[NodeState], frontier: int) -> int:
+    """Return how many of the earliest events no row kept refers to; those of one time stay together."""
+    tables = [table for state in states for table in (state.held, state.pending) if table.n_rows]
+    earliest = min((int(table.first.min()) for table in tables), default=events.n_events)
+    if earliest < events.n_events:
+        frontier = min(frontier, int(events.times[earliest]))
+    return int(np.searchsorted(events.times, frontier, side="left"))
+
+
+def _projected(node: Project, table: Table, step: Step) -> Table:
+    columns = tuple(table.columns[column] for column in node.columns)
+    projected = Table(columns, table.first, table.last)
+    fits = np.ones(table.n_rows, np.bool_)
+    if node.extent is not None:
+        clock = step.clock(node.extent).values
+        fits &= clock[table.last] - clock[table.first] <= node.extent.length
+    for earlier, later in node.order:
+        ranks = [step.events.ranks[cast(Array, columns[column])] for column in (earlier, later)]
+        fits &= ranks[0] < ranks[1]
+    return projected if fits.all() else projected.take(np.flatnonzero(fits))
+
+
+def _unseen(candidates: Table, seen: Table) -> Table:
+    """Return the rows that are not among those seen, equal rows once."""
+    keys = np.concatenate([_row_keys(seen), _row_keys(candidates)])
+    _, first_places = np.unique(keys, return_index=True)
+    fresh = np.sort(first_places[first_places >= seen.n_rows]) - seen.n_rows
+    return candidates.take(fresh)
+
+
+def _row_keys(table: Table) -> Array:
+    """Return a 128-bit key of each row."""
+    flat: list[Array] = []
+    lengths = np.zeros(table.n_rows, np.int64)
+    owners: list[Array] = []
+    numbers: list[Array] = []
+    for number, column in enumerate(table.columns):
+        rows = column.rows if isinstance(column, Lists) else column
+        counts = column.lengths if isinstance(column, Lists) else np.ones(table.n_rows, np.int64)
+        owners.append(np.repeat(np.arange(table.n_rows), counts))
+        numbers.append(np.full(rows.size, number))
+        flat.append(rows.astype(np.uint64))
+        lengths += counts
+    order = np.argsort(np.concatenate(owners), kind="stable")
+    offsets = np.zeros(table.n_rows + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    columns, hashes = np.concatenate(numbers)[order], np.arange(len(table.columns), dtype=np.uint64)
+    lanes = hash_bindings(offsets, hashes, columns, np.concatenate(flat), order, np.array([1, 2]))
+    return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)

@@ -1,0 +1,156 @@
+"""Run a Join: new rows of either side against all rows of the other."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from weft.expressions import Expression
+from weft.kernels.matches.join import JoinSide, probe_earlier
+from weft.plan.nodes import Join, list_columns
+from weft.plan.order import Side, ends_last
+from weft.runtime.columns.compare import Test, Value, holds_all, masks_of, operands, split_tests
+from weft.runtime.columns.events import Array
+from weft.runtime.matches.state import Delta, Step, length_of
+from weft.runtime.matches.table import Table, concatenated, empty_table
+
+
+@dataclass(frozen=True)
+class BoundJoin:
+    """A Join with its predicates divided between the kernel and the evaluation of candidate pairs."""
+
+    node: Join
+
+    @cached_property
+    def n_left(self) -> int:
+        return len(list_columns(self.node.left))
+
+    @cached_property
+    def is_list(self) -> tuple[bool, ...]:
+        return list_columns(self.node)
+
+    @cached_property
+    def _ends_last(self) -> Side | None:
+        return ends_last(self.node)
+
+    @cached_property
+    def _follows(self) -> Side | None:
+        """The side that is one event after all of the other: then the sweep itself orders."""
+        own = self.is_list[self.n_left :] if self._ends_last == "right" else self.is_list[: self.n_left]
+        return self._ends_last if own == (False,) else None
+
+    @cached_property
+    def _divided(self) -> tuple[list[Test], list[Expression]]:
+        tests, residual = split_tests(self.node.predicates, self.n_left, self.is_list)
+        if self._follows is None:
+            tests += [self._order_test(earlier, later) for earlier, later in self.node.order]
+        for a, b in self.node.distinct:
+            if not (self.is_list[a] or self.is_list[b]):
+                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.n_left)))
+        return tests, residual
+
+    @cached_property
+    def _distinct_lists(self) -> list[tuple[int, int]]:
+        """The pairs of columns that the kernel cannot keep distinct."""
+        return [(a, b) for a, b in self.node.distinct if self.is_list[a] or self.is_list[b]]
+
+    def _order_test(self, earlier: int, later: int) -> Test:
+        if earlier < self.n_left:
+            right = Value(rank_of=(later - self.n_left, "first"))
+            return Test(Value(rank_of=(earlier, "last")), "<", right)
+        left = Value(rank_of=(later, "first"))
+        return Test(left, ">", Value(rank_of=(earlier - self.n_left, "last")))
+
+    def new_rows(self, left: Delta, right: Delta, step: Step) -> Table:
+        """Return the rows of the join that contain a new row of either side."""
+        found: list[Table] = []
+        if self._ends_last != "left":
+            found.append(self._pass(left.all, right.new, step, right_probes=True))
+            if right.old.n_rows and left.new.n_rows:
+                found.append(self._pass(left.new, right.old, step, right_probes=True))
+        if self._ends_last != "right":
+            found.append(self._pass(left.new, right.all, step, right_probes=False))
+            if left.old.n_rows and right.new.n_rows:
+                found.append(self._pass(left.old, right.new, step, right_probes=False))
+        return concatenated(found)
+
+    def _pass(self, left: Table, right: Table, step: Step, *, right_probes: bool) -> Table:
+        """Join two tables, counting only the pairs in which the probing side ends last."""
+        if not left.n_rows or not right.n_rows:
+            return empty_table(self.is_list)
+        tests, residual = self._divided
+        left_side, left_kept = self._side(left, [test.left for test in tests], step)
+        right_side, right_kept = self._side(right, [test.right for test in tests], step)
+        if right_probes:
+            build, probe, strict = left_side, right_side, self._follows == "right"
+        else:
+            build, probe, strict = right_side, left_side, True
+            tests = [test.flipped for test in tests]
+        monotone = step.clock(self.node.extent).monotone
+        if not monotone and build.hashes.size:
+            build, probe, monotone = _with_own_chains(build, probe)
+        built, probed, status, n_examined = probe_earlier(
+            build,
+            probe,
+            masks_of(tests),
+            length_of(self.node.extent),
+            strict,
+            monotone,
+            step.meter.limit,
+            step.meter.remaining(self.node),
+        )
+        left_rows, right_rows = (built, probed) if right_probes else (probed, built)
+        if left_kept is not None:
+            left_rows = left_kept[left_rows]
+        if right_kept is not None:
+            right_rows = right_kept[right_rows]
+        if right_probes:
+            step.check(status, self.node, right, right_rows)
+        else:
+            step.check(status, self.node, left, left_rows)
+        left, right = left.take(left_rows), right.take(right_rows)
+        table = self._side_by_side(left, right)
+        if residual or self._distinct_lists:
+            holds = holds_all(table, residual, self._distinct_lists, step.events)
+            table = table.take(np.flatnonzero(holds))
+        step.meter.count(self.node, examined=n_examined, built=table.n_rows)
+        return table
+
+    def _side_by_side(self, left: Table, right: Table) -> Table:
+        if self._follows is None:
+            return paired(left, right)
+        earlier, later = (left, right) if self._follows == "right" else (right, left)
+        return Table((*left.columns, *right.columns), earlier.first, later.last)
+
+    def _side(self, table: Table, values: list[Value], step: Step) -> tuple[JoinSide, Array | None]:
+        found = operands(values, self._divided[0], table, step)
+        kept = table if found.kept is None else table.take(found.kept)
+        clock = step.clock(self.node.extent).values
+        side = JoinSide(
+            ranks=step.at(step.events.ranks, kept.last),
+            firsts=step.at(clock, kept.first),
+            lasts=step.at(clock, kept.last),
+            values=found.values,
+            hashes=found.hashes,
+        )
+        return side, found.kept
+
+
+def _with_own_chains(build: JoinSide, probe: JoinSide) -> tuple[JoinSide, JoinSide, bool]:
+    """Number the hashes, so that each has a chain of its own; say whether the clock grows along them all."""
+    hashes, chains = np.unique(build.hashes, return_inverse=True)
+    order = np.argsort(chains, kind="stable")
+    places = np.searchsorted(hashes, probe.hashes)
+    is_missing = hashes[np.minimum(places, hashes.size - 1)] != probe.hashes
+    probed = np.where(is_missing, hashes.size, places)
+    falls = (np.diff(build.lasts[order]) < 0) & (np.diff(chains[order]) == 0)
+    return build._replace(hashes=chains), probe._replace(hashes=probed), not falls.any()
+
+
+def paired(left: Table, right: Table) -> Table:
+    """Put two tables of equal length side by side."""
+    return Table(
+        (*left.columns, *right.columns),
+        np.minimum(left.first, right.first),
+        np.maximum(left.last, right.last),
+    )

@@ -1,0 +1,158 @@
+"""Run a NegationCheck: keep the rows in whose scope nothing negated lies, once the scope is complete."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from weft.expressions import Expression
+from weft.kernels.matches.join import OVERFLOW
+from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
+from weft.plan.nodes import Absence, Extent, NegationCheck, Node, list_columns
+from weft.runtime.columns.compare import (
+    Test,
+    Value,
+    grows_in_runs,
+    hash_runs,
+    holds_all,
+    masks_of,
+    operands,
+    split_tests,
+)
+from weft.runtime.columns.events import Array
+from weft.runtime.matches.join import paired
+from weft.runtime.matches.retention import Lags, settled_after
+from weft.runtime.matches.state import HIGHEST, LOWEST, Step
+from weft.runtime.matches.table import Table, first_rows, last_rows
+
+RowsOf = Callable[[Node], Table]
+
+
+@dataclass(frozen=True)
+class BoundAbsence:
+    """An Absence with its predicates divided between the kernel and the evaluation of pairs.
+
+    `row_is_list` says which columns of the rows hold lists, `settled_after` how long after the event
+    that closes a row's scope, or else after the row's first event, nothing can enter the scope.
+    """
+
+    node: NegationCheck
+    absence: Absence
+    row_is_list: tuple[bool, ...]
+    settled_after: Extent | None
+
+    @cached_property
+    def is_list(self) -> tuple[bool, ...]:
+        return self.row_is_list + list_columns(self.absence.negated)
+
+    @cached_property
+    def _unless(self) -> tuple["BoundAbsence", ...]:
+        return tuple(
+            BoundAbsence(self.node, inner, self.is_list, self.settled_after) for inner in self.absence.unless
+        )
+
+    @cached_property
+    def _divided(self) -> tuple[list[Test], list[Expression]]:
+        n_columns = len(self.row_is_list)
+        tests, residual = split_tests(self.absence.predicates, n_columns, self.is_list)
+        for a, b in self.absence.distinct:
+            if not (self.is_list[a] or self.is_list[b]):
+                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - n_columns)))
+        return tests, residual
+
+    @cached_property
+    def _distinct_lists(self) -> list[tuple[int, int]]:
+        """The pairs of columns that the kernel cannot keep distinct."""
+        return [(a, b) for a, b in self.absence.distinct if self.is_list[a] or self.is_list[b]]
+
+    @cached_property
+    def _is_decided_by_kernel(self) -> bool:
+        return not (self._divided[1] or self._distinct_lists or self.absence.unless)
+
+    def is_decidable(self, table: Table, step: Step) -> Array:
+        """Return which rows have a scope that nothing to come can enter."""
+        decisive = self._closing_rows(table) if self.absence.before else table.first
+        return step.is_past(decisive, self.settled_after)
+
+    def _closing_rows(self, table: Table) -> Array:
+        closing = [first_rows(table.columns[column]) for column in self.absence.before]
+        return np.asarray(np.minimum.reduce(closing))
+
+    def is_violated(self, table: Table, rows_of: RowsOf, step: Step) -> Array:
+        """Return which rows have a negated row in their scope."""
+        violated = np.zeros(table.n_rows, np.bool_)
+        negated = rows_of(self.absence.negated)
+        if not table.n_rows or not negated.n_rows:
+            return violated
+        tests, residual = self._divided
+        row_side = operands([test.left for test in tests], tests, table, step)
+        negated_side = operands([test.right for test in tests], tests, negated, step)
+        rows = table if row_side.kept is None else table.take(row_side.kept)
+        others = negated if negated_side.kept is None else negated.take(negated_side.kept)
+        order, runs = hash_runs(row_side, negated_side)
+        others = others.take(order)
+        ranks, clocks = self._scopes(rows, step)
+        negated_clocks = step.clocks_of(others, self.absence.extent)
+        monotone = step.clock(self.absence.extent).monotone
+        hit, hit_by, status, n_examined = find_in_scope(
+            Scopes(runs, ranks, clocks, row_side.values),
+            Negated(
+                np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1),
+                negated_clocks,
+                negated_side.values[:, order],
+            ),
+            masks_of(tests),
+            monotone or grows_in_runs(negated_clocks[:, 1], negated_side, order),
+            self._is_decided_by_kernel,
+            step.meter.limit,
+            step.meter.remaining(self.node),
+        )
+        if status == OVERFLOW and table.n_rows > 1:  # too many pairs to look at closely: take fewer rows
+            middle = table.n_rows // 2
+            parts = (np.arange(middle), np.arange(middle, table.n_rows))
+            return np.concatenate([self.is_violated(table.take(part), rows_of, step) for part in parts])
+        step.check(status, self.node, rows, hit)
+        step.meter.count(self.node, examined=n_examined, built=0)
+        if not self._is_decided_by_kernel:
+            hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), residual, rows_of, step)]
+        violated[hit if row_side.kept is None else row_side.kept[hit]] = True
+        return violated
+
+    def _confirmed(
+        self, rows: Table, negated: Table, residual: list[Expression], rows_of: RowsOf, step: Step
+    ) -> Array:
+        """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
+        both = paired(rows, negated)
+        holds = holds_all(both, residual, self._distinct_lists, step.events)
+        # The scopes of a NOT inside the NOT are those of the negated row.
+        inner_rows = Table(both.columns, negated.first, negated.last)
+        for inner in self._unless:
+            holds &= ~inner.is_violated(inner_rows, rows_of, step)
+        return holds
+
+    def _scopes(self, table: Table, step: Step) -> tuple[Array, Array]:
+        """Return the rank bounds (exclusive) and the clock bounds (inclusive) of each row's scope."""
+        absence = self.absence
+        event_ranks, clock = step.events.ranks, step.clock(absence.extent).values
+        ranks = np.empty((table.n_rows, 2), np.int64)
+        clocks = np.empty((table.n_rows, 2), np.int64)
+        ranks[:, 0], ranks[:, 1] = LOWEST, HIGHEST
+        clocks[:, 0], clocks[:, 1] = LOWEST, HIGHEST
+        if absence.after:
+            opening = np.maximum.reduce([last_rows(table.columns[column]) for column in absence.after])
+            ranks[:, 0] = event_ranks[opening]
+        elif not absence.before:
+            clocks[:, 0] = clock[table.first]
+        elif absence.extent is not None:
+            clocks[:, 0] = clock[table.last] - absence.extent.length
+        if absence.before:
+            ranks[:, 1] = event_ranks[self._closing_rows(table)]
+        elif absence.extent is not None:
+            clocks[:, 1] = clock[table.first] + absence.extent.length
+        return ranks, clocks
+
+
+def bind_negation(node: NegationCheck, lags: Lags) -> BoundAbsence:
+    """Return the absence that a NegationCheck asks of its input rows."""
+    return BoundAbsence(node, node.absence, list_columns(node.input), settled_after(node.absence, lags))

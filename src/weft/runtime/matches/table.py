@@ -1,0 +1,162 @@
+"""Tables of partial matches: columns of event rows or of lists of them, sorted by the last event."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from weft.runtime.columns.events import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """One list of event rows per match: rows[offsets[i]:offsets[i + 1]]."""
+
+    offsets: Array
+    rows: Array
+
+    @property
+    def lengths(self) -> Array:
+        return np.diff(self.offsets)
+
+    def take(self, selected: Array) -> "Lists":
+        lengths = self.lengths[selected]
+        offsets = np.zeros(selected.size + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Lists(offsets, self.rows[ranges(self.offsets[selected], lengths)])
+
+
+MatchColumn: TypeAlias = Array | Lists
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Partial matches; `first` and `last` are the rows of their earliest and latest event."""
+
+    columns: tuple[MatchColumn, ...]
+    first: Array
+    last: Array
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.first.size)
+
+    def take(self, selected: Array) -> "Table":
+        """Return the selected rows; an array that serves as column and as first or last still does."""
+        taken: dict[int, MatchColumn] = {}
+
+        def of(column: MatchColumn) -> MatchColumn:
+            if id(column) not in taken:
+                taken[id(column)] = column.take(selected) if isinstance(column, Lists) else column[selected]
+            return taken[id(column)]
+
+        columns = tuple(of(column) for column in self.columns)
+        return Table(columns, cast(Array, of(self.first)), cast(Array, of(self.last)))
+
+    def sorted(self) -> "Table":
+        """Return the table sorted by the last event; the same object when it already is."""
+        if self.n_rows < 2 or bool(np.all(self.last[1:] >= self.last[:-1])):
+            return self
+        return self.take(np.argsort(self.last, kind="stable"))
+
+    def moved(self, places: Array) -> "Table":
+        """Return the table after its events moved to other rows; order among events is kept."""
+        columns = tuple(
+            Lists(column.offsets, places[column.rows]) if isinstance(column, Lists) else places[column]
+            for column in self.columns
+        )
+        return Table(columns, places[self.first], places[self.last])
+
+    def shifted(self, dropped: int) -> "Table":
+        """Return the table after the first `dropped` events are gone."""
+        columns = tuple(
+            Lists(column.offsets, column.rows - dropped) if isinstance(column, Lists) else column - dropped
+            for column in self.columns
+        )
+        return Table(columns, self.first - dropped, self.last - dropped)
+
+
+def events_table(rows: Array) -> Table:
+    """Return single events as a table of one column."""
+    return Table((rows,), rows, rows)
+
+
+def empty_table(is_list: Sequence[bool]) -> Table:
+    """Return a table without rows."""
+    none = np.empty(0, np.int64)
+    columns = tuple(Lists(np.zeros(1, np.int64), none) if flag else none for flag in is_list)
+    return Table(columns, none, none)
+
+
+def concatenated(tables: Sequence[Table]) -> Table:
+    """Return the rows of tables with the same columns, one after the other, sorted by the last event."""
+    filled = [table for table in tables if table.n_rows] or [tables[0]]
+    if len(filled) == 1:
+        return filled[0]
+    columns = tuple(
+        _joined([table.columns[number] for table in filled]) for number in range(len(filled[0].columns))
+    )
+    return Table(
+        columns,
+        np.concatenate([table.first for table in filled]),
+        np.concatenate([table.last for table in filled]),
+    ).sorted()
+
+
+def _joined(parts: Sequence[MatchColumn]) -> MatchColumn:
+    lists = [part for part in parts if isinstance(part, Lists)]
+    if not lists:
+        return np.concatenate(parts)  # type: ignore[arg-type]
+    lengths = np.concatenate([part.lengths for part in lists])
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Lists(offsets, np.concatenate([part.rows for part in lists]))
+
+
+def flattened(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
+    """Return the events of all matches, those of one after those of another, columns in the given order.
+
+    They are offsets of the matches, and for every event the number of its column and its row.
+
+    >>> rows = np.array([7, 8])
+    >>> [part.tolist() for part in flattened(Table((rows, rows + 2), rows, rows + 2), [1, 0])]
+    [[0, 2, 4], [1, 0, 1, 0], [9, 7, 10, 8]]
+    """
+    chosen = [table.columns[number] for number in columns]
+    numbers = np.array(columns, np.int32)
+    if not any(isinstance(column, Lists) for column in chosen):
+        offsets = np.arange(table.n_rows + 1) * len(chosen)
+        return offsets, np.tile(numbers, table.n_rows), np.stack(cast(list[Array], chosen), 1).reshape(-1)
+    lengths = [
+        column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64) for column in chosen
+    ]
+    offsets = np.zeros(table.n_rows + 1, np.int64)
+    np.cumsum(np.sum(lengths, axis=0), out=offsets[1:])
+    by_match = np.argsort(
+        np.concatenate([np.repeat(np.arange(table.n_rows), own) for own in lengths]), kind="stable"
+    )
+    rows = [column.rows if isinstance(column, Lists) else column for column in chosen]
+    every = np.repeat(numbers, [own.size for own in rows])[by_match]
+    return offsets, every, np.concatenate(rows)[by_match]
+
+
+def first_rows(column: MatchColumn) -> Array:
+    """Return the earliest event of each row of a column."""
+    return column.rows[column.offsets[:-1]] if isinstance(column, Lists) else column
+
+
+def last_rows(column: MatchColumn) -> Array:
+    """Return the latest event of each row of a column."""
+    return column.rows[column.offsets[1:] - 1] if isinstance(column, Lists) else column
+
+
+def ranges(starts: Array, lengths: Array) -> Array:
+    """Return start, start + 1, ... for each start, `length` numbers each, in one array.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    total = int(lengths.sum())
+    ends = np.cumsum(lengths)
+    return np.asarray(np.arange(total) + np.repeat(starts - ends + lengths, lengths))

@@ -1,0 +1,1 @@
+"""Steps of shards: events and a frontier in, outcomes out."""

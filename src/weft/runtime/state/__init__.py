@@ -1,0 +1,1 @@
+"""What outlives a step: a log of segments, and a journal."""

@@ -1,0 +1,151 @@
+"""Events as bytes that outlive the process: Arrow, compressed, with a version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import DataError
+from weft.runtime.columns.events import Array, Column, Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
+from weft.runtime.columns.merge import TIE
+from weft.runtime.matches.emit import arrow_type, to_arrow
+from weft.schema import LONG, Type
+
+VERSION = b"1"
+VERSION_KEY = b"weft.segment"
+ARRIVAL = "\0arrival"  # the step in which an event came
+TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, TIE_COLUMN, ARRIVAL_COLUMN = "time", "type", "id", "tie", "arrival"
+
+
+def with_arrival(events: Events, step: int) -> Events:
+    """Return events that remember the step in which they came."""
+    arrivals = Column(LONG, np.full(events.n_events, step, np.int64))
+    return replace(events, columns={**events.columns, ARRIVAL: arrivals})
+
+
+def arrivals_of(events: Events) -> Array:
+    """Return the step in which each event came."""
+    return events.columns[ARRIVAL].values
+
+
+def to_bytes(events: Events) -> bytes:
+    """Return events as bytes."""
+    return table_to_bytes(to_table(events))
+
+
+def to_table(events: Events) -> pa.Table:
+    """Return events as they are stored: attributes under their names, with their types."""
+    names = pa.array([*events.type_names, None], pa.string())
+    columns = {
+        TIME_COLUMN: pa.array(events.times),
+        TYPE_COLUMN: names.take(pa.array(np.where(events.type_codes < 0, len(names) - 1, events.type_codes))),
+        ID_COLUMN: events.ids,
+    }
+    for name, column in events.columns.items():
+        columns[_stored_name(name)] = to_arrow(column, events.strings)
+    for name, flag in events.flags.items():
+        columns[f"is {name}"] = pa.array(flag)
+    return pa.table(columns).replace_schema_metadata({VERSION_KEY: VERSION})
+
+
+def _stored_name(name: str) -> str:
+    return {TIE: TIE_COLUMN, ARRIVAL: ARRIVAL_COLUMN}.get(name, f"attribute {name}")
+
+
+def table_to_bytes(table: pa.Table, *, is_compressed: bool = True) -> bytes:
+    """Return a table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if is_compressed else None)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def table_from_bytes(content: bytes) -> pa.Table:
+    """Return the table of an Arrow stream."""
+    return pa.ipc.open_stream(content).read_all()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads segments for a layout, which need not be the one they were written for.
+
+    An attribute that was not stored is NULL. One that was stored with another type is refused.
+    """
+
+    layout: Layout
+    id_type: pa.DataType
+
+    def read(self, contents: Sequence[bytes]) -> Events:
+        """Return the events of segments, sorted."""
+        tables = [self._table(content) for content in contents]
+        return ingest(pa.concat_tables(tables), self._stored_layout)
+
+    def nothing(self) -> Events:
+        """Return no events."""
+        kinds = dict(self._stored_layout.attributes.values())
+        columns = {name: pa.array([], arrow_type(kind)) for name, kind in kinds.items()}
+        columns |= {TIME_COLUMN: pa.array([], pa.int64()), TYPE_COLUMN: pa.array([], pa.string())}
+        columns[ID_COLUMN] = pa.array([], self.id_type)
+        columns |= {flag: pa.array([], pa.int64()) for flag in self.layout.flags}
+        if self.layout.tie_type is not None:
+            columns[TIE_COLUMN] = pa.array([], arrow_type(self.layout.tie_type))
+        return ingest(pa.table(columns), self._stored_layout)
+
+    @property
+    def _stored_layout(self) -> Layout:
+        given = self.layout
+        attributes = {name: (_stored_name(name), kind) for name, (_, kind) in given.attributes.items()}
+        return replace(
+            given,
+            time=TIME_COLUMN,
+            type=TYPE_COLUMN,
+            id=ID_COLUMN,
+            content=None,
+            tie=None if given.tie is None else TIE_COLUMN,
+            attributes={**attributes, ARRIVAL: (ARRIVAL_COLUMN, LONG)},
+        )
+
+    def _table(self, content: bytes) -> pa.Table:
+        table = table_from_bytes(content)
+        version = (table.schema.metadata or {}).get(VERSION_KEY)
+        if version != VERSION:
+            found = "no version" if version is None else f"version {version.decode()}"
+            raise DataError(
+                f"the state holds a segment of {found}, expected {VERSION.decode()}; "
+                "it was written by a newer Weft: go on with that one, or start with a new checkpoint"
+            )
+        columns = {name: table[name] for name in (TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, ARRIVAL_COLUMN)}
+        for name, (_, kind) in self.layout.attributes.items():
+            columns[_stored_name(name)] = _stored(table, _stored_name(name), kind)
+        if self.layout.tie is not None and self.layout.tie_type is not None:
+            columns[TIE_COLUMN] = _stored(table, TIE_COLUMN, self.layout.tie_type)
+        return pa.table(columns | self._flags(table))
+
+    def _flags(self, table: pa.Table) -> dict[str, pa.Array]:
+        """Return the derived types as bits, as they came."""
+        derived = self.layout.derived_types
+        columns: dict[str, pa.Array] = {}
+        for number, column in enumerate(self.layout.flags):
+            bits = np.zeros(table.num_rows, np.int64)
+            first = number * FLAGS_PER_COLUMN
+            for place, name in enumerate(derived[first : first + FLAGS_PER_COLUMN]):
+                if f"is {name}" in table.column_names:
+                    bits |= table[f"is {name}"].to_numpy().astype(np.int64) << place
+            columns[column] = pa.array(bits)
+        return columns
+
+
+def _stored(table: pa.Table, name: str, kind: Type) -> pa.ChunkedArray:
+    expected = arrow_type(kind)
+    if name not in table.column_names:
+        return pa.chunked_array([pa.nulls(table.num_rows, expected)])
+    if table[name].type != expected:
+        raise DataError(
+            f"the state holds {name} as {table[name].type}, the events have it as {expected}; "
+            "give it its old type, or start with a new checkpoint"
+        )
+    return table[name]

@@ -1,0 +1,1 @@
+"""Aggregate the trends of one shard without building them."""

@@ -1,0 +1,159 @@
+"""What is carried along with the number of trends: sums, as lanes of naturals, and extremes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from weft.plan.template import Automaton, Template
+from weft.runtime.columns.events import Array, comparable
+from weft.runtime.trends.selection import Selection
+from weft.runtime.trends.values import Naturals, Parts, counted, parts_of
+
+Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite"]
+
+SPECIAL: dict[Part, Callable[[Array], Array]] = {  # doubles that are no numbers, counted by kind
+    "nan": np.isnan,
+    "infinite": np.isposinf,
+    "minus_infinite": np.isneginf,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A sum over the events of a variable: of ones, of ones where a value counts, of parts of a value."""
+
+    variable: str
+    name: str | None
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The smallest or largest value of the events of a variable."""
+
+    variable: str
+    name: str
+    is_largest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The lanes and extremes of one template."""
+
+    lanes: tuple[Lane, ...]
+    extremes: tuple[Extreme, ...]
+
+
+@dataclass
+class Values:
+    """The values of the selected events, each column once for all templates."""
+
+    selection: Selection
+    columns: list[Naturals] = field(default_factory=list)
+    places: dict[tuple[str | None, Part], int] = field(default_factory=dict)
+    parts: dict[str, Parts] = field(default_factory=dict)
+    extremes: list[Array] = field(default_factory=list)
+    extreme_valid: list[Array] = field(default_factory=list)
+    extreme_places: dict[tuple[str, bool], int] = field(default_factory=dict)
+
+    def measures(self, template: Template) -> Measures:
+        """Return what the columns of a template need, and see to its values."""
+        lanes: dict[Lane, None] = {}
+        extremes: dict[Extreme, None] = {}
+        for column in template.columns:
+            variable, name = column.variable, column.name
+            if column.function is None or variable is None:
+                continue
+            if name is None:
+                lanes[self._lane(variable, None, "one")] = None
+            elif column.function == "count":
+                lanes[self._lane(variable, name, "valid")] = None
+            elif column.function in ("min", "max"):
+                extremes[self._extreme(variable, name, is_largest=column.function == "max")] = None
+            else:
+                lanes |= {self._lane(variable, name, part): None for part in self._parts_in_use(name)}
+        return Measures(tuple(lanes), tuple(extremes))
+
+    def _lane(self, variable: str, name: str | None, part: Part) -> Lane:
+        if (name, part) not in self.places:
+            self.places[name, part] = len(self.columns)
+            self.columns.append(self._naturals(name, part))
+        return Lane(variable, name, part)
+
+    def _naturals(self, name: str | None, part: Part) -> Naturals:
+        if name is None:
+            return counted(np.ones(self.selection.n_rows, np.bool_))
+        column = self.selection.column(name)
+        if part == "valid":
+            return counted(column.validity)
+        if part in SPECIAL:
+            return counted(column.validity & SPECIAL[part](column.values))
+        parts = self._parts(name)
+        found = parts.positive if part == "positive" else parts.negative
+        if found is None:
+            raise ValueError(f"no value of {name} is negative")
+        return found
+
+    def _parts_in_use(self, name: str) -> Iterator[Part]:
+        """Yield the parts that add up to the values of an attribute."""
+        yield "valid"
+        yield "positive"
+        if self._parts(name).negative is not None:
+            yield "negative"
+        column = self.selection.column(name)
+        if column.type.kind == "double":
+            yield from (
+                part for part, is_it in SPECIAL.items() if is_it(column.values[column.validity]).any()
+            )
+
+    def _parts(self, name: str) -> Parts:
+        if name not in self.parts:
+            self.parts[name] = parts_of(self.selection.column(name))
+        return self.parts[name]
+
+    def _extreme(self, variable: str, name: str, *, is_largest: bool) -> Extreme:
+        if (name, is_largest) not in self.extreme_places:
+            self.extreme_places[name, is_largest] = len(self.extremes)
+            column = self.selection.column(name)
+            keys = comparable(column, self.selection.events.strings, ordered=True)
+            self.extremes.append(~keys if is_largest else keys)  # the kernels know smallest values only
+            self.extreme_valid.append(column.validity)
+        return Extreme(variable, name, is_largest)
+
+    @property
+    def bits(self) -> int:
+        """How many bits the longest value has at most."""
+        return 32 * max((values.limbs.shape[1] for values in self.columns), default=0)
+
+    def limbs(self) -> tuple[Array, Array]:
+        """Return the limbs of all columns and how many are in use."""
+        width = max((values.limbs.shape[1] for values in self.columns), default=1)
+        limbs = np.zeros((len(self.columns), self.selection.n_rows, width), np.uint32)
+        lengths = np.zeros((len(self.columns), self.selection.n_rows), np.int64)
+        for number, values in enumerate(self.columns):
+            limbs[number, :, : values.limbs.shape[1]] = values.limbs
+            lengths[number] = values.lengths
+        return limbs, lengths
+
+    def smallest(self) -> tuple[Array, Array]:
+        """Return the values of all extremes, and where there are any."""
+        shape = (len(self.extremes), self.selection.n_rows)
+        values, valid = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+        for number, (own, own_valid) in enumerate(zip(self.extremes, self.extreme_valid, strict=True)):
+            values[number], valid[number] = own, own_valid
+        return values, valid
+
+    def lane_places(self, measures: Measures) -> list[int]:
+        """Return the column of each lane."""
+        return [self.places[lane.name, lane.part] for lane in measures.lanes]
+
+    def extremes_at(self, measures: Measures) -> list[int]:
+        """Return the column of each extreme."""
+        return [self.extreme_places[one.name, one.is_largest] for one in measures.extremes]
+
+
+def positions_of(variable: str, automaton: Automaton) -> int:
+    """Return the positions at which a variable is bound, as bits."""
+    return sum(1 << place for place, one in enumerate(automaton.positions) if one.variable == variable)

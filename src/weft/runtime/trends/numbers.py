@@ -1,0 +1,151 @@
+"""Integers of any size as columns of Arrow: exact decimals, and doubles that are rounded once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from weft.runtime.columns.events import Array
+from weft.runtime.trends.rows import TrendRows, number_at
+
+MOST_DIGITS = 38  # of a decimal
+EXACT = 1 << 53  # integers up to here are doubles
+LEAST_NORMAL = 2.0**-1022
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """An integer for each row: below 2**62 in size in `small`, other ones by row in `large`."""
+
+    small: Array
+    large: Mapping[int, int] = field(default_factory=dict)
+
+    def __getitem__(self, row: int) -> int:
+        return self.large[row] if row in self.large else int(self.small[row])
+
+    @property
+    def is_zero(self) -> Array:
+        found: Array = self.small == 0
+        found[list(self.large)] = False
+        return found
+
+    @property
+    def is_large(self) -> Array:
+        found = np.zeros(self.small.size, np.bool_)
+        found[list(self.large)] = True
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column of results; `beyond` are the digits of those values, by row, that do not fit it."""
+
+    values: pa.Array
+    beyond: Mapping[int, str] = field(default_factory=dict)
+
+
+def numbers_at(found: TrendRows, chosen: Array, place: int) -> Integers:
+    """Return the count (place 0) or a lane of the chosen rows."""
+    numbers = chosen * found.width + place
+    starts = found.offsets[numbers]
+    sizes = found.offsets[numbers + 1] - starts
+    limbs = found.limbs if found.limbs.size else np.zeros(1, np.uint32)
+    low = np.where(sizes > 0, limbs.take(starts, mode="clip"), 0).astype(np.int64)
+    high = np.where(sizes > 1, limbs.take(starts + 1, mode="clip"), 0).astype(np.int64)
+    fits = (sizes <= 2) & (high < 1 << 30)
+    large = {
+        int(row): number_at(found.limbs, found.offsets, int(numbers[row])) for row in np.flatnonzero(~fits)
+    }
+    return Integers(np.where(fits, low | high << 32, 0), large)
+
+
+def difference(left: Integers, right: Integers) -> Integers:
+    """Return left - right of naturals, row by row."""
+    large = {row: left[row] - right[row] for row in sorted({*left.large, *right.large})}
+    small = left.small - right.small
+    small[list(large)] = 0
+    return Integers(small, large)
+
+
+def as_decimals(values: Integers, is_known: Array, scale: int = 0) -> Shown:
+    """Return integers as decimals of which `scale` digits stand after the point."""
+    words = np.stack([values.small, values.small >> 63], axis=1)
+    beyond: dict[int, str] = {}
+    valid = is_known.copy()
+    for row, value in values.large.items():
+        if abs(value) < 10**MOST_DIGITS:
+            words[row] = np.frombuffer(value.to_bytes(16, "little", signed=True), "<i8")
+        elif is_known[row]:
+            valid[row] = False
+            beyond[row] = digits_of(value, scale)
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    content = pa.py_buffer(np.ascontiguousarray(words))
+    kind = pa.decimal128(MOST_DIGITS, scale)
+    return Shown(pa.Array.from_buffers(kind, valid.size, [validity, content]), beyond)
+
+
+def as_doubles(values: Integers, exponent: int, is_known: Array) -> Shown:
+    """Return the doubles nearest to values * 2**exponent, where every value is a sum of doubles.
+
+    An exponent is then at least that of the smallest double: what is scaled down has not been rounded.
+    """
+    with np.errstate(over="ignore"):
+        found = np.ldexp(values.small.astype(np.float64), exponent)
+    beyond: dict[int, str] = {}
+    valid = is_known.copy()
+    for row in np.flatnonzero(values.is_large | ~np.isfinite(found)).tolist():
+        try:
+            found[row] = nearest_double(values[row], exponent)
+        except OverflowError:
+            valid[row] = False
+            if is_known[row]:
+                beyond[row] = digits_of(_whole_part(values[row], exponent))
+    return Shown(pa.array(found, mask=~valid), beyond)
+
+
+def as_averages(totals: Integers, counts: Integers, exponent: int, scale: int, is_known: Array) -> Shown:
+    """Return the doubles nearest to totals * 2**exponent / 10**scale / counts."""
+    unit = 10**scale
+    most = EXACT // unit  # counts up to here give exact divisors
+    divisors = np.where(is_known, counts.small, 1) * min(unit, EXACT)
+    divisors[counts.is_large] = 1
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        quotients = totals.small / divisors
+        found = np.ldexp(quotients, exponent)
+    is_exact = (np.abs(totals.small) <= EXACT) & (counts.small <= most) & (counts.small > 0)
+    is_exact &= ~totals.is_large & ~counts.is_large
+    is_exact &= (found == 0) & (totals.small == 0) | (np.abs(found) >= LEAST_NORMAL) & np.isfinite(found)
+    for row in np.flatnonzero(is_known & ~is_exact).tolist():
+        found[row] = nearest_double(totals[row], exponent, counts[row] * unit)
+    return Shown(pa.array(found, mask=~is_known))
+
+
+def nearest_double(value: int, exponent: int, divisor: int = 1) -> float:
+    """Return the double nearest to value * 2**exponent / divisor.
+
+    >>> nearest_double(3, -1), nearest_double(10**400, -1000, 7)
+    (1.5, 1.3332337407188841e+98)
+    """
+    if exponent >= 0:
+        return (value << exponent) / divisor
+    return value / (divisor << -exponent)
+
+
+def _whole_part(value: int, exponent: int) -> int:
+    size = abs(value) << exponent if exponent >= 0 else abs(value) >> -exponent
+    return size if value >= 0 else -size
+
+
+def digits_of(value: int, scale: int = 0) -> str:
+    """Return an integer of any size in decimal digits, `scale` of them after the point.
+
+    >>> digits_of(-12345, 2), digits_of(7, 3), len(digits_of(1 << 100_000))
+    ('-123.45', '0.007', 30103)
+    """
+    digits = str(Decimal(abs(value)))  # unlike str(int), of any length
+    if scale:
+        digits = digits.rjust(scale + 1, "0")
+        digits = f"{digits[:-scale]}.{digits[-scale:]}"
+    return f"-{digits}" if value < 0 else digits

@@ -1,0 +1,107 @@
+"""The events that trend queries take or negate, in order of partition."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from weft.plan.template import Item, Step, Template
+from weft.runtime.columns.evaluate import Scope, evaluate, holds_everywhere
+from weft.runtime.columns.events import Array, Column, Events, comparable
+from weft.runtime.matches.table import Table
+
+
+class Selection:
+    """The events of some templates that have the same keys and groups, by partition and in it by time.
+
+    Bit i of takes[t] says that an event is one of item i of template t. Partition p has the events
+    starts[p]:starts[p + 1]; `groups` numbers the groups of the partitions.
+    """
+
+    def __init__(self, templates: Sequence[Template], events: Events) -> None:
+        self.templates = templates
+        self.events = events
+        keys, group_by = templates[0].keys, templates[0].group_by
+        rows_of = {item: rows_of_item(item, events) for template in templates for item in template.items}
+        is_taken = np.zeros(events.n_events, np.bool_)
+        for own in rows_of.values():
+            is_taken[own] = True
+        rows = np.flatnonzero(is_taken)
+        for key in keys:
+            rows = rows[events.columns[key].validity[rows]]
+        partitions = numbered_by(keys, events, rows)
+        order = np.argsort(partitions, kind="stable")
+        self.rows = rows[order]
+        self.takes = self._takes(rows_of)
+        sizes = np.bincount(partitions) if rows.size else np.empty(0, np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.examples = self.rows[self.starts[:-1]]  # an event of each partition
+        self.groups = numbered_by(group_by, events, self.examples)
+
+    def _takes(self, rows_of: Mapping[Item, Array]) -> Array:
+        n_items = max(len(template.items) for template in self.templates)
+        word = np.uint8 if n_items <= 8 else np.uint64  # of two kinds only: kernels are made for each
+        takes = np.zeros((len(self.templates), self.n_rows), word)
+        places = np.full(self.events.n_events, -1, np.int64)
+        places[self.rows] = np.arange(self.n_rows)
+        for number, template in enumerate(self.templates):
+            for bit, item in enumerate(template.items):
+                own = places[rows_of[item]]
+                takes[number, own[own >= 0]] |= word(1 << bit)
+        return takes
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.size)
+
+    def n_windows(self, length: int, slide: int) -> int:
+        """Return how many windows of all partitions have an event; with slide 0 a partition is a window."""
+        if slide == 0:
+            return self.starts.size - 1
+        firsts, lasts = (self.times - length) // slide + 1, self.times // slide
+        new = firsts.copy()
+        new[1:] = np.maximum(firsts[1:], lasts[:-1] + 1)  # those that no event before it is in
+        new[self.starts[:-1]] = firsts[self.starts[:-1]]
+        return int(np.maximum(lasts - new + 1, 0).sum())
+
+    @cached_property
+    def times(self) -> Array:
+        return self.events.times[self.rows]
+
+    @cached_property
+    def ranks(self) -> Array:
+        return self.events.ranks[self.rows]
+
+    def column(self, name: str) -> Column:
+        """Return an attribute of the selected events."""
+        return self.events.columns[name].take(self.rows)
+
+    def sides_of(self, steps: Sequence[Step]) -> tuple[Array, Array, Array, Array]:
+        """Return the left sides of steps for every event, where they are not NULL, and so the right sides."""
+        values = np.zeros((2, len(steps), self.n_rows), np.int64)
+        valid = np.ones((2, len(steps), self.n_rows), np.bool_)
+        table = Table((self.rows, self.rows), self.rows, self.rows)
+        for number, step in enumerate(steps):
+            for side, expression in enumerate((step.left, step.right)):
+                column = evaluate(expression, Scope(self.events, table))
+                values[side, number] = comparable(column, self.events.strings, ordered=True)
+                valid[side, number] = column.validity
+        return values[0], valid[0], values[1], valid[1]
+
+
+def rows_of_item(item: Item, events: Events) -> Array:
+    """Return the rows of the events that an item stands for."""
+    rows = events.rows_of_type(item.type)
+    for predicate in item.predicates:
+        rows = rows[holds_everywhere(predicate, events, Table((rows,), rows, rows))]
+    return rows
+
+
+def numbered_by(keys: Sequence[str], events: Events, rows: Array) -> Array:
+    """Number the distinct combinations of keys among the rows, from zero."""
+    numbers = np.zeros(rows.size, np.int64)
+    for key in keys:
+        values = comparable(events.columns[key].take(rows), events.strings)
+        codes = np.unique(values, return_inverse=True)[1]
+        numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+    return np.asarray(numbers)

@@ -1,0 +1,213 @@
+"""The value of an expression, and whether a predicate holds, for events bound to variables."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import cast
+
+from weft.expressions import (
+    Absolute,
+    Aggregate,
+    And,
+    Arithmetic,
+    Attribute,
+    Cast,
+    Comparison,
+    ComparisonOperator,
+    CountTrends,
+    Expression,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    type_of,
+)
+from weft.schema import DOUBLE, Type
+from weft.testing.events import Bindings, ReferenceEvent
+from weft.testing.values import Value, calculate, compare, convert, fit, greatest, least
+from weft.tree import find
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements that a predicate speaks of: one of each list, and with it the one before."""
+
+    current: Mapping[str, ReferenceEvent] = field(default_factory=dict)
+    previous: Mapping[str, ReferenceEvent] = field(default_factory=dict)
+
+
+def holds(predicate: Expression, bindings: Bindings) -> bool:
+    """Say whether a predicate is true of every combination of elements of the lists it mentions.
+
+    A variable mentioned as `v[i-1]` goes through the consecutive pairs of its list. An absent
+    variable is an empty list, of which everything said of its elements is true.
+
+    >>> from weft.schema import LONG
+    >>> def event(row: int, x: int) -> ReferenceEvent:
+    ...     return ReferenceEvent(row, frozenset("A"), row, attributes={"x": x})
+    >>> rises = Comparison(">", Attribute("l", "x", "current", LONG), Attribute("l", "x", "previous", LONG))
+    >>> holds(rises, {"l": (event(0, 5), event(1, 6))}), holds(rises, {"l": (event(0, 5), event(1, 5))})
+    (True, False)
+    """
+    return all(
+        evaluate(predicate, bindings, elements) is True for elements in _combinations(predicate, bindings)
+    )
+
+
+def _combinations(predicate: Expression, bindings: Bindings) -> Iterator[Elements]:
+    attributes = list(find(predicate, Attribute))
+    paired = {node.variable for node in attributes if node.place == "previous"}
+    single = {node.variable for node in attributes if node.place in ("each", "current")} - paired
+    pairs = [[(v, one, other) for one, other in pairwise(bindings[v])] for v in sorted(paired)]
+    singles = [[(v, one) for one in bindings[v]] for v in sorted(single)]
+    for chosen_pairs in product(*pairs):
+        for chosen in product(*singles):
+            current = dict(chosen) | {v: second for v, _, second in chosen_pairs}
+            yield Elements(current, {v: first for v, first, _ in chosen_pairs})
+
+
+def evaluate(expression: Expression, bindings: Bindings, elements: Elements | None = None) -> Value:
+    """Return the value of a bound expression; None is NULL.
+
+    An attribute of a variable that has no current element is NULL.
+
+    >>> from weft.schema import LONG
+    >>> missing = Attribute("a", "x", type=LONG)
+    >>> evaluate(Comparison("=", missing, missing), {}), evaluate(IsNull(missing), {})
+    (None, True)
+    """
+    elements = elements or Elements()
+    match expression:
+        case Literal(value=value):
+            return value
+        case Attribute():
+            return _attribute(expression, bindings, elements)
+        case Aggregate():
+            return _aggregate(expression, bindings.get(expression.variable, ()))
+        case CountTrends():
+            raise ValueError("COUNT(*) is a value of all trends, not of one match")
+        case Cast(operand=operand, to=to):
+            return convert(evaluate(operand, bindings, elements), type_of(operand), to)
+        case Negate(operand=operand) | Absolute(operand=operand):
+            return _signed(expression, evaluate(operand, bindings, elements))
+        case Arithmetic(operator=operator, left=left, right=right):
+            values = evaluate(left, bindings, elements), evaluate(right, bindings, elements)
+            return calculate(operator, *values, type_of(expression))
+        case Comparison(operator=operator, left=left, right=right):
+            return _comparison(
+                operator, evaluate(left, bindings, elements), evaluate(right, bindings, elements)
+            )
+        case And(operands=operands):
+            return _conjunction([evaluate(operand, bindings, elements) for operand in operands])
+        case Or(operands=operands):
+            negated = [_negation(evaluate(operand, bindings, elements)) for operand in operands]
+            return _negation(_conjunction(negated))
+        case Not(operand=operand):
+            return _negation(evaluate(operand, bindings, elements))
+        case IsNull(operand=operand):
+            return evaluate(operand, bindings, elements) is None
+        case InList(operand=operand, values=literals):
+            value = evaluate(operand, bindings, elements)
+            return None if value is None else any(compare(value, literal.value) == 0 for literal in literals)
+        case Like(operand=operand, pattern=pattern):
+            value = evaluate(operand, bindings, elements)
+            return None if value is None else is_like(str(value), pattern)
+
+
+def _attribute(attribute: Attribute, bindings: Bindings, elements: Elements) -> Value:
+    variable = attribute.variable
+    event: ReferenceEvent | None
+    match attribute.place:
+        case "each" | "current":
+            event = elements.current.get(variable)
+        case "previous":
+            event = elements.previous.get(variable)
+        case "first":
+            event = next(iter(bindings.get(variable, ())), None)
+        case "last":
+            event = next(reversed(bindings.get(variable, ())), None)
+    return None if event is None else event.value(attribute.name)
+
+
+def _signed(expression: Negate | Absolute, value: Value) -> Value:
+    if value is None:
+        return None
+    number = cast(int, value)  # a number; int stands for it
+    return fit(-number if isinstance(expression, Negate) else abs(number), type_of(expression.operand))
+
+
+def _comparison(operator: ComparisonOperator, left: Value, right: Value) -> bool | None:
+    if left is None or right is None:
+        return None
+    sign = compare(left, right)
+    outcomes: dict[ComparisonOperator, bool] = {
+        "=": sign == 0,
+        "!=": sign != 0,
+        "<": sign < 0,
+        "<=": sign <= 0,
+        ">": sign > 0,
+        ">=": sign >= 0,
+    }
+    return outcomes[operator]
+
+
+def _conjunction(values: Sequence[Value]) -> bool | None:
+    if any(value is False for value in values):
+        return False
+    return None if any(value is None for value in values) else True
+
+
+def _negation(value: Value) -> bool | None:
+    return None if value is None else not value
+
+
+def is_like(text: str, pattern: str) -> bool:
+    r"""Say whether the whole text fits a LIKE pattern: % any run, _ one character, \ escapes.
+
+    >>> is_like("gate 7", "gate%"), is_like("gate", "_ate"), is_like("5%", r"5\%"), is_like("50", r"5\%")
+    (True, True, True, False)
+    """
+    parts: list[str] = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == "%":
+            parts.append(".*")
+        elif character == "_":
+            parts.append(".")
+        else:
+            literal = next(characters, character) if character == "\\" else character
+            parts.append(re.escape(literal))
+    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+
+
+def _aggregate(aggregate: Aggregate, events: tuple[ReferenceEvent, ...]) -> Value:
+    if aggregate.name is None:  # COUNT(v)
+        return len(events)
+    values = [value for event in events if (value := event.value(aggregate.name)) is not None]
+    if aggregate.function == "count":
+        return len(values)
+    argument = aggregate.argument_type
+    if not values or argument is None:
+        return None
+    match aggregate.function:
+        case "sum":
+            return _sum(values, argument)
+        case "avg":
+            total = _sum([convert(value, argument, DOUBLE) for value in values], DOUBLE)
+            return cast(float, total) / len(values)
+        case "min":
+            return least(values)
+        case "max":
+            return greatest(values)
+
+
+def _sum(values: Sequence[Value], kind: Type) -> Value:
+    """Add in list order; once a step overflows the sum is NULL."""
+    total = values[0]
+    for value in values[1:]:
+        total = calculate("+", total, value, kind)
+    return total
