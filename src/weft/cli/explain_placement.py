@@ -4,10 +4,10 @@ from functools import partial
 from pathlib import Path
 
 from weft.api.detection import Detection
+from weft.api.site_planning import explain_placement
 from weft.cli.report import progress_shown
 from weft.cli.steps import Wanted
 from weft.errors import DataError, WeftError
-from weft.explain.placements import explain_placement
 from weft.hosts.spark.progress import current_progress
 from weft.statistics.file import save_statistics
 
