@@ -5,7 +5,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from adaptation_steady import measure_steady
 from adaptation_stream import measure_watched_stream
 from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
+from compare import compare_with
 from generate import events_parquet
 from graph import measure_graph
 from measures import Measure
@@ -316,94 +317,89 @@ def save(measures: list[Measure], settings: Settings, target: Path | None) -> Pa
     return path
 
 
+def section_names(text: str) -> list[str]:
+    """Return the sections that a list with commas names."""
+    names = text.split(",")
+    for name in names:
+        if name not in SECTIONS:
+            raise argparse.ArgumentTypeError(f"unknown section {name!r}; there are {', '.join(SECTIONS)}")
+    return names
+
+
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--events", type=int, default=5_000_000, help="events in the stream")
-    parser.add_argument("--memory-events", type=int, default=20_000_000, help="events for section memory")
+
+    def option(name: str, field: str, default: float, about: str) -> None:
+        """Add an option that sets a field of the settings."""
+        parser.add_argument(f"--{name}", dest=field, type=type(default), default=default, help=about)
+
     parser.add_argument(
         "--only",
-        action="append",
-        choices=SECTIONS,
-        metavar="NAME",
-        help=f"run this section alone, may be repeated: {', '.join(SECTIONS)}",
+        action="extend",
+        type=section_names,
+        metavar="NAME,...",
+        help=f"run these sections alone: {', '.join(SECTIONS)}",
     )
-    parser.add_argument("--repeat", type=int, default=3, help="timed runs of each side; the best counts")
-    parser.add_argument("--peer-seconds", type=float, default=120, help="time box of each peer")
+    parser.add_argument(
+        "--before", metavar="COMMIT", help="compare the times of sections with those of this commit, by turns"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="turns of both sides, with --before")
+    option("events", "n_events", 5_000_000, "events in the stream")
+    option("memory-events", "n_memory_events", 20_000_000, "events for section memory")
+    option("repeat", "repeat", 3, "timed runs of each side; the best counts")
+    option("peer-seconds", "seconds_per_peer", 120.0, "time box of each peer")
     parser.add_argument("--profile", action="store_true", help="in one_core, print a profile of the runtime")
-    parser.add_argument("--search-seconds", type=float, default=5, help="time of each search for a plan")
-    parser.add_argument(
-        "--stock-seconds",
-        type=float,
-        default=3000,
-        help="length of the stock stream in weave100; costs uses a fifth of it",
+    option("search-seconds", "search_seconds", 5.0, "time of each search for a plan")
+    option(
+        "stock-seconds",
+        "stock_seconds",
+        3000.0,
+        "length of the stock stream in weave100; costs uses a fifth of it",
     )
-    parser.add_argument("--small-workloads", type=int, default=200, help="workloads in optimum")
-    parser.add_argument(
-        "--run-seconds", type=float, default=5, help="time that each plan is to run for in scale"
+    option("small-workloads", "small_workloads", 200, "workloads in optimum")
+    option("run-seconds", "run_seconds", 5.0, "time that each plan is to run for in scale")
+    option("draws", "draws", 3, "workloads for each point of scale")
+    option("largest-count", "largest_count", 1000, "patterns in graph, at most in scale")
+    option("largest-size", "largest_size", 8, "average size of patterns in scale, at most")
+    option("traffic-days", "traffic_days", 42.0, "days of traffic")
+    option(
+        "trades",
+        "n_trades",
+        500_000,
+        "trades in rewriting, with twice as many events of the data center; the paper has 2000000",
     )
-    parser.add_argument("--draws", type=int, default=3, help="workloads for each point of scale")
-    parser.add_argument("--largest-count", type=int, default=1000, help="patterns in graph, at most in scale")
-    parser.add_argument(
-        "--largest-size", type=int, default=8, help="average size of patterns in scale, at most"
-    )
-    parser.add_argument("--traffic-days", type=float, default=42, help="days of traffic")
-    parser.add_argument(
-        "--trades",
-        type=int,
-        default=500_000,
-        help="trades in rewriting, with twice as many events of the data center; the paper has 2000000",
-    )
-    parser.add_argument(
-        "--exact-seconds", type=float, default=60, help="time of exact planning in rewriting-sensitivity"
-    )
-    parser.add_argument("--networks", type=int, default=5, help="networks for each point of placement")
-    parser.add_argument(
-        "--drift-windows", type=int, default=30, help="length of the streams that drift, in windows"
-    )
-    parser.add_argument(
-        "--drift-repeat", type=int, default=1, help="runs of each method in adaptation; the fastest counts"
-    )
-    parser.add_argument(
-        "--shuffle-seconds", type=float, default=240, help="length of the stream in adaptation-shuffle"
-    )
+    option("exact-seconds", "exact_seconds", 60.0, "time of exact planning in rewriting-sensitivity")
+    option("networks", "n_networks", 5, "networks for each point of placement")
+    option("drift-windows", "drift_windows", 30, "length of the streams that drift, in windows")
+    option("drift-repeat", "drift_repeat", 1, "runs of each method in adaptation; the fastest counts")
+    option("shuffle-seconds", "shuffle_seconds", 240.0, "length of the stream in adaptation-shuffle")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )
     return parser.parse_args()
 
 
-def main() -> None:
-    """Run the sections, then show and save what they measured."""
-    given = arguments()
-    settings = Settings(
-        n_events=given.events,
-        n_memory_events=given.memory_events,
-        repeat=given.repeat,
-        seconds_per_peer=given.peer_seconds,
-        profile=given.profile,
-        search_seconds=given.search_seconds,
-        stock_seconds=given.stock_seconds,
-        small_workloads=given.small_workloads,
-        run_seconds=given.run_seconds,
-        draws=given.draws,
-        largest_count=given.largest_count,
-        largest_size=given.largest_size,
-        traffic_days=given.traffic_days,
-        n_trades=given.trades,
-        exact_seconds=given.exact_seconds,
-        drift_windows=given.drift_windows,
-        drift_repeat=given.drift_repeat,
-        shuffle_seconds=given.shuffle_seconds,
-        n_networks=given.networks,
-    )
+def measured(settings: Settings, given: argparse.Namespace) -> list[Measure]:
+    """Run the sections, or compare their times with those of another commit."""
+    if given.before is not None:
+        options = [f"--events={settings.n_events}", f"--repeat={settings.repeat}"]
+        return compare_with(given.before, given.only, given.rounds, options, console.log)
     measures: list[Measure] = []
     for name, section in SECTIONS.items():
         if given.only is None or name in given.only:
             console.log(f"[bold]{name}")
             measures += section(settings)
+    return measures
+
+
+def main() -> None:
+    """Show and save what the command line asked for."""
+    given = arguments()
+    settings = Settings(**{field.name: getattr(given, field.name) for field in fields(Settings)})
+    measures = measured(settings, given)
     show(measures)
     console.print(f"written to {save(measures, settings, given.json)}")
 
