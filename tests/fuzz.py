@@ -10,8 +10,8 @@ import time
 
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
-from tests.engine import expected_outcome, is_supported, run_case
-from tests.strategies import Case, cases
+from tests.helpers.engine import expected_outcome, is_supported, run_case
+from tests.helpers.strategies import Case, cases
 
 ROUND = 500  # cases between two lines of progress
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.engine import Bindings, arrow_events, derived_schema
-from tests.strategies import Case, event
-from tests.streams import Stream, cut, merged, work_of
+from tests.helpers.engine import Bindings, arrow_events, derived_schema
+from tests.helpers.strategies import Case, event
+from tests.helpers.streams import Stream, cut, merged, work_of
 
 from weft.adaptation import adapter as adapter_module
 from weft.adaptation import attention

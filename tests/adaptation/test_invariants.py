@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from tests.adaptation.statistics_walks import random_pattern, walk
+from tests.helpers.statistics_walks import random_pattern, walk
 
 from weft.adaptation.invariants import (
     Invariant,

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine import arrow_events
-from tests.strategies import cases
+from tests.helpers.engine import arrow_events
+from tests.helpers.strategies import cases
 
 from weft.adaptation.attention import Unwatched
 from weft.adaptation.live_statistics import LiveStatistics

@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests.engine import derived_schema
-from tests.strategies import random_case
+from tests.helpers.engine import derived_schema
+from tests.helpers.strategies import random_case
 
 from weft.adaptation.shape_reader import ShapeReader
 from weft.normalize.pipeline import normalize

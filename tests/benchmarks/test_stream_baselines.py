@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from stream_baselines import moved_packs, unpacked_steps
 from stream_runs import detected
-from tests.spark.stream_files import BATCH, Files, write
+from tests.helpers.stream_files import BATCH, Files, write
 
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
 

@@ -10,7 +10,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from tests.cost.random_shapes import random_forest, random_order, random_shape, share_of_orderings
+from tests.helpers.random_shapes import random_forest, random_order, random_shape, share_of_orderings
 
 from weft.cost.shape import MOST_EXACT, MOST_ROWS, Group, ListBounds, Shape, items_of, survival
 from weft.kernels.matches.subsets import order_fractions

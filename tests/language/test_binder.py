@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from tests.language.mistakes import load_mistakes
+from tests.helpers.mistakes import load_mistakes
 from tests.language.test_parser import FIGURE_1
 
 from weft.errors import Problem, QueryError

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.language.mistakes import load_mistakes
+from tests.helpers.mistakes import load_mistakes
 from tests.language.test_fuzz import assert_in_plain_words
 
 from weft.errors import QueryError, WeftError

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 import pytest
-from tests.engine import expected_outcome, is_supported, run_case
-from tests.strategies import Case, event, random_case
+from tests.helpers.engine import expected_outcome, is_supported, run_case
+from tests.helpers.strategies import Case, event, random_case
 
 from weft.errors import QueryError
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from tests.language.mistakes import load_mistakes
+from tests.helpers.mistakes import load_mistakes
 
 from weft.errors import QueryError
 from weft.expressions import (

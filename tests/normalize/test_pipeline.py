@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.semantics.notation import query_of
-from tests.strategies import SCHEMA, Case, cases
+from tests.helpers.notation import query_of
+from tests.helpers.strategies import SCHEMA, Case, cases
 
 from weft.errors import QueryError
 from weft.explain.plans import explain

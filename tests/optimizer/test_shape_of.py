@@ -4,7 +4,7 @@ import random
 import statistics as numbers
 
 import pytest
-from tests.optimizer.workloads import Workload, items, rates
+from tests.helpers.workloads import Workload, items, rates
 
 from weft.cost.shape import ListBounds, Shape
 from weft.expressions import Attribute, Comparison, Literal

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.placement.small_networks import random_problem, same, slow_cost
+from tests.helpers.small_networks import random_problem, same, slow_cost
 
 from weft.errors import PlacementError
 from weft.placement.amuse_star import place_query_star

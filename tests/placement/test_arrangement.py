@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.placement.small_networks import random_problem, same, slow_cost
+from tests.helpers.small_networks import random_problem, same, slow_cost
 
 from weft.placement.arrangement import Accounts, graph_of, is_sound, needed_for
 from weft.placement.checks import check_graph

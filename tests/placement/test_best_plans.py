@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.placement.small_networks import ROBOTS, random_problem, same, slow_cost
+from tests.helpers.small_networks import ROBOTS, random_problem, same, slow_cost
 
 from weft.errors import PlacementError
 from weft.placement.arrangement import Accounts, graph_of

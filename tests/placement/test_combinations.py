@@ -4,7 +4,7 @@ import random
 from itertools import chain, combinations
 
 import numpy as np
-from tests.placement.small_networks import random_problem, same
+from tests.helpers.small_networks import random_problem, same
 
 from weft.placement.combinations import (
     CheapestCombinations,

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from tests.placement.small_networks import same
+from tests.helpers.small_networks import same
 
 from weft.placement.linear_program import maximize
 from weft.placement.lower_bound import lower_bound

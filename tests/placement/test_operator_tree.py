@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.placement.small_networks import same
+from tests.helpers.small_networks import same
 
 from weft.errors import QueryError
 from weft.placement.operator_tree import OperatorTreeQuery, operator_tree_queries, written

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.placement.small_networks import ROBOTS, bindings_found, same, slow_cost
+from tests.helpers.small_networks import ROBOTS, bindings_found, same, slow_cost
 
 from weft.errors import PlacementError
 from weft.placement.checks import check_complete, check_graph, check_inputs_suffice, check_well_formed

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from tests.placement.exhaustive import (
+from tests.helpers.exhaustive_placement import (
     Placement,
     all_inputs,
     bindings_of,
@@ -21,7 +21,7 @@ from tests.placement.exhaustive import (
     placements,
     ways_to_find,
 )
-from tests.placement.small_networks import random_problem, same
+from tests.helpers.small_networks import random_problem, same
 
 from weft.placement.checks import check_graph
 from weft.placement.combinations import is_beneficial, is_redundant, rate_per_binding

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.engine import STEPS, derived_schema
-from tests.strategies import Case, cases
+from tests.helpers.engine import STEPS, derived_schema
+from tests.helpers.strategies import Case, cases
 
 from weft.expressions import Attribute, Comparison, InList, Literal
 from weft.optimizer.pipeline import Settings, optimize

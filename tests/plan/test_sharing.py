@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.engine import STEPS, expected_outcome, run_case
-from tests.strategies import SCHEMA, Case, cases, event
+from tests.helpers.engine import STEPS, expected_outcome, run_case
+from tests.helpers.strategies import SCHEMA, Case, cases, event
 
 from weft.errors import QueryError
 from weft.expressions import Attribute, Comparison, Literal

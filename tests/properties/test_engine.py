@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.engine import expected_outcome, is_supported, run_case, run_with_budget
-from tests.strategies import Case, cases, event
+from tests.helpers.engine import expected_outcome, is_supported, run_case, run_with_budget
+from tests.helpers.strategies import Case, cases, event
 
 from weft.runtime.budget import Budget
 

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from tests.engine import derived_schema, expected_outcome, run_plan
-from tests.strategies import Case, event
+from tests.helpers.engine import derived_schema, expected_outcome, run_plan
+from tests.helpers.strategies import Case, event
 
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import demands_of

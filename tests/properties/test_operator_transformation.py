@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.strategies import Case, random_case
+from tests.helpers.strategies import Case, random_case
 
 from weft.expressions import Equivalence
 from weft.pattern.nodes import Conjunction, Event, Kleene, Pattern, Query, Sequence, Some

@@ -2,11 +2,11 @@
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.engine import expected_outcome, is_supported
-from tests.placed import is_placeable, placed_case, run_program
-from tests.placed_streams import matches_of, run_placed_stream
-from tests.random_graphs import RandomGraph
-from tests.strategies import Case, SeededDice, cases
+from tests.helpers.engine import expected_outcome, is_supported
+from tests.helpers.placed import is_placeable, placed_case, run_program
+from tests.helpers.placed_streams import matches_of, run_placed_stream
+from tests.helpers.random_graphs import RandomGraph
+from tests.helpers.strategies import Case, SeededDice, cases
 
 from weft.errors import WeftError
 from weft.hosts.spark.parts import check_windows

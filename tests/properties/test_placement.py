@@ -6,10 +6,10 @@ Cases are drawn from seeds, not by Hypothesis: graphs of smaller cases are other
 from dataclasses import replace
 
 import pytest
-from tests.engine import expected_outcome, is_supported
-from tests.placed import PlacedCase, expected_rows, is_placeable, placed_case, run_program
-from tests.random_graphs import RandomGraph
-from tests.strategies import Case, SeededDice, event, random_case
+from tests.helpers.engine import expected_outcome, is_supported
+from tests.helpers.placed import PlacedCase, expected_rows, is_placeable, placed_case, run_program
+from tests.helpers.random_graphs import RandomGraph
+from tests.helpers.strategies import Case, SeededDice, event, random_case
 
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.optimal import optimal

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.engine import derived_schema, expected_outcome, run_plan
-from tests.optimizer.mutations import WINDOWS, is_valid, mutated, queries_in, renamed, with_window
-from tests.random_trees import random_tree
-from tests.strategies import Case, event, random_case
+from tests.helpers.engine import derived_schema, expected_outcome, run_plan
+from tests.helpers.mutations import WINDOWS, is_valid, mutated, queries_in, renamed, with_window
+from tests.helpers.random_trees import random_tree
+from tests.helpers.strategies import Case, event, random_case
 
 from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import Settings, choose_plan, plan_of_weave, weave_for

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.engine import expected_outcome, is_supported, run_case
-from tests.strategies import random_case
+from tests.helpers.engine import expected_outcome, is_supported, run_case
+from tests.helpers.strategies import random_case
 
 
 def written(dice: random.Random) -> str:

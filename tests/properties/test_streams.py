@@ -2,9 +2,9 @@
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.engine import expected_outcome, is_supported
-from tests.strategies import Case, cases
-from tests.streams import counted, never_settled, run_stream
+from tests.helpers.engine import expected_outcome, is_supported
+from tests.helpers.strategies import Case, cases
+from tests.helpers.streams import counted, never_settled, run_stream
 
 RELAXED = [
     HealthCheck.too_slow,

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.random_trends import bursts, events, queries, related_queries
-from tests.streams import Stream, counted, cut, deliveries, work_of
-from tests.trend_streams import LAYOUT, in_milliseconds, table_of, trends_of, with_window
+from tests.helpers.random_trends import bursts, events, queries, related_queries
+from tests.helpers.streams import Stream, counted, cut, deliveries, work_of
+from tests.helpers.trend_streams import LAYOUT, in_milliseconds, table_of, trends_of, with_window
 
 from weft.errors import QueryError
 from weft.normalize.template import template_of

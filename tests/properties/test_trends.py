@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.random_trends import bursts, engine_events, events, queries, related_queries, results_of
+from tests.helpers.random_trends import bursts, engine_events, events, queries, related_queries, results_of
 
 from weft.errors import QueryError
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC

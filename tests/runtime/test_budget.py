@@ -4,8 +4,8 @@ import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.engine import arrow_events, expected_outcome, outcome_of, plan_of, run_case
-from tests.strategies import Case, cases, event
+from tests.helpers.engine import arrow_events, expected_outcome, outcome_of, plan_of, run_case
+from tests.helpers.strategies import Case, cases, event
 
 from weft.errors import BudgetError
 from weft.runtime import budget as budgets

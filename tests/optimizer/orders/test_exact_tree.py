@@ -5,9 +5,9 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 import pytest
-from tests.cost.random_shapes import random_shape
-from tests.optimizer.candidate_pairs import CandidatePairs
-from tests.optimizer.replies import bare_somewhere, replies
+from tests.helpers.random_shapes import random_shape
+from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.replies import bare_somewhere, replies
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.cost.random_shapes import random_shape
+from tests.helpers.random_shapes import random_shape
 
 from weft.cost.shape import Group, ListBounds, Shape
 from weft.optimizer.orders.greedy_order import greedy_order

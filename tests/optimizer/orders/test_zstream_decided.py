@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests.adaptation.statistics_walks import random_pattern, walk
+from tests.helpers.statistics_walks import random_pattern, walk
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel

@@ -4,7 +4,7 @@ import random
 import time
 
 import pytest
-from tests.optimizer.workloads import Workload, random_workload, sequence
+from tests.helpers.workloads import Workload, random_workload, sequence
 
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.trees import nodes_of

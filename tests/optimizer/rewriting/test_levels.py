@@ -1,6 +1,6 @@
 """Patterns as flat queries over numbers."""
 
-from tests.optimizer.workloads import Workload, sequence
+from tests.helpers.workloads import Workload, sequence
 
 from weft.optimizer.rewriting.flat_query import FlatQuery
 from weft.optimizer.rewriting.levels import Level, levels_of

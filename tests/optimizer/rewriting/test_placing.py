@@ -1,6 +1,6 @@
 """Where queries stand in patterns."""
 
-from tests.optimizer.workloads import Workload, sequence
+from tests.helpers.workloads import Workload, sequence
 
 from weft.optimizer.rewriting.levels import levels_of
 from weft.optimizer.rewriting.placing import LevelIndex, Placing

@@ -4,9 +4,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests.engine import derived_schema, expected_outcome, run_plan
-from tests.optimizer.mutations import WINDOWS, is_valid, renamed, with_window
-from tests.strategies import Case, random_case
+from tests.helpers.engine import derived_schema, expected_outcome, run_plan
+from tests.helpers.mutations import WINDOWS, is_valid, renamed, with_window
+from tests.helpers.strategies import Case, random_case
 
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.rewriting.jumbo_graph import Techniques

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.optimizer.rewriting.steiner_problems import cheapest_cost, random_problem, workload_problem
+from tests.helpers.steiner_problems import cheapest_cost, random_problem, workload_problem
 
 from weft.optimizer.rewriting.dual_ascent import dual_ascent
 from weft.optimizer.rewriting.selection import Selection, anneal

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
-from tests.optimizer.replies import bare_somewhere, replies
-from tests.optimizer.workloads import MODEL, Workload, negating_workload, random_workload, sequence
+from tests.helpers.replies import bare_somewhere, replies
+from tests.helpers.workloads import MODEL, Workload, negating_workload, random_workload, sequence
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.optimizer.workloads import Workload, random_workload, rates, sequence
+from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.trees import nodes_of

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import permutations, product
 
 import pytest
-from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
+from tests.helpers.workloads import MODEL, Workload, random_workload, rates, sequence
 
 from weft.cost.partial_matches import order_cost
 from weft.cost.shape import Shape

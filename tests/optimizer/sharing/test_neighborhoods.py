@@ -4,7 +4,7 @@ import random
 from itertools import combinations
 
 import pytest
-from tests.optimizer.workloads import MODEL, Workload, random_workload, sequence
+from tests.helpers.workloads import MODEL, Workload, random_workload, sequence
 
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree

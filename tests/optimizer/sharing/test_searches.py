@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tests.optimizer.workloads import MODEL, Workload, random_workload, rates, sequence
+from tests.helpers.workloads import MODEL, Workload, random_workload, rates, sequence
 
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit

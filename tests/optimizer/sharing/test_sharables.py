@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.optimizer.workloads import MODEL, Workload, items, random_workload, rates, sequence
+from tests.helpers.workloads import MODEL, Workload, items, random_workload, rates, sequence
 
 from weft.cost.measured import Measured
 from weft.optimizer.pipeline import Settings, choose_plan

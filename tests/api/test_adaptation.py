@@ -1,0 +1,92 @@
+"""A stream on Spark whose rates change: its plan follows, the matches are those of the batch."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from tests.helpers.stream_files import Files, write
+
+import weft
+from weft.errors import WeftError
+from weft.statistics.model import ItemKey
+
+QUERIES = """
+QUERY p PATTERN SEQ(A a, B b, C c) WITHIN 2 seconds
+QUERY q PATTERN SEQ(A a, B b, D d) WITHIN 2 seconds
+"""
+PHASES = ({"A": 1, "B": 8, "C": 8, "D": 2}, {"A": 10, "B": 8, "C": 1, "D": 2})
+COLUMNS = {"time": "ts", "type": "kind", "id": "n"}
+
+
+def drifting_batches() -> list[list[tuple]]:
+    """Return a micro-batch for every four seconds; the rates change after four of them."""
+    dice, batches, number = random.Random(1), [], 0
+    for batch in range(9):
+        rates = PHASES[batch >= 4]
+        times = sorted(
+            (1000 + 4 * batch + dice.random() * 4, kind)
+            for kind, rate in rates.items()
+            for _ in range(4 * rate)
+        )
+        batches.append([(at, kind, number + place, 1) for place, (at, kind) in enumerate(times)])
+        number += len(times)
+    return batches
+
+
+KNOWN = weft.Statistics(rates={ItemKey(kind): float(rate) for kind, rate in PHASES[0].items()})
+
+
+def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    write(spark, files, drifting_batches())
+    found: Counter[tuple[str, str]] = Counter()
+    changes: list[Row] = []
+
+    def collect(batch: DataFrame, _number: int) -> None:
+        batch.persist()  # both of the following would run it
+        found.update((row["query"], row["match_id"]) for row in weft.matches_in(batch).collect())
+        changes.extend(weft.changes_in(batch).collect())
+        batch.unpersist()
+
+    detection = weft.prepare_stream(
+        files.stream(spark),
+        QUERIES,
+        watermark="0 seconds",
+        statistics=KNOWN,
+        adapt=weft.Adaptation(planning=0.0, watching=1.0),
+        **COLUMNS,
+    )
+    writer = detection.outcomes.writeStream.foreachBatch(collect)
+    monitor = weft.StreamMonitor()
+    spark.streams.addListener(monitor)
+    try:
+        running = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start()
+        running.awaitTermination()
+        assert monitor.wait_for_end(30)
+    finally:
+        spark.streams.removeListener(monitor)
+    batch = weft.detect(files.read(spark), QUERIES, **COLUMNS).collect()
+    assert found == Counter((row["query"], row["match_id"]) for row in batch)
+    assert len(found) > 100
+    assert changes
+    assert {row["version"] for row in changes} == set(range(1, len(changes) + 1))
+    assert changes[0]["shard"]
+    assert " costs " in changes[0]["reason"]
+    assert changes[0]["predicted"] >= 0.05
+    notices = [notice.text for notice in monitor.notices]
+    assert any("version 1 of its plan" in text for text in notices)
+
+
+def test_what_adapt_may_be_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    write(spark, files, drifting_batches()[:1])
+    with pytest.raises(WeftError, match="adapt is 'sometimes'; expected 'invariants', 'threshold'"):
+        weft.prepare_stream(
+            files.stream(spark),
+            QUERIES,
+            watermark="0 seconds",
+            adapt="sometimes",  # type: ignore[arg-type]
+            **COLUMNS,
+        )

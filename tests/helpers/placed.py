@@ -1,0 +1,177 @@
+"""Cases whose events arise at sites, run by the program of a MuSE graph, level by level, without Spark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from tests.helpers.engine import Bindings, arrow_events, bindings_of, derived_schema, plain
+from tests.helpers.random_queries import Dice
+from tests.helpers.strategies import Case
+
+from weft.optimizer.assemble import assemble, leaf_node
+from weft.optimizer.pipeline import context_of
+from weft.optimizer.trees import Tree, order_tree
+from weft.pattern.nodes import CountWindow
+from weft.pattern.normal_form import Item, NormalForm
+from weft.placement.boxes import Box
+from weft.placement.found_bindings import FoundBindings
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network, bits
+from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
+from weft.placement.projection_text import kind_of
+from weft.placement.site_program import site_program
+from weft.plan.nodes import Branch, Output, Plan
+from weft.plan.sites import SITE, SiteProgram
+from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.emit import emit, match_schema
+from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.table import Lists, MatchColumn
+from weft.runtime.stages.site_evaluator import SiteEvaluator
+from weft.runtime.stages.site_wire import Wire
+from weft.schema import LONG
+from weft.statistics.model import Statistics
+
+
+@dataclass(frozen=True)
+class PlacedCase:
+    """A case, the site of each of its events, and its queries placed in the network that these make up."""
+
+    case: Case
+    sites: tuple[int, ...]
+    network: Network
+    queries: tuple[NormalFormQuery, ...]
+
+    def program(self, graph: MuseGraph) -> SiteProgram:
+        schema = derived_schema(self.case)
+        built = site_program(graph, self.queries, schema, Statistics())
+        return SiteProgram.from_json(built.to_json())
+
+
+@dataclass(frozen=True)
+class PlacedOutcome:
+    """The matches of each query with their RETURN values, and the rows of every stream."""
+
+    matches: dict[str, dict[Bindings, dict[str, object]]]
+    sent: dict[int, int]
+
+
+def is_placeable(case: Case) -> bool:
+    return not any(isinstance(query.window, CountWindow) for query in case.queries)
+
+
+def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
+    """Deal the events to sites; those with one id arise at one site."""
+    by_id: dict[object, int] = {}
+    sites = tuple(
+        by_id.setdefault(event.row if event.id is None else event.id, dice.integer(0, n_sites - 1))
+        for event in case.events
+    )
+    queries = normal_form_queries(case.queries, derived_schema(case), Statistics())
+    rates = {}
+    for query in queries:
+        for kind, key in query.kind_keys.items():
+            counts = np.zeros(n_sites)
+            for event, site in zip(case.events, sites, strict=True):
+                counts[site] += key.type in event.types
+            rates[kind] = counts
+    network = Network(tuple(f"s{site}" for site in range(n_sites)), rates)
+    able = tuple(query for query in queries if all(network.emitters(kind) for kind in query.kinds))
+    return PlacedCase(case, sites, network, able)
+
+
+def run_program(placed: PlacedCase, program: SiteProgram) -> PlacedOutcome:
+    """Run all work level by level."""
+    table, layout = arrow_events(placed.case)
+    wire = Wire(layout, pa.int64())
+    origins = np.array(placed.sites, np.int64)
+    own = [wire.own(table.filter(pa.array(origins == site)), site) for site in range(len(program.sites))]
+    sent: dict[int, list[pa.Array]] = {}
+    matches: dict[str, dict[Bindings, dict[str, object]]] = {query.name: {} for query in placed.case.queries}
+    for work in sorted(program.works, key=lambda one: one.level):
+        received = {stream: pa.concat_arrays(sent[stream]) for stream in work.reads if stream in sent}
+        evaluator = SiteEvaluator(work, wire)
+        for finding, found in evaluator.run(own[work.site], received):
+            for stream in finding.streams:
+                written = wire.written(found, finding.columns, program.streams[stream].attributes)
+                sent.setdefault(stream, []).append(written)
+            if finding.query is not None:
+                output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
+                names = [f"c{number}" for number in range(len(output.columns))]
+                kinds = dict(zip(names, (column.type for column in output.columns), strict=True))
+                for row in emit(found, output, names, match_schema(pa.int64(), kinds)).to_pylist():
+                    bindings = bindings_of(row["events"])
+                    if bindings in matches[finding.query]:
+                        assert finding.query in program.repeated, f"a match was found twice: {bindings}"
+                    matches[finding.query][bindings] = {
+                        column.name: plain(row[name])
+                        for column, name in zip(output.columns, names, strict=True)
+                    }
+    counts = {stream: sum(map(len, arrays)) for stream, arrays in sent.items()}
+    return PlacedOutcome(matches, counts)
+
+
+def expected_rows(placed: PlacedCase, graph: MuseGraph) -> dict[int, int]:
+    """Count the matches of every stream's projection among all events, with events from the right sites."""
+    found = FoundBindings(graph, placed.queries)
+    counts = {}
+    for number, (vertex, _) in enumerate(graph.streams):
+        if graph.inputs[vertex]:
+            query, items = found.part(vertex)
+            counts[number] = _count(placed, query, items, found.boxes(vertex))
+        else:
+            counts[number] = _count_events(placed, vertex.projection.text, vertex.site)
+    return {number: count for number, count in counts.items() if count}
+
+
+def _count(placed: PlacedCase, query: NormalFormQuery, items: int, boxes: Sequence[Box]) -> int:
+    """Evaluate a projection on all events, and count the rows whose events come from one of the boxes."""
+    built = assemble(query.form(items), _tree(query, items), context_of(derived_schema(placed.case)))
+    columns = [built.variables.index(query.whole_form.variables[item]) for item in query.places(items)]
+    plan = Plan((Output("q", (), (Branch(built.node, built.variables, ()),)),))
+    count = 0
+    for found in Executor(Program(plan)).run(_all_events(placed)):
+        origins = found.events.columns[SITE].values
+        for row in range(found.table.n_rows):
+            sites = [origins[_rows(found.table.columns[column], row)] for column in columns]
+            count += any(
+                all(set(own) <= set(bits(allowed)) for own, allowed in zip(sites, box, strict=True))
+                for box in boxes
+            )
+    return count
+
+
+def _count_events(placed: PlacedCase, kind: str, site: int) -> int:
+    leaves = [
+        leaf for query in placed.queries for leaf in leaves_of(query.whole_form) if kind_of(*leaf) == kind
+    ]
+    node = leaf_node(*leaves[0], context_of(derived_schema(placed.case)))
+    plan = Plan((Output("q", (), (Branch(node, ("e",), ()),)),))
+    return sum(
+        int((found.events.columns[SITE].values[found.table.first] == site).sum())
+        for found in Executor(Program(plan)).run(_all_events(placed))
+    )
+
+
+def leaves_of(form: NormalForm) -> list[tuple[Item, NormalForm]]:
+    """Return the items of a form and of its negations, each with the form it is in."""
+    inner = [leaf for negation in form.negations for leaf in leaves_of(negation.form)]
+    return [*((item, form) for item in form.items), *inner]
+
+
+def _all_events(placed: PlacedCase) -> Events:
+    table, layout = arrow_events(placed.case)
+    with_sites = table.append_column("__site", pa.array(placed.sites, pa.int64()))
+    return ingest(with_sites, replace(layout, attributes={**layout.attributes, SITE: ("__site", LONG)}))
+
+
+def _tree(query: NormalFormQuery, items: int) -> Tree:
+    forms = query.form(items).items
+    return order_tree(sorted(range(len(forms)), key=lambda place: forms[place].is_list))
+
+
+def _rows(column: MatchColumn, row: int) -> Array:
+    if isinstance(column, Lists):
+        return column.rows[column.offsets[row] : column.offsets[row + 1]]
+    return column[row : row + 1]

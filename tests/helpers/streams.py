@@ -1,0 +1,188 @@
+"""Deliver the events of a case as a stream would: late, twice, in pieces, to processes that come and go."""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from tests.helpers.engine import STEPS, Bindings, Outcome, arrow_events, derived_schema, outcome_of
+from tests.helpers.strategies import Case
+
+from weft.normalize.pipeline import normalize
+from weft.optimizer.pipeline import Settings, Strategy, choose_plan
+from weft.optimizer.sharing.limits import Limit
+from weft.pattern.nodes import TimeWindow
+from weft.plan.nodes import Plan
+from weft.plan.serialize import from_json, to_json
+from weft.runtime.budget import Budget
+from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.stages.shard import Outcome as StepOutcome
+from weft.runtime.trends.executor import TrendPlan
+from weft.testing.events import ReferenceEvent
+
+MILLISECOND = 1_000
+AFTER_ALL = 1 << 50  # milliseconds
+
+
+@dataclass
+class Kept:
+    """A store in memory."""
+
+    text: str | None = None
+    segments: dict[int, bytes] = field(default_factory=dict)
+
+    def journal(self) -> str | None:
+        return self.text
+
+    def set_journal(self, text: str) -> None:
+        self.text = text
+
+    def segment(self, number: int) -> bytes:
+        return self.segments[number]
+
+    def set_segment(self, number: int, content: bytes) -> None:
+        assert number not in self.segments, "a segment is written once"
+        self.segments[number] = content
+
+    def remove_segment(self, number: int) -> None:
+        del self.segments[number]
+
+    def copy(self) -> "Kept":
+        return Kept(self.text, dict(self.segments))
+
+
+def work_of(
+    plan: Plan | TrendPlan, layout: Layout, *, delay: int, budget: Budget | None = None, **changed: str
+) -> Work:
+    """Return the work of the only shard; `changed` are fingerprints other than the usual."""
+    asked = plan.templates if isinstance(plan, TrendPlan) else plan.outputs
+    names = {one.query: changed.get(one.query, "same") for one in asked}
+    return Work(plan, layout, pa.int64(), names, budget or Budget(), delay, n_shards=1)
+
+
+@dataclass
+class Stream:
+    """A stream to one shard, with Spark's watermark, timers, retries and a few worker processes."""
+
+    work: Work
+    dice: random.Random
+    n_workers: int = 2
+    is_calm: bool = False  # no process ends, no attempt fails
+    store: Kept = field(default_factory=Kept)
+    latest: int | None = None
+    wake: int | None = None
+    late: int = 0
+    outcomes: list[StepOutcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.workers = [Memory() for _ in range(self.n_workers)]
+
+    @property
+    def watermark(self) -> int:
+        if self.latest is None:
+            return 0
+        return max(0, self.latest // MILLISECOND - self.work.delay // MILLISECOND)
+
+    def deliver(self, table: pa.Table) -> None:
+        """Run a micro-batch; an attempt may fail and be repeated, by another process."""
+        tables = [table.slice(0, table.num_rows // 2), table.slice(table.num_rows // 2)]
+        tables = [part for part in tables if part.num_rows]
+        if tables or (self.wake is not None and self.watermark >= self.wake):
+            self._run(tables, self.watermark)
+        if table.num_rows:
+            most = max(table[self.work.layout.time].to_pylist())
+            self.latest = most if self.latest is None else max(self.latest, most)
+
+    def finish(self) -> None:
+        """Let the watermark pass everything."""
+        while self.wake is not None:
+            self._run([], AFTER_ALL)
+
+    def _run(self, tables: list[pa.Table], watermark: int) -> None:
+        if not self.is_calm and self.dice.random() < 0.1:
+            self.workers[self.dice.randrange(self.n_workers)] = Memory()
+        if not self.is_calm and self.dice.random() < 0.15:
+            Shard("s", self.work, self.store.copy(), self.dice.choice(self.workers)).step(tables, watermark)
+        outcome = Shard("s", self.work, self.store, self.dice.choice(self.workers)).step(tables, watermark)
+        self.wake = None if outcome is None else outcome.wake
+        if outcome is not None:
+            self.late += outcome.report.late
+            self.outcomes.append(outcome)
+
+
+def deliveries(events: Iterable[ReferenceEvent], dice: random.Random, delay: int) -> list[int]:
+    """Return events, by their numbers, in an order of arrival within the delay, some of them twice."""
+    arrivals = []
+    for number, event in enumerate(events):
+        for _ in range(1 + (dice.random() < 0.2)):
+            arrivals.append((event.time + dice.randint(0, delay), dice.random(), number))
+    return [number for _, _, number in sorted(arrivals)]
+
+
+def cut(rows: list[int], dice: random.Random, n_batches: int) -> Iterator[list[int]]:
+    """Cut rows into batches, some of them empty."""
+    cuts = sorted(dice.randint(0, len(rows)) for _ in range(n_batches - 1))
+    for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        yield rows[start:stop]
+
+
+def plans_of(case: Case) -> list[Plan]:
+    """Return different plans of the same queries."""
+    strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share", "motto")
+    chosen = [
+        choose_plan(case.queries, derived_schema(case), Settings(name, limit=Limit(steps=STEPS))).plan
+        for name in strategies
+    ]
+    return [from_json(to_json(plan)) for plan in chosen]
+
+
+def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
+    """Run a case as a stream; everything about the delivery is drawn from the seed.
+
+    Now and then the plan changes, as it may between a stop and the next start.
+    """
+    dice = random.Random(seed)
+    delay = dice.choice([0, 1_000_000, 3_000_000])
+    table, layout = arrow_events(case)
+    works = [work_of(plan, layout, delay=delay) for plan in plans_of(case)]
+    stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
+    for rows in cut(deliveries(case.events, dice, delay), dice, dice.choice([dice.randint(1, 8), 20])):
+        if dice.random() < 0.2:
+            stream.work = dice.choice(works)
+        stream.deliver(table.take(pa.array(rows, pa.int64())))
+    stream.finish()
+    return merged(stream.outcomes), stream
+
+
+def merged(outcomes: Iterable[StepOutcome]) -> Outcome:
+    """Return all matches of the steps of a stream; none may occur twice."""
+    matches: dict[str, dict[Bindings, dict[str, object]]] = {}
+    ids: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        found = outcome_of(outcome.plan, outcome.found)
+        for name, own in found.matches.items():
+            known = matches.setdefault(name, {})
+            assert not known.keys() & own.keys(), "a match was emitted twice"
+            known.update(own)
+            ids.setdefault(name, []).extend(found.ids[name])
+    return Outcome(matches, ids)
+
+
+def never_settled(case: Case) -> set[str]:
+    """Return the queries whose last matches time alone does not settle: NOT without a window of time."""
+    return {
+        query.name
+        for query in case.queries
+        for form in normalize(query)
+        if form.negations and not isinstance(form.window, TimeWindow)
+    }
+
+
+def counted(stream: Stream) -> Mapping[str, int]:
+    """Return the matches that the reports of a stream count."""
+    total: dict[str, int] = {}
+    for outcome in stream.outcomes:
+        for name, count in outcome.report.matches.items():
+            total[name] = total.get(name, 0) + count
+    return total

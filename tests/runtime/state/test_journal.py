@@ -1,0 +1,122 @@
+"""What a shard writes about itself can be read again; segments stay few."""
+
+import json
+import math
+import random
+
+import pyarrow as pa
+import pytest
+from tests.helpers.streams import Kept
+
+from weft.errors import DataError
+from weft.plan.nodes import Plan
+from weft.runtime.budget import Budget
+from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, VERSION, Journal, Segment, Served, merging
+
+FAN = 16
+
+
+def test_a_journal_survives_json() -> None:
+    journal = Journal(
+        n_shards=4,
+        step=9,
+        frontier=-5,
+        next_number=3,
+        segments=(Segment(0, 10, 900, 7, 1, 8, level=1), Segment(2, 1, 90, BEGINNING, 9, 9)),
+        tokens=("a", "b"),
+        queries={"täglich": Served("f" * 24), "q": Served("0", since=4, stopped="too much\nof it")},
+        wake=12,
+        oldest=-7,
+        adaptation='{"plan": "é"}',
+    )
+    assert Journal.from_json(journal.to_json()) == journal
+    assert Journal.from_json(Journal(n_shards=1).to_json()) == Journal(n_shards=1)
+
+
+@pytest.mark.parametrize("version", [VERSION + 1, None, "1"])
+def test_another_version_is_refused(version: object) -> None:
+    document = json.loads(Journal(n_shards=1).to_json())
+    document["version"] = version
+    with pytest.raises(
+        DataError, match=rf"has version {version!r}, expected {VERSION}.*newer Weft.*checkpoint"
+    ):
+        Journal.from_json(json.dumps(document))
+
+
+def test_a_journal_knows_the_latest_steps_by_their_tokens() -> None:
+    journal = Journal(n_shards=1)
+    for step in range(100):
+        journal = journal.advanced(f"t{step + 1}", frontier=step)
+    assert journal.step == 100
+    assert journal.frontier == 99
+    assert len(journal.tokens) == REMEMBERED_STEPS
+    for step in range(101):
+        is_latest = step > 100 - REMEMBERED_STEPS
+        assert journal.has_passed(step, f"t{step}") == is_latest
+    assert not journal.has_passed(100, "another attempt at it")
+    assert not journal.has_passed(101, "t101")
+
+
+def test_a_journal_without_steps_has_passed_none() -> None:
+    assert not Journal(n_shards=1).has_passed(0, "")
+
+
+def test_neighbors_of_one_level_are_merged_and_no_others() -> None:
+    levels = [2, 1, 1, 0, 0, 0]
+    segments = [Segment(n, 1, 1, 0, n, n, level=level) for n, level in enumerate(levels)]
+    assert [one.number for one in merging(segments, 2)] == [1, 2]
+    assert [one.number for one in merging(segments, 3)] == [3, 4, 5]
+    assert merging(segments, 4) == ()
+    apart = [Segment(n, 1, 1, 0, n, n, level=n % 2) for n in range(6)]
+    assert merging(apart, 2) == ()
+
+
+def test_the_number_of_segments_grows_with_the_logarithm_of_the_steps() -> None:
+    segments: list[Segment] = []
+    n_written = 0
+    for step in range(1, 1001):
+        segments.append(Segment(step, 1, 1, step, step, step))
+        group = merging(segments, FAN)
+        if group:
+            place = segments.index(group[0])
+            n_events = sum(one.n_events for one in group)
+            n_written += n_events
+            merged = Segment(
+                -step, n_events, 1, step, group[0].first_step, group[-1].last_step, group[0].level + 1
+            )
+            segments[place : place + len(group)] = [merged]
+        assert len(segments) <= (FAN - 1) * (1 + math.ceil(math.log(step + 1, FAN))) + 1
+        steps = [(one.first_step, one.last_step) for one in segments]
+        assert steps[0][0] == 1
+        assert steps[-1][1] == step
+        assert all(a[1] + 1 == b[0] for a, b in zip(steps, steps[1:], strict=False))
+    assert n_written <= 1000 * math.log(1000, FAN)
+
+
+def test_segments_stay_few_where_old_ones_are_given_up() -> None:
+    dice = random.Random(7)
+    segments: list[Segment] = []
+    most = 0
+    for step in range(1, 1001):
+        segments = [one for one in segments if one.last_time >= step - 100]
+        if dice.random() < 0.9:
+            segments.append(Segment(step, 1, 1, step, step, step))
+        group = merging(segments, FAN)
+        if group:
+            place = segments.index(group[0])
+            merged = Segment(
+                -step, 1, 1, group[-1].last_time, group[0].first_step, group[-1].last_step, group[0].level + 1
+            )
+            segments[place : place + len(group)] = [merged]
+        most = max(most, len(segments))
+    assert most <= 3 * FAN
+
+
+def test_another_number_of_shards_is_refused_and_the_message_names_the_argument() -> None:
+    layout = Layout("time", None, "id", None, None, {}, ())
+    work = Work(Plan(()), layout, pa.int64(), {}, Budget(), delay=0, n_shards=2)
+    shard = Shard("s", work, Kept(Journal(n_shards=4).to_json()), Memory())
+    with pytest.raises(DataError, match=r"with 4 shards, the stream now has 2.*partitions=4"):
+        shard.step([pa.table({"time": [1], "id": [1]})], 0)

@@ -1,0 +1,142 @@
+"""Trend queries in a shard: when windows give results, what is kept, who starts empty, who is stopped."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from tests.helpers.streams import Stream, work_of
+from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
+
+from weft.language.read import read
+from weft.normalize.template import template_of
+from weft.runtime.budget import Budget
+from weft.runtime.stages.shard import Memory
+from weft.runtime.trends import executor as trend_executor
+from weft.runtime.trends.executor import Span, TrendPlan
+from weft.schema import LONG, Schema
+from weft.testing.events import ReferenceEvent
+
+SECOND = 1_000_000
+SCHEMA = Schema({"x": LONG, "g": LONG}, time="ts")
+COUNTED = "QUERY q PATTERN SEQ(A a, B+ b[]) WITHIN 10 seconds SLIDE 5 seconds RETURN COUNT(*) AS n"
+
+
+def plan_of(text: str) -> TrendPlan:
+    return TrendPlan(tuple(map(template_of, read(text, SCHEMA))))
+
+
+def stream_of(
+    text: str, *arrivals: tuple[str, float], delay: float = 0.0, budget: Budget | None = None
+) -> tuple[Stream, pa.Table]:
+    attributes = {"x": 1, "g": 1, "k": 1, "y": None}
+    events = [
+        ReferenceEvent(row, frozenset(kind), int(at * SECOND), attributes=attributes)
+        for row, (kind, at) in enumerate(arrivals)
+    ]
+    work = work_of(plan_of(text), LAYOUT, delay=int(delay * SECOND), budget=budget)
+    return Stream(work, random.Random(0), n_workers=1, is_calm=True), table_of(events)
+
+
+def deliver(stream: Stream, table: pa.Table, *batches: Sequence[int]) -> None:
+    for rows in batches:
+        stream.deliver(table.take(pa.array(list(rows), pa.int64())))
+
+
+def counts_of(stream: Stream, name: str = "q") -> dict[float, object]:
+    return {start / SECOND: own["n"] for (start, _), own in trends_of(stream).get(name, {}).items()}  # type: ignore[operator]
+
+
+def test_a_window_gives_its_results_when_no_event_of_it_can_come() -> None:
+    stream, table = stream_of(COUNTED, ("A", 1), ("B", 6), ("B", 7), ("B", 9.999), ("A", 10), ("A", 15))
+    deliver(stream, table, [0, 1, 2])
+    assert counts_of(stream) == {}
+    deliver(stream, table, [3])
+    assert counts_of(stream) == {}
+    deliver(stream, table, [4])
+    assert counts_of(stream) == {0.0: 7}
+    deliver(stream, table, [5])
+    assert counts_of(stream) == {0.0: 7}  # from 5 to 15 there is no A before a B
+
+
+def test_a_silent_shard_is_woken_when_its_first_window_ends() -> None:
+    stream, table = stream_of(COUNTED, ("A", 1), ("B", 2))
+    deliver(stream, table, [0, 1])
+    assert stream.wake == 5_000  # the window from -5 to 5
+    stream.latest = 5 * SECOND  # by events of other shards
+    deliver(stream, table, [])
+    assert counts_of(stream) == {-5.0: 1}
+    assert stream.wake == 10_000
+    stream.latest = 10 * SECOND
+    deliver(stream, table, [])
+    assert counts_of(stream) == {-5.0: 1, 0.0: 1}
+    assert stream.wake is None
+    assert not stream.store.segments
+
+
+def test_late_rows_are_counted_and_change_nothing() -> None:
+    stream, table = stream_of(COUNTED, ("A", 6), ("B", 20), ("B", 9), ("B", 14), ("B", 40), delay=8)
+    deliver(stream, table, [0, 1], [2, 3], [4])  # after the first batch the watermark is at 12 s
+    assert stream.late == 1
+    assert counts_of(stream) == {5.0: 1}
+
+
+def test_a_shard_keeps_the_events_of_open_windows_and_nothing_else() -> None:
+    stream, table = stream_of(COUNTED, *(("B", second) for second in range(30)))
+    deliver(stream, table, *([second] for second in range(30)))
+    reports = [outcome.report for outcome in stream.outcomes]
+    assert [report.buffered for report in reports[:16]] == [*range(1, 11), 6, 7, 8, 9, 10, 6]
+    assert set(reports[-1].query_bytes) == {"q"}
+    assert reports[-1].partial_matches == {}
+
+
+def test_only_the_windows_that_close_are_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, Sequence[tuple[int, int]]]] = []
+    actual = trend_executor.aggregate_workload
+
+    def noted(templates, events, sharing, chosen):  # type: ignore[no-untyped-def]
+        asked.append((events.n_events, chosen))
+        return actual(templates, events, sharing, chosen)
+
+    monkeypatch.setattr(trend_executor, "aggregate_workload", noted)
+    text = COUNTED.replace("SLIDE 5 seconds", "SLIDE 1 second")
+    stream, table = stream_of(text, *(("B", second) for second in range(20)))
+    deliver(stream, table, range(12), [12], [13])
+    assert [chosen for _, chosen in asked] == [((-9, 1),), ((2, 2),), ((3, 3),)]
+    assert [n_events for n_events, _ in asked[1:]] == [10, 10]
+
+
+def test_a_query_that_comes_later_sees_the_events_since_then() -> None:
+    arrivals = [("A", 1), ("B", 2), ("A", 3), ("B", 4), ("B", 30)]
+    stream, table = stream_of(COUNTED, *arrivals, delay=8)
+    deliver(stream, table, [0, 1])
+    stream.work = stream_of(f"{COUNTED}\n{COUNTED.replace(' q ', ' new ')}", *arrivals, delay=8)[0].work
+    deliver(stream, table, [2, 3])
+    assert stream.outcomes[-1].report.started == ["new"]
+    stream.workers = [Memory()]
+    deliver(stream, table, [4])
+    assert counts_of(stream) == {-5.0: 4, 0.0: 4}
+    assert counts_of(stream, "new") == {-5.0: 1, 0.0: 1}
+
+
+def test_a_query_beyond_its_budget_is_stopped_alone() -> None:
+    text = f"{COUNTED}\nQUERY many PATTERN C+ c[] WITHIN 1 hour RETURN COUNT(*) AS n"
+    arrivals = [("A", 1), *(("C", 2 + n / 10) for n in range(9)), ("B", 4), ("A", 5000)]
+    stream, table = stream_of(text, *arrivals, budget=Budget(held=5))
+    deliver(stream, table, range(4), range(4, 11), [11])
+    report = stream.outcomes[-1].report
+    assert list(report.stopped) == ["many"]
+    assert "more than 5 events held" in report.stopped["many"]
+    assert counts_of(stream) == {-5.0: 1, 0.0: 1}
+    assert counts_of(stream, "many") == {}
+    stream.work = replace(stream.work, budget=Budget())
+    deliver(stream, table, [11])
+    assert stream.outcomes[-1].report.started == ["many"]
+
+
+def test_the_first_window_with_events_where_windows_have_gaps() -> None:
+    span = Span(length=2, slide=10)
+    assert span.first_with(pa.array([5, 7, 31]).to_numpy(), 0) == 3
+    assert span.first_with(pa.array([5, 7]).to_numpy(), 0) is None
+    assert span.first_with(pa.array([-9, 11]).to_numpy(), -5) == -1
