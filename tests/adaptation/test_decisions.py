@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 
 from weft.adaptation.decisions import (
     FARTHEST,

@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 from tests.helpers.random_shapes import random_shape
+from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 
 from weft.adaptation.decisions import Invariants
 from weft.adaptation.invariants import select_invariants

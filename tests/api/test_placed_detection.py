@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.helpers.engine import expected_outcome, is_supported
-from tests.helpers.placed import is_placeable
 from tests.helpers.frames import matches_by_query, sited_detection_of
+from tests.helpers.placed import is_placeable
 from tests.helpers.strategies import random_case
 from typer.testing import CliRunner
 

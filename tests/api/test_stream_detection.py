@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.helpers.engine import arrow_events, bindings_of, expected_outcome, is_supported, plain, plan_of
 from tests.helpers.frames import bound_ids
-from tests.helpers.stream_files import BATCH, SECOND, Files, Run, late_by_hand, run, scattered, write
 from tests.helpers.strategies import Case, event, random_case
+from tests.helpers.stream_files import BATCH, SECOND, Files, Run, late_by_hand, run, scattered, write
 from tests.helpers.streams import Kept, cut, deliveries, never_settled, work_of
 
 import weft

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from tests.helpers.random_shapes import random_shape
 from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.random_shapes import random_shape
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel, Step

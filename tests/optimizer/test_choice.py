@@ -4,8 +4,8 @@ import json
 import random
 
 import pytest
-from tests.helpers.workloads import random_workload
 from tests.helpers.random_trees import random_tree
+from tests.helpers.workloads import random_workload
 
 from weft.errors import WeftError
 from weft.optimizer.choice import Choice, Named, named, unnamed

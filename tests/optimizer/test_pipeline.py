@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from tests.helpers.workloads import Workload, random_workload, rates, sequence
 from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
 from weft.errors import WeftError
 from weft.optimizer.choice import Choice, Named

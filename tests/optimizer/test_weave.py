@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from tests.helpers.workloads import Workload, random_workload, rates, sequence
 from tests.helpers.random_trees import random_tree
 from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
 from weft.optimizer.choice import Choice, Named
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for

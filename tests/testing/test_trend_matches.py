@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tests.helpers.trend_notation import count, trend_query
 from tests.helpers.strategies import random_case
+from tests.helpers.trend_notation import count, trend_query
 
 from weft.expressions import Aggregate, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Event, Negation, Query

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 from tests.helpers.candidate_pairs import CandidatePairs
 from tests.helpers.replies import bare_somewhere
+from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel, Step

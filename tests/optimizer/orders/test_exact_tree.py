@@ -5,8 +5,8 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 import pytest
-from tests.helpers.random_shapes import random_shape
 from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.random_shapes import random_shape
 from tests.helpers.replies import bare_somewhere, replies
 
 from weft.cost.measured import Measured

@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests.helpers.workloads import MODEL, Workload, random_workload, rates, sequence
 from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import MODEL, Workload, random_workload, rates, sequence
 
 from weft.cost.measured import Measured
 from weft.language.binder import bind

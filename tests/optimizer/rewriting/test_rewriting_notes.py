@@ -1,8 +1,8 @@
 """What is said about a plan of rewritten queries."""
 
 import pytest
-from tests.helpers.workloads import Workload, sequence
 from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import Workload, sequence
 
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.rewriting import jumbo_plan

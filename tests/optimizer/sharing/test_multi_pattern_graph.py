@@ -4,8 +4,8 @@ import random
 from itertools import combinations, permutations
 
 import pytest
-from tests.helpers.workloads import Workload, items, random_workload, sequence
 from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import Workload, items, random_workload, sequence
 
 from weft.cost.shape import items_of
 from weft.expressions import Expression

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from tests.helpers.workloads import MODEL, Workload, items, random_workload, rates, sequence
 from tests.helpers.random_trees import random_tree
+from tests.helpers.workloads import MODEL, Workload, items, random_workload, rates, sequence
 
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Offer

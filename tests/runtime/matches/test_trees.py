@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.helpers.engine import derived_schema, expected_outcome, run_plan
 from tests.helpers.arbitrary_trees import TreeWriter
+from tests.helpers.engine import derived_schema, expected_outcome, run_plan
 from tests.helpers.strategies import SECOND, Case, cases, event
 
 from weft.expressions import Aggregate, Attribute, Comparison, ComparisonOperator, Expression
