@@ -18,7 +18,7 @@ from result_tables import Row, report_table
 from weft.placement.local_search import Search, search_plan
 from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
-from weft.placement.simulation import simulate
+from weft_lab.placement.simulation import simulate
 
 METHODS = ("single-sink", "amuse-star", "amuse", "best")
 SHOWN = {"single-sink": "single sink", "amuse-star": "aMuSE*", "amuse": "aMuSE", "best": "best"}

@@ -23,7 +23,7 @@ from weft.placement.checks import check_graph
 from weft.placement.local_search import Search, search_plan
 from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
-from weft.placement.problem_file import Problem, read_problems
+from weft_lab.placement.problem_file import Problem, read_problems
 
 PROBLEMS = Path(__file__).parent.parent.parent / "shared" / "vectors" / "muse.json"
 ROUNDING = 1e-9

@@ -9,8 +9,8 @@ from weft.placement.checks import check_inputs_suffice
 from weft.placement.combinations import is_correct, is_redundant
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
-from weft.placement.problem_file import Problem
 from weft.placement.projection import Projection
+from weft_lab.placement.problem_file import Problem
 
 Binding = tuple[int, ...]  # the site of every item
 Way = tuple[

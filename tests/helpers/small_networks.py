@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from weft.placement.muse_graph import MuseGraph, Vertex
-from weft.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import Problem, problem_of
 
 ROBOTS = {  # figure 2 of the paper, with the rates of the reference problem
     "sites": {"1": ["C", "F"], "2": ["C", "L"], "3": ["L"], "4": ["F"]},

@@ -13,9 +13,9 @@ from weft.placement.checks import check_graph
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
 from weft.placement.network import Network
-from weft.placement.optimal import optimal
-from weft.placement.problem_file import Problem, problem_of
 from weft.placement.single_sink import operator_inputs, single_sink
+from weft_lab.placement.optimal import optimal
+from weft_lab.placement.problem_file import Problem, problem_of
 
 
 def by_amuse_star(problem: Problem) -> MuseGraph:

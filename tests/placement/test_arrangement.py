@@ -7,7 +7,7 @@ from tests.helpers.small_networks import random_problem, same, slow_cost
 from weft.placement.arrangement import Accounts, graph_of, is_sound, needed_for
 from weft.placement.checks import check_graph
 from weft.placement.local_search import Search, search_plan
-from weft.placement.problem_file import problem_of
+from weft_lab.placement.problem_file import problem_of
 
 TRIANGLE = {
     "sites": {"1": ["A", "B"], "2": ["A"], "3": ["A"]},

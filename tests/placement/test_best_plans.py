@@ -11,11 +11,11 @@ from weft.placement.hosting import choose_hosts
 from weft.placement.local_search import Search, search_plan
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
-from weft.placement.optimal import optimal
 from weft.placement.own_combinations import with_own_combinations
 from weft.placement.pipeline import ALGORITHMS, place
-from weft.placement.problem_file import Problem, problem_of
 from weft.placement.single_sink import single_sink
+from weft_lab.placement.optimal import EXACT, optimal
+from weft_lab.placement.problem_file import Problem, problem_of
 
 CLUSTER = {  # 20 machines that emit all types; rates and selectivities of the paper's case study
     "sites": {str(site): list("CDEFH") for site in range(20)},
@@ -158,10 +158,10 @@ def test_an_unknown_algorithm_is_named() -> None:
         place(problem.network, problem.queries, "fast")
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["best", *ALGORITHMS, *EXACT])
 def test_every_algorithm_tells_its_cost(algorithm: str) -> None:
     problem, best_known = reference("robots")
-    placed = place(problem.network, problem.queries, algorithm)
+    placed = place(problem.network, problem.queries, algorithm, algorithms=EXACT)
     assert placed.cost == placed.graph.cost >= best_known
     assert placed.central_cost == 4002.0
     assert placed.ratio == placed.cost / 4002.0

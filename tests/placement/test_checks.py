@@ -11,8 +11,8 @@ from weft.placement.checks import _missing, _repeated, check_graph, is_correct
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
-from weft.placement.problem_file import problem_of
 from weft.placement.projection import Projection
+from weft_lab.placement.problem_file import problem_of
 
 PROBLEM = problem_of(
     {

@@ -7,7 +7,7 @@ from tests.helpers.small_networks import same
 
 from weft.placement.linear_program import maximize
 from weft.placement.lower_bound import lower_bound
-from weft.placement.problem_file import problem_of
+from weft_lab.placement.problem_file import problem_of
 
 
 def bound(**document: object) -> float:

@@ -4,10 +4,11 @@ import pytest
 
 from weft.errors import PlacementError
 from weft.placement.pipeline import ALGORITHMS, place
-from weft.placement.problem_file import problem_of
+from weft_lab.placement.optimal import EXACT
+from weft_lab.placement.problem_file import problem_of
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["best", *ALGORITHMS, *EXACT])
 def test_costs_that_no_number_holds_are_refused(algorithm: str) -> None:
     problem = problem_of(
         {
@@ -17,7 +18,7 @@ def test_costs_that_no_number_holds_are_refused(algorithm: str) -> None:
         }
     )
     with pytest.raises(PlacementError, match="multiply to about 1e617, expected at most 1e300"):
-        place(problem.network, problem.queries, algorithm, seconds=0.1)
+        place(problem.network, problem.queries, algorithm, seconds=0.1, algorithms=EXACT)
 
 
 def test_an_unknown_algorithm_is_refused() -> None:

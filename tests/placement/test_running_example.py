@@ -12,9 +12,9 @@ from weft.placement.checks import check_complete, check_graph, check_inputs_suff
 from weft.placement.combinations import is_correct, is_redundant, n_bindings, rate_per_binding
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, Vertex
-from weft.placement.optimal import optimal
-from weft.placement.problem_file import Problem, problem_of
 from weft.placement.projection import Projection
+from weft_lab.placement.optimal import optimal
+from weft_lab.placement.problem_file import Problem, problem_of
 
 C, L, F = 0b001, 0b010, 0b100
 RATE_C, RATE_F, RATE_L = 1000.0, 1.0, 900.0

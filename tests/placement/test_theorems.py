@@ -26,9 +26,9 @@ from tests.helpers.small_networks import random_problem, same
 from weft.placement.checks import check_graph
 from weft.placement.combinations import is_beneficial, is_redundant, rate_per_binding
 from weft.placement.muse_graph import MuseGraph, Vertex
-from weft.placement.optimal import optimal
-from weft.placement.problem_file import Problem, problem_of
 from weft.placement.projection import Projection
+from weft_lab.placement.optimal import optimal
+from weft_lab.placement.problem_file import Problem, problem_of
 
 Emitters = dict[str, tuple[int, ...]]
 Rates = dict[str, float]

@@ -12,8 +12,8 @@ from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.strategies import Case, SeededDice, event, random_case
 
 from weft.placement.muse_graph import MuseGraph
-from weft.placement.optimal import optimal
 from weft.placement.pipeline import place
+from weft_lab.placement.optimal import optimal
 
 NEGATED = """
 QUERY inner PATTERN SEQ(A a, NOT B n, C c) WHERE a.x <= c.x WITHIN 4 seconds

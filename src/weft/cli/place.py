@@ -19,7 +19,8 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.picture import picture as drawn
 from weft.placement.pipeline import Placed
 from weft.placement.pipeline import place as place_queries
-from weft.placement.problem_file import Problem, read_problems
+from weft_lab.placement.optimal import EXACT
+from weft_lab.placement.problem_file import Problem, read_problems
 
 PLACE_EXAMPLES = (
     "Examples:\n\n  weft place robots.json\n\n"
@@ -92,7 +93,9 @@ def place(
         has_failed = False
         for one in problems:
             try:
-                placed = place_queries(one.network, one.queries, algorithm, seconds=seconds, seed=seed)
+                placed = place_queries(
+                    one.network, one.queries, algorithm, seconds=seconds, seed=seed, algorithms=EXACT
+                )
             except PlacementError as error:
                 say_error(f"{one.name}: {error}")
                 has_failed = True

@@ -11,8 +11,8 @@ from weft.cli.report import terminal
 from weft.placement.graph_text import number_text
 from weft.placement.local_search import Search, search_plan
 from weft.placement.muse_graph import central_cost
-from weft.placement.problem_file import Problem
-from weft.placement.simulation import simulate
+from weft_lab.placement.problem_file import Problem
+from weft_lab.placement.simulation import simulate
 
 
 def show_simulated(

@@ -50,10 +50,9 @@ def at_any_kind(network: Network, projection: Projection, kind: str) -> bool:  #
 def place_query(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
     """Return a draft with the query besides the others.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> sites, rates = {"R1": ["C"], "R2": ["F", "C"]}, {"C": 9, "F": 1}
-    >>> problem = problem_of({"sites": sites, "rates": rates, "queries": ["SEQ(C, F)"]})
-    >>> place_query(problem.network, problem.queries[0], Draft()).cost
+    >>> from weft.placement.example import robots
+    >>> network, (query,) = robots("SEQ(C c, F f)")
+    >>> place_query(network, query, Draft()).cost
     1.0
     """
     return construct(network, query, beneficial_projections(network, query), others)

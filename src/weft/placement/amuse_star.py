@@ -19,10 +19,9 @@ from weft.placement.projection import ProjectedQuery, Projection
 def place_query_star(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
     """Return a draft with the query besides the others.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> sites, rates = {"R1": ["C"], "R2": ["F", "C"]}, {"C": 9, "F": 1}
-    >>> problem = problem_of({"sites": sites, "rates": rates, "queries": ["SEQ(C, F)"]})
-    >>> place_query_star(problem.network, problem.queries[0], Draft()).cost
+    >>> from weft.placement.example import robots
+    >>> network, (query,) = robots("SEQ(C c, F f)")
+    >>> place_query_star(network, query, Draft()).cost
     1.0
     """
     whole = query.projection(query.whole)

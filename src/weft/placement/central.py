@@ -17,11 +17,9 @@ def central(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
 
     It takes one unit to send a row there, from any site; the graph's cost is that of centralized evaluation.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}, "queries": ["SEQ(C, F)"]}
-    >>> problem = problem_of(robots)
-    >>> central(problem.network, problem.queries).cost
-    10.0
+    >>> from weft.placement.example import robots
+    >>> central(*robots("SEQ(C c, F f)")).cost
+    19.0
     """
     queries = tuple(queries)
     extended = _with_center(network)

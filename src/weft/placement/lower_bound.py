@@ -49,11 +49,9 @@ Rates = Mapping[int, float]  # the rate, or the share of it, that counts for eac
 def lower_bound(network: Network, queries: Iterable[ProjectedQuery]) -> float:
     """Return a cost that no graph for all the queries is below.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> sites = {"1": ["A", "B"], "2": ["A", "B"], "3": ["A", "B"]}
-    >>> problem = problem_of({"sites": sites, "rates": {"A": 1, "B": 9}, "queries": ["SEQ(A, B)"]})
-    >>> round(lower_bound(problem.network, problem.queries), 6)  # each A is sent to the two other sites
-    6.0
+    >>> from weft.placement.example import robots
+    >>> round(lower_bound(*robots("SEQ(C c, F f)")), 6)  # each F is sent to the other site
+    1.0
     """
     placed = [query for query in queries if query.n_items == len(query.projection(query.whole).kinds) > 1]
     placed = list({query.projection(query.whole).text: query for query in placed}.values())

@@ -30,10 +30,8 @@ def multi_query(
 ) -> MuseGraph:
     """Return a graph for all queries, placed in the order given by aMuSE, or by another way to place one.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}}
-    >>> problem = problem_of(robots | {"queries": ["SEQ(C, F)", "AND(C, F)"]})
-    >>> multi_query(problem.network, problem.queries).cost
+    >>> from weft.placement.example import robots
+    >>> multi_query(*robots("SEQ(C c, F f)", "AND(C c, F f)")).cost
     1.0
     """
     queries = tuple(queries)

@@ -1,7 +1,7 @@
 """Place queries in a network by any of the algorithms, and say how good the result is."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import log10
@@ -12,16 +12,23 @@ from weft.placement.arrangement import graph_of
 from weft.placement.central import central
 from weft.placement.checks import check_graph
 from weft.placement.local_search import Search, search_plan
-from weft.placement.lone_items import check_lone_items, with_lone_items
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
 from weft.placement.network import Network
-from weft.placement.optimal import optimal
 from weft.placement.projection import ProjectedQuery
+from weft.placement.single_item_queries import check_single_item_queries, with_single_item_queries
 from weft.placement.single_sink import single_sink
 
 Queries = tuple[ProjectedQuery, ...]
+Algorithms = Mapping[str, Callable[[Network, Queries], MuseGraph]]
+
+ALGORITHMS: Algorithms = {  # besides "best", the search, which goes beyond them
+    "amuse": multi_query,
+    "amuse-star": partial(multi_query, place=place_query_star),
+    "single-sink": single_sink,
+    "central": central,
+}
 
 MOST_DIGITS = 300  # of the product of the rates of a query
 PROJECTIONS_PER_SECOND = 200  # of all queries, that aMuSE and aMuSE* manage, or so
@@ -59,17 +66,14 @@ def place(
     seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
+    algorithms: Algorithms | None = None,
 ) -> Placed:
     """Return the graph that an algorithm finds; `seconds` and `steps` limit the search for the best.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> robots = {
-    ...     "sites": {"R1": ["C", "F"], "R2": ["C"]},
-    ...     "rates": {"C": 9, "F": 1},
-    ...     "queries": ["SEQ(C, F)"],
-    ... }
-    >>> problem = problem_of(robots)
-    >>> placed = place(problem.network, problem.queries)
+    `algorithms` are others by name that may be chosen, besides `ALGORITHMS`.
+
+    >>> from weft.placement.example import robots
+    >>> placed = place(*robots("SEQ(C c, F f)"))
     >>> placed.cost, placed.central_cost, placed.lower_bound
     (1.0, 19.0, 1.0)
     """
@@ -79,15 +83,16 @@ def place(
     several = tuple(query for query in queries if query.n_items > 1)
     if algorithm == "best":
         graph = _best(network, several, seconds=seconds, steps=steps, seed=seed)
-    elif algorithm in _OTHERS:
-        graph = _OTHERS[algorithm](network, several)
     else:
-        raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(ALGORITHMS)}")
+        known = {**ALGORITHMS, **(algorithms or {})}
+        if algorithm not in known:
+            raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(('best', *known))}")
+        graph = known[algorithm](network, several)
     if len(several) < len(queries):
-        lone = [query for query in queries if query.n_items == 1]
+        single = [query for query in queries if query.n_items == 1]
         center = len(network.sites) if algorithm == "central" else None
-        graph = with_lone_items(graph, lone, sink=center, is_single=algorithm == "single-sink")
-        check_lone_items(graph, lone)
+        graph = with_single_item_queries(graph, single, sink=center, is_single=algorithm == "single-sink")
+        check_single_item_queries(graph, single)
     taken = time.perf_counter() - started
     bound = min(lower_bound(network, queries), graph.cost)
     return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
@@ -115,14 +120,4 @@ def _best(
     n_projections = sum(1 << query.n_items for query in queries)
     is_enough = seconds is not None and n_projections <= PROJECTIONS_PER_SECOND * max(seconds, 1.0)
     names = ("single-sink", "amuse", "amuse-star") if is_enough else ("single-sink",)
-    return min(graph, *(_OTHERS[name](network, queries) for name in names), key=lambda one: one.cost)
-
-
-_OTHERS: dict[str, Callable[[Network, Queries], MuseGraph]] = {
-    "amuse": multi_query,
-    "amuse-star": partial(multi_query, place=place_query_star),
-    "optimal": optimal,
-    "single-sink": single_sink,
-    "central": central,
-}
-ALGORITHMS = ("best", *_OTHERS)
+    return min(graph, *(ALGORITHMS[name](network, queries) for name in names), key=lambda one: one.cost)

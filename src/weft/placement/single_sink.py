@@ -28,11 +28,9 @@ MOST_ROUNDS = 20
 def single_sink(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
     """Return the graph with every operator at one site.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}, "queries": ["SEQ(C, F)"]}
-    >>> problem = problem_of(robots)
-    >>> single_sink(problem.network, problem.queries).cost
-    1.0
+    >>> from weft.placement.example import robots
+    >>> single_sink(*robots("SEQ(C c, F f)")).cost
+    9.0
     """
     queries = tuple(queries)
     accounts = Accounts(network)

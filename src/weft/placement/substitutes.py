@@ -16,11 +16,11 @@ def usable_projections(queries: Sequence[ProjectedQuery]) -> Usable:
 
     Its own comes first; the whole of a query can be read for itself only as another text.
 
-    >>> from weft.placement.problem_file import problem_of
-    >>> sites, rates = {"1": ["A", "B", "C"]}, {"A": 1, "B": 1, "C": 1}
-    >>> ordered = problem_of({"sites": sites, "rates": rates, "queries": ["SEQ(A, B, C)", "AND(A, B)"]})
-    >>> usable_projections(ordered.queries)[ordered.queries[0]][0b011]
-    ('SEQ(A, B)', 'AND(A, B)')
+    >>> from weft.placement.example import robots
+    >>> _, (first, second) = robots("SEQ(C c, F f)", "SEQ(C c, F f, C d)")
+    >>> usable = usable_projections([first, second])
+    >>> usable[second][0b011], usable[second][0b111]
+    (('SEQ(C, F) WITHIN 1 second',), ())
     """
     alike: dict[tuple[str, ...], list[tuple[ProjectedQuery, int]]] = {}
     for query in queries:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from weft.errors import Problem, QueryError, Span, near_name
-from weft.placement.operator_tree import Item, Negation, Operator, Tree
+from weft_lab.placement.operator_tree import Item, Negation, Operator, Tree
 
 TOKEN = re.compile(r"\s*([^\W\d]\w*|\S|$)")
 OPERATORS = ("SEQ", "AND", "NSEQ")

@@ -71,7 +71,7 @@ def simulate(
 ) -> Simulated:
     """Return what a plan sends, predicted and drawn at random.
 
-    >>> from weft.placement.problem_file import problem_of
+    >>> from weft_lab.placement.problem_file import problem_of
     >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 90, "F": 10}, "queries": ["SEQ(C, F)"]}
     >>> problem = problem_of(robots)
     >>> accounts = Accounts(problem.network)

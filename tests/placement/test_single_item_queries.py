@@ -5,14 +5,15 @@ import pytest
 
 from weft.errors import PlacementError
 from weft.language.read import read
-from weft.placement.lone_items import check_lone_items
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
 from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
 from weft.placement.pipeline import ALGORITHMS, Placed, place
+from weft.placement.single_item_queries import check_single_item_queries
 from weft.placement.site_program import site_program
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 from weft.statistics.model import Statistics
+from weft_lab.placement.optimal import EXACT
 
 SCHEMA = Schema({"ts": TIMESTAMP, "id": LONG, "user": STRING, "x": LONG}, time="ts")
 NETWORK = Network(
@@ -28,7 +29,7 @@ PAIRS = "QUERY pairs PATTERN SEQ(A a, C c) WITHIN 1 second"
 def placed(text: str, algorithm: str) -> Placed:
     bound = read(text, SCHEMA, origin="q", tie_break=False)
     queries = normal_form_queries(bound, SCHEMA, Statistics())
-    found = place(NETWORK, queries, algorithm, seconds=0.1)
+    found = place(NETWORK, queries, algorithm, seconds=0.1, algorithms=EXACT)
     program = site_program(found.graph, queries, SCHEMA, Statistics())
     named = {finding.query for work in program.works for finding in work.findings if finding.query}
     assert named == {query.name for query in queries}
@@ -45,8 +46,9 @@ def placed(text: str, algorithm: str) -> Placed:
     ],
 )
 def test_costs_of_every_algorithm(text: str, least: float, single: float, central: float) -> None:
-    expected = dict.fromkeys(ALGORITHMS, least) | {"single-sink": single, "central": central}
-    assert {algorithm: placed(text, algorithm).cost for algorithm in ALGORITHMS} == expected
+    algorithms = ("best", *ALGORITHMS, *EXACT)
+    expected = dict.fromkeys(algorithms, least) | {"single-sink": single, "central": central}
+    assert {algorithm: placed(text, algorithm).cost for algorithm in algorithms} == expected
 
 
 def test_what_others_send_is_free() -> None:
@@ -71,7 +73,7 @@ def queries_of(text: str) -> tuple[NormalFormQuery, ...]:
 )
 def test_a_graph_that_misses_events_is_refused(text: str, dropped: str, message: str) -> None:
     graph = placed(text, "single-sink").graph
-    check_lone_items(graph, queries_of(text))
+    check_single_item_queries(graph, queries_of(text))
     inputs = {
         vertex: tuple(event for event in read if event.projection.text != dropped)
         for vertex, read in graph.inputs.items()
@@ -79,4 +81,4 @@ def test_a_graph_that_misses_events_is_refused(text: str, dropped: str, message:
     if text == ALONE:
         inputs = {}
     with pytest.raises(PlacementError, match=message):
-        check_lone_items(MuseGraph(graph.network, inputs), queries_of(text))
+        check_single_item_queries(MuseGraph(graph.network, inputs), queries_of(text))

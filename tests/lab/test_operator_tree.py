@@ -6,8 +6,8 @@ import pytest
 from tests.helpers.small_networks import same
 
 from weft.errors import QueryError
-from weft.placement.operator_tree import OperatorTreeQuery, operator_tree_queries, written
-from weft.placement.operator_tree_text import parse_operator_tree
+from weft_lab.placement.operator_tree import OperatorTreeQuery, operator_tree_queries, written
+from weft_lab.placement.operator_tree_text import parse_operator_tree
 
 
 def query_of(text: str, **selectivities: float) -> OperatorTreeQuery:

@@ -44,7 +44,7 @@ def optimal(
 ) -> MuseGraph:
     """Return the cheapest graph; raise an error after more steps than allowed.
 
-    >>> from weft.placement.problem_file import problem_of
+    >>> from weft_lab.placement.problem_file import problem_of
     >>> robots = {
     ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
     ...     "rates": {"C": 9, "F": 1},
@@ -219,3 +219,6 @@ def _is_finer(source: Arrangement, reader: Arrangement) -> bool:
         return False
     pairs = set(zip(source.hosts.tolist(), reader.hosts.tolist(), strict=True))
     return len(pairs) == len({host for host, _ in pairs})
+
+
+EXACT = {"optimal": optimal}  # by name, for those who choose among algorithms

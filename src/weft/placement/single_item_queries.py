@@ -9,7 +9,7 @@ from weft.placement.network import bits
 from weft.placement.projection import ProjectedQuery, Projection
 
 
-def with_lone_items(
+def with_single_item_queries(
     graph: MuseGraph, queries: Iterable[ProjectedQuery], *, sink: int | None = None, is_single: bool = False
 ) -> MuseGraph:
     """Return a graph to which queries of one item are added; events that decide alone stay where they are.
@@ -27,9 +27,9 @@ def with_lone_items(
     >>> queries = normal_form_queries(
     ...     parse("QUERY q PATTERN SEQ(A a, NOT B b) WITHIN 1 second"), None, Statistics()
     ... )
-    >>> with_lone_items(MuseGraph(network, {}), queries).cost  # the B to the other A
+    >>> with_single_item_queries(MuseGraph(network, {}), queries).cost  # the B to the other A
     1.0
-    >>> with_lone_items(MuseGraph(network, {}), queries, sink=0).cost
+    >>> with_single_item_queries(MuseGraph(network, {}), queries, sink=0).cost
     51.0
     """
     for query in sorted(queries, key=lambda query: -len(query.projection(query.whole).kinds)):
@@ -55,7 +55,7 @@ def _with_query(graph: MuseGraph, query: ProjectedQuery, sink: int | None, *, is
     return min(graphs, key=lambda one: one.cost)
 
 
-def check_lone_items(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
+def check_single_item_queries(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
     """Raise an error unless a graph finds every match of queries of one item once."""
     for query in queries:
         whole = query.projection(query.whole)

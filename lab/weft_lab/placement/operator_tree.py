@@ -86,7 +86,7 @@ class OperatorTreeQuery(ProjectedQuery):
     def implies(self, items: int, other: ProjectedQuery, other_items: int) -> bool:
         """Whether every match of a projection is one of another: the same types in fewer orders, or as many.
 
-        >>> from weft.placement.operator_tree_text import parse_operator_tree
+        >>> from weft_lab.placement.operator_tree_text import parse_operator_tree
         >>> trees = map(parse_operator_tree, ("SEQ(A, B, C)", "AND(A, C)"))
         >>> ordered, unordered = operator_tree_queries(trees, {})
         >>> ordered.implies(0b101, unordered, 0b11), unordered.implies(0b11, ordered, 0b101)
@@ -128,7 +128,7 @@ def operator_tree_queries(
 ) -> tuple[OperatorTreeQuery, ...]:
     """Return queries for trees, named q1, q2 and so on; a pair of types without a selectivity has 1.
 
-    >>> from weft.placement.operator_tree_text import parse_operator_tree
+    >>> from weft_lab.placement.operator_tree_text import parse_operator_tree
     >>> (query,) = operator_tree_queries([parse_operator_tree("SEQ(AND(C, L), F)")], {frozenset("CL"): 0.01})
     >>> [query.projection(items).text for items in (0b011, 0b101, 0b111)]
     ['AND(C, L)', 'SEQ(C, F)', 'SEQ(AND(C, L), F)']

@@ -27,8 +27,8 @@ import numpy as np
 
 from weft.errors import DataError, QueryError
 from weft.placement.network import Network, Numbers
-from weft.placement.operator_tree import OperatorTreeQuery, Tree, leaves, operator_tree_queries
-from weft.placement.operator_tree_text import parse_operator_tree
+from weft_lab.placement.operator_tree import OperatorTreeQuery, Tree, leaves, operator_tree_queries
+from weft_lab.placement.operator_tree_text import parse_operator_tree
 
 Json = Any  # what json.loads gives
 

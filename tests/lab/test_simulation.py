@@ -5,8 +5,8 @@ import pytest
 
 from weft.placement.arrangement import Accounts, graph_of
 from weft.placement.local_search import Search
-from weft.placement.problem_file import Problem, problem_of
-from weft.placement.simulation import simulate
+from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.simulation import simulate
 
 
 def problem(n_sites: int, *, is_linked: bool = False) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from weft.errors import DataError, WeftError
-from weft.placement.problem_file import problem_of, read_problems
+from weft_lab.placement.problem_file import problem_of, read_problems
 
 GOOD: dict[str, Any] = {
     "name": "robots",
