@@ -13,9 +13,9 @@ from one_core import CoreRun, layout_of, run_plan
 from weft.cost.model import CostModel
 from weft.expressions import Attribute
 from weft.language.read import read
-from weft.optimizer.choice import Choice
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import Optimized, Settings, choose_plan, weave_for
+from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import order_tree
 from weft.pattern.nodes import Event, Query
 from weft.runtime.budget import Budget
@@ -65,7 +65,7 @@ class Arena:
         """Return the plan that the settings ask for, with the statistics of this arena."""
         return choose_plan(self.queries, self.schema, settings)
 
-    def cost(self, choice: Choice, model: CostModel) -> float:
+    def cost(self, choice: StoredPlan, model: CostModel) -> float:
         """Return what a plan costs under a model."""
         weave = weave_for(self.schema, Settings(statistics=self.statistics, model=model))
         for query in self.queries:

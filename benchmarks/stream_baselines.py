@@ -11,13 +11,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql.streaming.stateful_processor import TimerValues
 
 from weft.api.session import StreamDetection
+from weft.codec import to_json
 from weft.hosts.spark import stream
 from weft.hosts.spark.batch import wire
 from weft.hosts.spark.processor import ShardProcessor
 from weft.hosts.spark.pushdown import wanted_rows
 from weft.hosts.spark.stream import fingerprint, use_rocksdb
 from weft.hosts.spark.stream_task import PACK, SHARD, STEPPED, PartTask, StreamTask
-from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
 
 ONLY_SHARD = "rows"
@@ -35,7 +35,10 @@ def unpacked_steps(detection: StreamDetection) -> DataFrame:
         run="unpacked",
         parts=(
             PartTask(
-                to_json(plan), layout, {query.name: fingerprint(query) for query in queries}, is_owner=False
+                to_json("plan", plan),
+                layout,
+                {query.name: fingerprint(query) for query in queries},
+                is_owner=False,
             ),
         ),
         part_of={ONLY_SHARD: 0},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weft.language.binder import bind
     from weft.language.parser import parse
     from weft.language.printer import to_text
-    from weft.optimizer.choice import Choice as StoredPlan
+    from weft.optimizer.stored_plan import StoredPlan
     from weft.pattern.nodes import Query
     from weft.placement.network import Network
     from weft.runtime.budget import Budget
@@ -68,7 +68,7 @@ _HOMES = {
     "Query": "weft.pattern.nodes",
     "QueryError": "weft.errors",
     "Statistics": "weft.statistics.model",
-    "StoredPlan": "weft.optimizer.choice",
+    "StoredPlan": "weft.optimizer.stored_plan",
     "StreamDetection": "weft.api.stream_detection",
     "StreamMonitor": "weft.hosts.spark.stream_metrics",
     "WeftError": "weft.errors",
@@ -95,7 +95,7 @@ def __getattr__(name: str) -> object:
     """Import an exported name."""
     if name not in _HOMES:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), "Choice" if name == "StoredPlan" else name)
+    found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from weft.codec import stored
 from weft.errors import Span
 from weft.schema import BOOLEAN, DOUBLE, DURATION, LONG, TIMESTAMP, Type, decimal
 from weft.tree import find
@@ -32,6 +33,7 @@ FLIPPED: dict[ComparisonOperator, ComparisonOperator] = {
 }
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A constant; None is NULL. Times are microseconds, dates days, decimals `Decimal`."""
@@ -41,6 +43,7 @@ class Literal:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute of the event bound to a variable.
@@ -56,6 +59,7 @@ class Attribute:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """A value of a whole list: COUNT(v), or SUM, AVG, MIN, MAX of an attribute of its elements."""
@@ -67,6 +71,7 @@ class Aggregate:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class CountTrends:
     """COUNT(*) of a trend query: how many trends there are."""
@@ -74,6 +79,7 @@ class CountTrends:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Cast:
     """A conversion of type, put in by the binder."""
@@ -83,6 +89,7 @@ class Cast:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Negate:
     """Unary minus."""
@@ -91,6 +98,7 @@ class Negate:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Absolute:
     """ABS of a number or a duration."""
@@ -99,6 +107,7 @@ class Absolute:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """A sum, difference, product, quotient (always double) or remainder (sign of the dividend)."""
@@ -109,6 +118,7 @@ class Arithmetic:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A comparison; NaN equals NaN and is greater than every other double, as in Spark."""
@@ -119,6 +129,7 @@ class Comparison:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class And:
     """Three-valued conjunction."""
@@ -127,6 +138,7 @@ class And:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Or:
     """Three-valued disjunction."""
@@ -135,6 +147,7 @@ class Or:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Not:
     """Three-valued negation."""
@@ -143,6 +156,7 @@ class Not:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class IsNull:
     """True when the operand is NULL, false otherwise (IS NOT NULL is Not(IsNull))."""
@@ -151,6 +165,7 @@ class IsNull:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class InList:
     """The operand equals one of the literals, all of its own type and none of them NULL."""
@@ -160,6 +175,7 @@ class InList:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Like:
     """SQL LIKE on a string: % any run, _ one character, backslash escapes."""

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from weft.codec import stored
+
 Kind = Literal["long", "double", "boolean", "string", "timestamp", "date", "decimal", "duration"]
 
 MAX_DECIMAL_DIGITS = 18  # a decimal is an unscaled int64 inside
 EMITTED_DIGITS = 19  # ... which may grow to this many by arithmetic
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Type:
     """The type of a value; `scale` counts the digits after the point of a decimal."""

@@ -16,9 +16,9 @@ from tests.properties.test_plans import random_plan
 
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
 from weft.adaptation.served import leading_types
+from weft.codec import from_json, to_json
 from weft.errors import BudgetError
 from weft.plan.nodes import Plan
-from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -40,7 +40,7 @@ class Drawn:
     seed: int
 
     def plan(self, remembered: str, given: Plan) -> Plan:
-        return from_json(json.loads(remembered)["plan"]) if remembered else given
+        return from_json("plan", json.loads(remembered)["plan"]) if remembered else given
 
     def executor(self, plan: Plan, budget: Budget) -> MigratingExecutor:
         return MigratingExecutor(plan, budget)
@@ -56,7 +56,7 @@ class Drawn:
         dice = random.Random(f"{self.seed} {frontier} {events.ids.to_pylist()}")
         if dice.random() >= self.chance:
             return remembered
-        return json.dumps({"plan": to_json(dice.choice(self.plans)), "way": dice.choice(self.ways)})
+        return json.dumps({"plan": to_json("plan", dice.choice(self.plans)), "way": dice.choice(self.ways)})
 
 
 @dataclass(frozen=True)

@@ -304,7 +304,7 @@ def test_a_plan_that_is_none_is_refused_before_spark_starts(files: Path) -> None
     assert "--plan autos: expected auto, trivial, reorder, share, mcep, motto," in wrong.stderr
     assert "did you mean auto?" in wrong.stderr
     (files / "plan.json").write_text('{"version": 7}')
-    assert "version 7, expected 2" in run(files, "--plan", files / "plan.json").stderr
+    assert "version 7, expected 3" in run(files, "--plan", files / "plan.json").stderr
     assert "No such file" in run(files, "--plan", files / "none.json").stderr
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from tests.helpers.strategies import Case
 
+from weft.codec import from_json, to_json
 from weft.errors import BudgetError, QueryError
 from weft.optimizer.pipeline import Settings, optimize
 from weft.optimizer.sharing.limits import Limit
 from weft.plan.nodes import Plan
-from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -92,7 +92,7 @@ def plan_of(case: Case) -> Plan:
     """Return the plan of a case, after a round trip through JSON; the latest is remembered."""
     if not _latest or _latest[0][0] is not case:
         plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
-        _latest[:] = [(case, from_json(to_json(plan)))]
+        _latest[:] = [(case, from_json("plan", to_json("plan", plan)))]
     return _latest[0][1]
 
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 from tests.helpers.engine import STEPS, Bindings, Outcome, arrow_events, derived_schema, outcome_of
 from tests.helpers.strategies import Case
 
+from weft.codec import from_json, to_json
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings, Strategy, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.pattern.nodes import TimeWindow
 from weft.plan.nodes import Plan
-from weft.plan.serialize import from_json, to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.shard import Memory, Shard, Work
@@ -134,7 +134,7 @@ def plans_of(case: Case) -> list[Plan]:
         choose_plan(case.queries, derived_schema(case), Settings(name, limit=Limit(steps=STEPS))).plan
         for name in strategies
     ]
-    return [from_json(to_json(plan)) for plan in chosen]
+    return [from_json("plan", to_json("plan", plan)) for plan in chosen]
 
 
 def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:

@@ -41,13 +41,13 @@ from weft.plan.template import (
     PREVIOUS,
     START,
     Automaton,
-    Feed,
-    Item,
+    EdgePredicate,
     Position,
-    Source,
-    Step,
     Template,
+    Transition,
     TrendColumn,
+    TrendItem,
+    TrendSum,
 )
 from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema
 from weft.testing.evaluate import holds
@@ -108,12 +108,14 @@ def total(template: Template, events: Sequence[ReferenceEvent]) -> int:
     return found
 
 
-def total_of_automaton(automaton: Automaton, items: Sequence[Item], events: Sequence[ReferenceEvent]) -> int:
+def total_of_automaton(
+    automaton: Automaton, items: Sequence[TrendItem], events: Sequence[ReferenceEvent]
+) -> int:
     held: list[list[tuple[int, ReferenceEvent | None]]] = [
         [(1, None)] if source.position == START else [] for source in automaton.sources
     ]
 
-    def read(feed: Feed, event: ReferenceEvent) -> int:
+    def read(feed: Transition, event: ReferenceEvent) -> int:
         steps = automaton.sources[feed.source].steps
         found = (n for n, before in held[feed.source] if all(fits(step, before, event) for step in steps))
         return feed.ways * sum(found)
@@ -135,11 +137,11 @@ def total_of_automaton(automaton: Automaton, items: Sequence[Item], events: Sequ
     return sum(feed.ways * n for feed in automaton.ends for n, _ in held[feed.source])
 
 
-def takes(item: Item, event: ReferenceEvent) -> bool:
+def takes(item: TrendItem, event: ReferenceEvent) -> bool:
     return item.type in event.types and all(holds(part, {EVENT: (event,)}) for part in item.predicates)
 
 
-def fits(step: Step, before: ReferenceEvent | None, event: ReferenceEvent) -> bool:
+def fits(step: EdgePredicate, before: ReferenceEvent | None, event: ReferenceEvent) -> bool:
     assert before is not None, "a source before the first event has no steps"
     comparison = Comparison(step.operator, step.left, step.right)
     return holds(comparison, {PREVIOUS: (before,), EVENT: (event,)})
@@ -304,7 +306,7 @@ def test_neighbors_are_compared_on_the_transition_between_them() -> None:
     assert total(template_of(query_of(seq(A, B, optional(C)), later)), events) == 4
     assert total(template_of(query_of(seq(A, Negation(C), B), later)), events) == 1
     (automaton,) = template_of(query_of(seq(A, Negation(C), B), later)).alternatives[0]
-    assert automaton.sources[1] == Source(0, (1,), (Step("<", of(PREVIOUS), of(EVENT)),))
+    assert automaton.sources[1] == TrendSum(0, (1,), (EdgePredicate("<", of(PREVIOUS), of(EVENT)),))
     assert total(template_of(query_of(plus(seq(A, B)), later)), events) == 3
     twice = template_of(query_of(plus(seq(A, B), 2, 2), later))
     assert total(twice, events_of("A1:5 B2:6 A3:1 B4:0 A5:2 B6:3")) == 2
@@ -317,13 +319,16 @@ def test_the_template_of_figure_3() -> None:
     template = template_of(query_of(seq(A, plus(B))))
     assert template == Template(
         query="q",
-        items=(Item("A"), Item("B")),
+        items=(TrendItem("A"), TrendItem("B")),
         alternatives=(
             (
                 Automaton(
-                    positions=(Position("a", 0, (Feed(0),)), Position("b", 1, (Feed(1), Feed(2)))),
-                    sources=(Source(START), Source(0), Source(1)),
-                    ends=(Feed(2),),
+                    positions=(
+                        Position("a", 0, (Transition(0),)),
+                        Position("b", 1, (Transition(1), Transition(2))),
+                    ),
+                    sources=(TrendSum(START), TrendSum(0), TrendSum(1)),
+                    ends=(Transition(2),),
                 ),
             ),
         ),
@@ -337,18 +342,18 @@ def test_the_template_of_figure_3() -> None:
 
 def test_a_list_of_lists_goes_from_an_event_to_the_next_in_two_ways() -> None:
     (automaton,) = template_of(query_of(plus(plus(A)))).alternatives[0]
-    assert automaton.positions[0].feeds == (Feed(0), Feed(1, 2))
+    assert automaton.positions[0].feeds == (Transition(0), Transition(1, 2))
 
 
 def test_the_steps_of_a_list_are_not_those_between_lists() -> None:
     (automaton,) = template_of(query_of(plus(plus(A)), adjacent("a"))).alternatives[0]
     assert automaton.sources == (
-        Source(START),
-        Source(0),
-        Source(0, (), (Step("<", of(PREVIOUS), of(EVENT)),)),
+        TrendSum(START),
+        TrendSum(0),
+        TrendSum(0, (), (EdgePredicate("<", of(PREVIOUS), of(EVENT)),)),
     )
-    assert automaton.positions[0].feeds == (Feed(0), Feed(1), Feed(2))
-    assert automaton.ends == (Feed(1),)
+    assert automaton.positions[0].feeds == (Transition(0), Transition(1), Transition(2))
+    assert automaton.ends == (Transition(1),)
 
 
 def test_copies_keep_the_name_of_the_variable() -> None:
@@ -361,7 +366,7 @@ def test_equal_items_are_one() -> None:
     first, second, negated = Event("A", "f"), Event("A", "s"), Event("A", "x")
     large = [Comparison(">", of(name), Literal(2, LONG)) for name in "fsx"]
     template = template_of(query_of(seq(first, Negation(negated), second), *large))
-    assert template.items == (Item("A", (Comparison(">", of(EVENT), Literal(2, LONG)),)),)
+    assert template.items == (TrendItem("A", (Comparison(">", of(EVENT), Literal(2, LONG)),)),)
     other = template_of(query_of(seq(first, Negation(negated), second), *large[:2]))
     assert [len(item.predicates) for item in other.items] == [1, 0]
 
@@ -375,9 +380,9 @@ def test_negations_in_a_row_are_crossed_together_and_optional_operands_skipped()
     template = template_of(query_of(seq(A, Negation(X), optional(B), Negation(Event("Y", "y")), C)))
     assert [item.type for item in template.items] == ["A", "X", "B", "Y", "C"]
     (automaton,) = template.alternatives[0]
-    crossing = Source(0, (1,)), Source(0, (1, 3)), Source(1, (3,))
-    assert automaton.sources == (Source(START), *crossing, Source(2))
-    assert automaton.positions[2].feeds == (Feed(2), Feed(3))
+    crossing = TrendSum(0, (1,)), TrendSum(0, (1, 3)), TrendSum(1, (3,))
+    assert automaton.sources == (TrendSum(START), *crossing, TrendSum(2))
+    assert automaton.positions[2].feeds == (Transition(2), Transition(3))
 
 
 def test_the_operands_of_and_are_automata_of_their_own() -> None:

@@ -7,14 +7,14 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
 from weft.errors import WeftError
-from weft.optimizer.choice import Choice, Named
 from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, Strategy, choose_plan, optimize
 from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.stored_plan import Named, StoredPlan
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Join, KleeneExpand, Scan
 
 
-def chosen(workload: Workload, strategy: Strategy | Choice, **options: object) -> Optimized:
+def chosen(workload: Workload, strategy: Strategy | StoredPlan, **options: object) -> Optimized:
     settings = Settings(strategy, workload.statistics, limit=Limit(steps=300), **options)  # type: ignore[arg-type]
     return choose_plan(workload.queries, SCHEMA, settings)
 
@@ -94,7 +94,7 @@ def test_a_stored_plan_gives_the_same_plan(strategy: Strategy) -> None:
     for seed in range(5):
         workload = random_workload(random.Random(seed), 4, (2, 3, 4), has_lists=True, has_negations=True)
         first = chosen(workload, strategy)
-        again = chosen(workload, Choice.from_json(first.choice.to_json()))
+        again = chosen(workload, StoredPlan.from_json(first.choice.to_json()))
         assert again.plan == first.plan
         assert again.cost == pytest.approx(first.cost)
         assert again.choice == first.choice
@@ -103,7 +103,7 @@ def test_a_stored_plan_gives_the_same_plan(strategy: Strategy) -> None:
 
 def test_a_query_that_a_stored_plan_does_not_know_is_added_with_a_note() -> None:
     workload = Workload((sequence("ABC"), sequence("ABD")))
-    stored = Choice({"P1": ([["a", "c"], "b"],)})
+    stored = StoredPlan({"P1": ([["a", "c"], "b"],)})
     plan = chosen(workload, stored)
     assert trees_of(plan)["P1"] == [["a", "c"], "b"]
     assert set(plan.choice.trees) == {"P1", "P2"}
@@ -112,13 +112,13 @@ def test_a_query_that_a_stored_plan_does_not_know_is_added_with_a_note() -> None
 
 def test_a_stored_plan_may_know_queries_that_are_gone() -> None:
     workload = Workload((sequence("AB"),))
-    assert chosen(workload, Choice({"P1": (["a", "b"],), "old": ("x",)})).notes == ()
+    assert chosen(workload, StoredPlan({"P1": (["a", "b"],), "old": ("x",)})).notes == ()
 
 
 def test_a_stored_plan_that_does_not_fit_is_refused() -> None:
     workload = Workload((sequence("ABC"), sequence("ABD")))
     with pytest.raises(WeftError, match=r"does not fit P2: .* Make the plan anew"):
-        chosen(workload, Choice({"P2": ([["a", "c"], "b"],)}))
+        chosen(workload, StoredPlan({"P2": ([["a", "c"], "b"],)}))
 
 
 def test_an_unknown_strategy_is_refused() -> None:
@@ -148,6 +148,6 @@ def test_the_rows_expected_of_a_join_are_those_of_its_window() -> None:
     workload = Workload((sequence("AB", 10), sequence("ABC", 20)), rates(A=1, B=2, C=3))
     longer = {"clock": "time", "length": 20_000_000, "partition_by": []}
     shared: Named = {"parts": ["a", "b"], "order": [["a", "b"]], "extent": longer}
-    plan = chosen(workload, Choice({"P1": (shared,), "P2": ([["a", "b"], "c"],)}))
+    plan = chosen(workload, StoredPlan({"P1": (shared,), "P2": ([["a", "b"], "c"],)}))
     joins = [node for node in topological_order(plan.plan) if isinstance(node, Join)]
     assert sorted(plan.expected[join] for join in joins) == pytest.approx([1 * 2 * 20, 1 * 2 * 3 * 20**2 / 2])

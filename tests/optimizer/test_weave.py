@@ -7,10 +7,10 @@ from tests.helpers.random_trees import random_tree
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
-from weft.optimizer.choice import Choice, Named
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
+from weft.optimizer.stored_plan import Named, StoredPlan
 from weft.optimizer.trees import order_tree
 from weft.optimizer.weave import Heuristic, Weave
 from weft.plan.dag import topological_order
@@ -163,7 +163,7 @@ def test_a_choice_is_adopted_as_it_was(seed: int) -> None:
     workload = workload_of(seed)
     weave = workload.weave()
     weave.improve(Limit(steps=100), seed=seed)
-    stored = Choice.from_json(weave.choice().to_json())
+    stored = StoredPlan.from_json(weave.choice().to_json())
     other = workload.weave()
     assert other.adopt(stored) == []
     assert other.choice() == weave.choice()
@@ -175,7 +175,7 @@ def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
     weave = workload.weave()
     before = weave.choice().trees
     fitting: Named = [["a", "d"], "b"]
-    stored = Choice(
+    stored = StoredPlan(
         {"P1": ([["a", "x"], "b"],), "P2": (fitting,), "P3": (["a", "b"], ["a", "b"]), "P9": ("z",)}
     )
     assert weave.adopt(stored) == ["P1", "P3"]
@@ -185,7 +185,7 @@ def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
 def test_a_choice_that_misses_or_repeats_a_variable_does_not_fit() -> None:
     wrong: list[Named] = [["a", "b"], [["a", "a"], "b"], [["a", "b"], ["c", "c"]], "a"]
     for tree in wrong:
-        assert Workload((sequence("ABC"),)).weave().adopt(Choice({"P1": (tree,)})) == ["P1"]
+        assert Workload((sequence("ABC"),)).weave().adopt(StoredPlan({"P1": (tree,)})) == ["P1"]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -226,16 +226,16 @@ OUTDATED = {
 @pytest.mark.parametrize("tree", OUTDATED.values(), ids=OUTDATED)
 def test_a_part_for_demands_that_do_not_fit_is_computed_for_the_query_alone(tree: Named) -> None:
     weave = Workload((sequence("ABC", 10),)).weave()
-    assert weave.adopt(Choice({"P1": (tree,)})) == []
+    assert weave.adopt(StoredPlan({"P1": (tree,)})) == []
     assert weave.outdated == ["P1"]
     assert weave.choice().trees == {"P1": ([["a", "b"], "c"],)}
-    assert weave.adopt(Choice({"P1": (general([], "time", 20_000_000),)})) == []
+    assert weave.adopt(StoredPlan({"P1": (general([], "time", 20_000_000),)})) == []
     assert weave.outdated == []
 
 
 def test_a_window_of_one_event_has_its_own_clock() -> None:
     weave = Workload(("AND(A a, B b, C c) WITHIN 1 EVENTS",)).weave()
-    assert weave.adopt(Choice({"P1": (general([], "time", 5),)})) == []
+    assert weave.adopt(StoredPlan({"P1": (general([], "time", 5),)})) == []
     assert weave.outdated == ["P1"]
 
 

@@ -10,11 +10,11 @@ from tests.helpers.mutations import WINDOWS, is_valid, mutated, queries_in, rena
 from tests.helpers.random_trees import random_tree
 from tests.helpers.strategies import Case, event, random_case
 
-from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import Settings, choose_plan, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Weave
 from weft.pattern.nodes import Query
@@ -93,7 +93,7 @@ def test_every_strategy_finds_what_the_reference_finds(seed: int, name: str) -> 
     settings = replace(SETTINGS[name], statistics=random_statistics(dice), limit=Limit(steps=40), seed=seed)
     chosen = choose_plan(case.queries, derived_schema(case), settings)
     assert agrees(case, chosen.plan, seed)
-    stored = Choice.from_json(chosen.choice.to_json())
+    stored = StoredPlan.from_json(chosen.choice.to_json())
     again = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
     assert again.plan == chosen.plan
 
@@ -104,7 +104,7 @@ def test_a_stored_plan_of_random_trees_finds_what_the_reference_finds(seed: int)
     case, dice = random_case(2_000 + seed), random.Random(seed)
     choice = woven(case, dice).choice(is_shared=dice.random() < 0.8)
     known = {name: trees for name, trees in choice.trees.items() if dice.random() < 0.8}
-    stored = Choice.from_json(Choice(known, choice.is_shared).to_json())
+    stored = StoredPlan.from_json(StoredPlan(known, choice.is_shared).to_json())
     chosen = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
     assert agrees(case, chosen.plan, seed)
 

@@ -18,9 +18,9 @@ from weft.adaptation.settings import Adaptation
 from weft.adaptation.watched_plan import Alarm, Replanned, WatchedPlan
 from weft.cost.measured import Measured
 from weft.normalize.pipeline import normalize
-from weft.optimizer.choice import Choice
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
@@ -73,7 +73,7 @@ class StreamAdapter:
         self,
         queries: Sequence[Query],
         schema: Schema,
-        choice: Choice,
+        choice: StoredPlan,
         statistics: Statistics,
         adaptation: Adaptation,
     ) -> None:
@@ -259,7 +259,7 @@ class StreamAdapter:
         if found.get("version") != VERSION:
             watched = self._watch(self.choice, self.statistics)
             return _State(0, 0, "rebuild", watched, live, [], [0.0], Unwatched())
-        choice = self.choice if found["choice"] is None else Choice.from_json(found["choice"])
+        choice = self.choice if found["choice"] is None else StoredPlan.from_json(found["choice"])
         watched = self._watch(choice, self._statistics_of(found["adopted"]))
         watched.tune(found["distances"])
         live.restore(found["live"])
@@ -278,7 +278,7 @@ class StreamAdapter:
         state.body = json.dumps(kept, ensure_ascii=False)
         return state
 
-    def _watch(self, choice: Choice, statistics: Statistics) -> WatchedPlan:
+    def _watch(self, choice: StoredPlan, statistics: Statistics) -> WatchedPlan:
         return WatchedPlan(self.queries, self.schema, self._model, self._decision, choice, statistics)
 
     def _body(self, state: _State) -> str:
@@ -322,7 +322,7 @@ def adapter_of(
     queries: Sequence[Query], schema: Schema, choice: str, statistics: Statistics, adaptation: Adaptation
 ) -> StreamAdapter:
     """Return an adapter for queries with a choice of trees, which is given as JSON."""
-    return StreamAdapter(queries, schema, Choice.from_json(choice), statistics, adaptation)
+    return StreamAdapter(queries, schema, StoredPlan.from_json(choice), statistics, adaptation)
 
 
 def _missing(plan: Plan, given: Plan) -> frozenset[str]:

@@ -21,13 +21,13 @@ from weft.adaptation.invariants import still_best
 from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
-from weft.optimizer.choice import Choice
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side
 from weft.optimizer.orders.exact_tree import exact_tree_decided
 from weft.optimizer.orders.local_cost import local_cost, tree_steps
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Key, Weave
 from weft.pattern.nodes import Query
@@ -51,7 +51,7 @@ class Alarm:
 class Replanned:
     """A choice for the whole workload, and what the part that was planned anew costs before and after."""
 
-    choice: Choice
+    choice: StoredPlan
     queries: tuple[str, ...]
     cost_before: float
     cost_after: float
@@ -71,7 +71,7 @@ class WatchedPlan:
         schema: Schema,
         model: CostModel,
         decide: Callable[[], DecisionFunction],
-        choice: Choice,
+        choice: StoredPlan,
         statistics: Statistics,
     ) -> None:
         self.queries = tuple(queries)
@@ -83,7 +83,7 @@ class WatchedPlan:
         self._planned: tuple[Statistics, Weave] | None = None  # all queries, as they were planned last
         self.adopt(choice, statistics)
 
-    def adopt(self, choice: Choice, statistics: Statistics) -> None:
+    def adopt(self, choice: StoredPlan, statistics: Statistics) -> None:
         """Watch a choice from now on."""
         self.choice, self.statistics = choice, statistics
         if self._planned is not None and self._planned[0] is statistics:
@@ -190,7 +190,7 @@ class WatchedPlan:
         before = weave.cost
         weave.improve(limit, seed=seed)
         trees = {**self.choice.trees, **weave.choice().trees}
-        choice = Choice({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
+        choice = StoredPlan({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
         return Replanned(choice, tuple(names), before, weave.cost)
 
     def lines(self) -> list[str]:

@@ -26,8 +26,8 @@ from weft.hosts.spark.batch import Input, count_rows, detect_share, matches_sche
 from weft.hosts.spark.partitioning import divide, divide_trends
 from weft.hosts.spark.trend_analyze import trend_analysis_of
 from weft.hosts.spark.trend_batch import aggregate_share
-from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.runtime.budget import Budget
 from weft.runtime.trends.shared import Sharing
@@ -99,7 +99,7 @@ class Detection(Workload):
         return self._statistics
 
     @property
-    def plan(self) -> Choice:
+    def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
         return merged_choice(self.weave())
 

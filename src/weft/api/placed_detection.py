@@ -15,8 +15,8 @@ from weft.explain.placements import ExplainedPlacement, bytes_text, sent_bytes
 from weft.hosts.spark.analyze import METRICS, Analysis, is_match, matches_in, metrics
 from weft.hosts.spark.batch import Input, matches_schema
 from weft.hosts.spark.placed_batch import PlacedInput, Transfer, detect_placed, transfers_of
-from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.placement.graph_text import number_text
 from weft.placement.network import Network
@@ -89,7 +89,7 @@ class PlacedDetection(Detection):
         return site_program(self.placed.graph, self.known.queries, self.source.schema, self.statistics)
 
     @property
-    def plan(self) -> Choice:
+    def plan(self) -> StoredPlan:
         """Sites have plans of their own, which cannot be stored."""
         raise WeftError(
             "a plan for many sites cannot be stored\n  hint: store one without site=, or the statistics"

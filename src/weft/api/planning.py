@@ -11,10 +11,10 @@ from weft.hosts.spark.batch import Input
 from weft.hosts.spark.partitioning import Share
 from weft.hosts.spark.sample import estimate
 from weft.normalize.pipeline import normalize
-from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, STRATEGIES, Optimized, Settings, Strategy, choose_plan
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.limits import Limit, Progress
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import CountWindow, Query, TimeWindow
 from weft.plan.nodes import Node
 from weft.schema import Schema
@@ -27,12 +27,12 @@ SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanosecon
 class Planning:
     """What the user wants: a strategy or a stored plan, and how long the search may take."""
 
-    plan: Strategy | Choice = "auto"
+    plan: Strategy | StoredPlan = "auto"
     search_seconds: float = SECONDS
     model: Measured = field(default_factory=Measured)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.plan, Choice) and self.plan not in STRATEGIES:
+        if not isinstance(self.plan, StoredPlan) and self.plan not in STRATEGIES:
             raise WeftError(
                 f"plan is {self.plan!r}; expected {', '.join(map(repr, STRATEGIES))}, or a plan read with "
                 f"weft.load_plan"
@@ -48,7 +48,7 @@ class Planning:
         """
         if self.plan in ("trivial", "share", "lcse"):
             return False
-        known = self.plan.trees if isinstance(self.plan, Choice) else ()
+        known = self.plan.trees if isinstance(self.plan, StoredPlan) else ()
         new = [query for query in queries if query.name not in known]
         sizes = [len(form.items) for query in new for form in normalize(query)]
         shares = self.plan != "reorder" and sum(size > 1 for size in sizes) > 1
@@ -139,13 +139,13 @@ def estimated_statistics(source: Input, queries: Sequence[Query], *, is_quick: b
     )
 
 
-def merged_choice(planned: Sequence[PlannedShare]) -> Choice:
+def merged_choice(planned: Sequence[PlannedShare]) -> StoredPlan:
     """Return the choice of all shares as one."""
     trees = {name: found for one in planned for name, found in one.optimized.choice.trees.items()}
-    return Choice(trees, all(one.optimized.choice.is_shared for one in planned))
+    return StoredPlan(trees, all(one.optimized.choice.is_shared for one in planned))
 
 
-def load_plan(path: str | Path) -> Choice:
+def load_plan(path: str | Path) -> StoredPlan:
     """Read a plan that was stored with `save_plan` or `weft run --save-plan`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -153,10 +153,10 @@ def load_plan(path: str | Path) -> Choice:
         raise DataError(f"{path}: this is not a text file in UTF-8 (byte {error.start})") from None
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
-    return Choice.from_json(text, str(path))
+    return StoredPlan.from_json(text, str(path))
 
 
-def save_plan(plan: Choice, path: str | Path) -> None:
+def save_plan(plan: StoredPlan, path: str | Path) -> None:
     """Write a plan to a file that `load_plan` reads."""
     try:
         Path(path).write_text(plan.to_json() + "\n", encoding="utf-8")

@@ -20,8 +20,8 @@ from weft.language.binder import bind
 from weft.language.literals import parse_duration
 from weft.language.parser import parse
 from weft.language.read import read
-from weft.optimizer.choice import Choice
 from weft.optimizer.pipeline import SECONDS, Strategy
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.placement.network import Network
 from weft.runtime.budget import Budget
@@ -55,7 +55,7 @@ def detect(
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
     budget: Budget | None = None,
-    plan: Strategy | Choice = "auto",
+    plan: Strategy | StoredPlan = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",
@@ -177,7 +177,7 @@ def prepare(
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
     budget: Budget | None = None,
-    plan: Strategy | Choice = "auto",
+    plan: Strategy | StoredPlan = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",
@@ -215,7 +215,7 @@ def prepare_stream(
     types: Mapping[str, str] | None = None,
     partitions: int | None = None,
     budget: Budget | None = None,
-    plan: Strategy | Choice = "auto",
+    plan: Strategy | StoredPlan = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
     sharing: Sharing = "dynamic",

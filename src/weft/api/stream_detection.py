@@ -28,8 +28,8 @@ from weft.hosts.spark.stream import (
     use_rocksdb,
 )
 from weft.hosts.spark.stream_task import AdaptedPart
-from weft.optimizer.choice import Choice
 from weft.optimizer.sharing.limits import Progress
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
@@ -136,7 +136,7 @@ class StreamDetection(Workload):
         return late_in(self.outcomes)
 
     @property
-    def plan(self) -> Choice:
+    def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
         return merged_choice(list(self.weave().values()))
 

@@ -20,8 +20,8 @@ from weft.io.query_files import QueryText
 from weft.io.sources import read_events
 from weft.io.times import TimeUnit
 from weft.language.read import read
-from weft.optimizer.choice import Choice as StoredPlan
 from weft.optimizer.pipeline import STRATEGIES, Strategy
+from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.runtime.budget import Budget
 from weft.runtime.trends.shared import Sharing

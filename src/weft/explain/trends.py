@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from weft.expressions import Comparison, Expression
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text
-from weft.plan.template import START, Automaton, Feed, Item, Template
+from weft.plan.template import START, Automaton, Template, Transition, TrendItem
 from weft.plan.trend_sets import merged_template, sharable_sets, template_lines
 
 
@@ -60,7 +60,7 @@ def _template_lines(template: Template) -> list[str]:
 
 
 def _automaton_rows(automaton: Automaton, template: Template) -> list[tuple[str, str]]:
-    def text_of(feed: Feed) -> str:
+    def text_of(feed: Transition) -> str:
         source = automaton.sources[feed.source]
         after = "start" if source.position == START else automaton.positions[source.position].variable
         ways = f" in {feed.ways} ways" if feed.ways > 1 else ""
@@ -80,7 +80,7 @@ def _automaton_rows(automaton: Automaton, template: Template) -> list[tuple[str,
     return [*rows, ("end", "; ".join(map(text_of, automaton.ends))), *undone]
 
 
-def _item_text(item: Item) -> str:
+def _item_text(item: TrendItem) -> str:
     return item.type + _where(item.predicates)
 
 

@@ -17,7 +17,7 @@ from weft.pattern.nodes import (
     Sequence,
     Some,
 )
-from weft.plan.template import START, Automaton, Feed, Item, Position, Source, Step
+from weft.plan.template import START, Automaton, EdgePredicate, Position, Transition, TrendItem, TrendSum
 
 MOST_POSITIONS = 64
 
@@ -26,14 +26,14 @@ class Items:
     """The items of a template, each once."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Item, int] = {}
+        self._numbers: dict[TrendItem, int] = {}
 
     def number(self, type: str, predicates: tuple[Expression, ...]) -> int:
         """Return the number of an item, a new one if it has not been seen."""
-        return self._numbers.setdefault(Item(type, predicates), len(self._numbers))
+        return self._numbers.setdefault(TrendItem(type, predicates), len(self._numbers))
 
     @property
-    def all(self) -> tuple[Item, ...]:
+    def all(self) -> tuple[TrendItem, ...]:
         return tuple(self._numbers)
 
 
@@ -64,13 +64,13 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Transition:
+class _Edge:
     """From a position to the next, while no event of the negated items comes, if the steps hold."""
 
     before: int
     after: int
     negated: frozenset[int] = frozenset()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[EdgePredicate, ...] = ()
 
 
 def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, items: Items) -> Built:
@@ -82,10 +82,11 @@ def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, item
     >>> pattern = Kleene(Kleene(Event("A", "a"), 1, None), 1, None)
     >>> build_automaton(pattern, Query("q", pattern), Conditions({"a": ()}, {}, ()), Items()).automaton
     ... # doctest: +NORMALIZE_WHITESPACE
-    Automaton(positions=(Position(variable='a', item=0, feeds=(Feed(source=0, ways=1),
-                                                               Feed(source=1, ways=2))),),
-              sources=(Source(position=-1, negated=(), steps=()), Source(position=0, negated=(), steps=())),
-              ends=(Feed(source=1, ways=1),), undone_by=())
+    Automaton(positions=(Position(variable='a', item=0, feeds=(Transition(source=0, ways=1),
+                                                               Transition(source=1, ways=2))),),
+              sources=(TrendSum(position=-1, negated=(), steps=()),
+                       TrendSum(position=0, negated=(), steps=())),
+              ends=(Transition(source=1, ways=1),), undone_by=())
     """
     builder = _Builder(query, conditions, items)
     part = builder.build(pattern)
@@ -118,7 +119,7 @@ class _Builder:
         self.conditions = conditions
         self.items = items
         self.positions: list[tuple[str, int]] = []
-        self.ways: Counter[_Transition] = Counter()
+        self.ways: Counter[_Edge] = Counter()
 
     def build(self, pattern: Pattern) -> _Part:
         match pattern:
@@ -186,7 +187,7 @@ class _Builder:
         if least < 0 or most is not None and (most < 1 or most < least):
             message = f"expected {{n,m}} with 0 <= n <= m and 0 < m, found {{{least},{most}}}"
             raise refused(self.query, message, kleene.span, "leave the event out, or change the numbers")
-        steps: tuple[Step, ...] = ()
+        steps: tuple[EdgePredicate, ...] = ()
         if isinstance(kleene.operand, Event):
             steps = self.conditions.in_list.get(kleene.operand.variable, ())
         elif most == 1:
@@ -213,11 +214,11 @@ class _Builder:
         self,
         last: dict[int, frozenset[int]],
         first: dict[int, frozenset[int]],
-        steps: tuple[Step, ...] = (),
+        steps: tuple[EdgePredicate, ...] = (),
     ) -> None:
         for before, negated_after_it in last.items():
             for after, negated_before_it in first.items():
-                self.ways[_Transition(before, after, negated_after_it | negated_before_it, steps)] += 1
+                self.ways[_Edge(before, after, negated_after_it | negated_before_it, steps)] += 1
 
     def start(self, whole: _Part) -> None:
         """Let the trends begin."""
@@ -233,7 +234,7 @@ class _Builder:
         if self._predecessors(after) != {before}:
             message = f"{condition.before} and {condition.after} are compared, but neither always comes"
             raise refused(self.query, f"{message} directly before the other", condition.span)
-        changed: Counter[_Transition] = Counter()
+        changed: Counter[_Edge] = Counter()
         for transition, ways in self.ways.items():
             if self.positions[transition.after][0] == after:
                 steps = tuple(sorted({*transition.steps, step}, key=repr))
@@ -250,23 +251,23 @@ class _Builder:
         }
 
     def finished(self, whole: _Part) -> Automaton:
-        ends = [Source(position, tuple(sorted(negated))) for position, negated in whole.last.items()]
+        ends = [TrendSum(position, tuple(sorted(negated))) for position, negated in whole.last.items()]
         found = {_source(transition) for transition in self.ways}.union(ends)
         sources = sorted(found, key=lambda source: (source.position, source.negated, repr(source.steps)))
         numbers = {source: number for number, source in enumerate(sources)}
-        feeds: list[list[Feed]] = [[] for _ in self.positions]
+        feeds: list[list[Transition]] = [[] for _ in self.positions]
         for transition, ways in self.ways.items():
-            feeds[transition.after].append(Feed(numbers[_source(transition)], ways))
+            feeds[transition.after].append(Transition(numbers[_source(transition)], ways))
         positions = tuple(
             Position(variable, item, _in_order(feeds[place]))
             for place, (variable, item) in enumerate(self.positions)
         )
-        return Automaton(positions, tuple(sources), _in_order(Feed(numbers[source]) for source in ends))
+        return Automaton(positions, tuple(sources), _in_order(Transition(numbers[source]) for source in ends))
 
 
-def _source(transition: _Transition) -> Source:
-    return Source(transition.before, tuple(sorted(transition.negated)), transition.steps)
+def _source(transition: _Edge) -> TrendSum:
+    return TrendSum(transition.before, tuple(sorted(transition.negated)), transition.steps)
 
 
-def _in_order(feeds: Iterable[Feed]) -> tuple[Feed, ...]:
+def _in_order(feeds: Iterable[Transition]) -> tuple[Transition, ...]:
     return tuple(sorted(feeds, key=lambda feed: feed.source))

@@ -16,7 +16,7 @@ from weft.expressions import (
 from weft.normalize.simplify_predicates import canonical, simplify_predicates
 from weft.normalize.split_alternatives import positive_variables
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
-from weft.plan.template import EVENT, PREVIOUS, Step
+from weft.plan.template import EVENT, PREVIOUS, EdgePredicate
 from weft.tree import find, transform_up
 
 ALTERNATIVE = "ask for matches, without COUNT(*), SLIDE and GROUP BY, and aggregate them afterwards"
@@ -28,8 +28,8 @@ class Between:
 
     before: str
     after: str
-    step: Step
-    flipped: Step
+    step: EdgePredicate
+    flipped: EdgePredicate
     span: Span | None
 
 
@@ -38,7 +38,7 @@ class Conditions:
     """The conditions of a trend query: `on_event` and `in_list` by variable, `between` two variables."""
 
     on_event: Mapping[str, tuple[Expression, ...]]
-    in_list: Mapping[str, tuple[Step, ...]]
+    in_list: Mapping[str, tuple[EdgePredicate, ...]]
     between: tuple[Between, ...]
 
 
@@ -60,7 +60,7 @@ def conditions_of(query: Query, pattern: Pattern) -> Conditions:
     groups = dict(_groups(pattern, ()))
     negated = {event.variable for negation in find(pattern, Negation) for event in find(negation, Event)}
     on_event: dict[str, list[Expression]] = {event.variable: [] for event in find(pattern, Event)}
-    in_list: dict[str, list[Step]] = {}
+    in_list: dict[str, list[EdgePredicate]] = {}
     between: list[Between] = []
     for condition in query.where:
         if isinstance(condition, Equivalence):
@@ -105,7 +105,9 @@ def _refuse_whole_lists(query: Query, condition: Expression) -> None:
             )
 
 
-def _steps_in_list(query: Query, condition: Expression, lists: set[str]) -> Iterator[tuple[str, Step]]:
+def _steps_in_list(
+    query: Query, condition: Expression, lists: set[str]
+) -> Iterator[tuple[str, EdgePredicate]]:
     """Yield what a condition on `v[i-1]` and `v[i]` says of two consecutive elements of v."""
     variable = min(node.variable for node in find(condition, Attribute) if node.place == "previous")
     if variables_of(condition) != {variable}:
@@ -122,7 +124,7 @@ def _steps_in_list(query: Query, condition: Expression, lists: set[str]) -> Iter
         yield variable, step
 
 
-def _step_in_list(part: Expression) -> Step | None:
+def _step_in_list(part: Expression) -> EdgePredicate | None:
     if not isinstance(part, Comparison):
         return None
     left, right = (
@@ -138,10 +140,10 @@ def _turned(comparison: Comparison) -> Comparison:
     return Comparison(FLIPPED[comparison.operator], comparison.right, comparison.left)
 
 
-def _step(comparison: Comparison) -> Step:
+def _step(comparison: Comparison) -> EdgePredicate:
     """Return the step of a comparison whose left side speaks of the event before."""
     left, right = _renamed(comparison.left, PREVIOUS), _renamed(comparison.right, EVENT)
-    return Step(comparison.operator, canonical(left), canonical(right))
+    return EdgePredicate(comparison.operator, canonical(left), canonical(right))
 
 
 def _groups(pattern: Pattern, around: tuple[Pattern, ...]) -> Iterator[tuple[str, tuple[Pattern, ...]]]:

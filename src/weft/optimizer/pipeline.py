@@ -10,13 +10,13 @@ from weft.errors import WeftError
 from weft.expressions import Expression, type_of
 from weft.normalize.resolve_absent import substitute_absent
 from weft.optimizer.assemble import Assembled, Context, rename
-from weft.optimizer.choice import Choice
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.jumbo_graph import Techniques
 from weft.optimizer.rewriting.jumbo_plan import jumbo_plan, motto_trees
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
+from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.weave import Heuristic, Key, Weave, Woven
 from weft.pattern.nodes import Query
@@ -48,7 +48,7 @@ class Settings:
     given the cost of the plan from which the search starts.
     """
 
-    strategy: Strategy | Choice = "auto"
+    strategy: Strategy | StoredPlan = "auto"
     statistics: Statistics = field(default_factory=Statistics)
     model: CostModel | None = None
     heuristic: Heuristic = "annealing"
@@ -64,7 +64,7 @@ class Optimized:
     """A plan, the choice behind it, what it costs, and the rows per second expected of its nodes."""
 
     plan: Plan
-    choice: Choice
+    choice: StoredPlan
     cost: float
     expected: Mapping[Node, float]
     notes: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
     """Give every query its trees; return whether they are shared, and what is worth saying."""
     limit = settings.limit or Limit(seconds=SECONDS)
     match settings.strategy:
-        case Choice() as choice:
+        case StoredPlan() as choice:
             return choice.is_shared, _adopt(weave, queries, choice)
         case "trivial":
             _add_in_pattern_order(weave, queries)
@@ -193,7 +193,7 @@ def _start_if_cheaper(weave: Weave, trees: Mapping[Key, Tree]) -> None:
         weave.multitree.replace(before)
 
 
-def _adopt(weave: Weave, queries: Sequence[Query], choice: Choice) -> list[str]:
+def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan) -> list[str]:
     """Use a stored choice; queries that it does not know are added to it without a search."""
     known = [query for query in queries if query.name in choice.trees]
     for query in known:

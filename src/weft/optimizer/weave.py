@@ -12,7 +12,6 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Assembled, Content, Context, absence_of, assemble
-from weft.optimizer.choice import Choice, Named, named, unnamed
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
@@ -23,6 +22,7 @@ from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
+from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
 from weft.optimizer.trees import Tree, made_specific
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
@@ -126,15 +126,15 @@ class Weave:
             tabu_search(neighborhood, limit, dice)
         best_reply(self.multitree, self.sharables, self.plans, keys, limit)
 
-    def choice(self, *, is_shared: bool = True) -> Choice:
+    def choice(self, *, is_shared: bool = True) -> StoredPlan:
         """Return the trees by the names of their variables."""
         trees: dict[str, list[Named]] = {name: [] for name in self.queries}
         for (name, _), tree in sorted(self.multitree.trees.items()):
             pattern = self.multitree.patterns[name, _]
             trees[name].append(named(tree, pattern.form.variables))
-        return Choice({name: tuple(found) for name, found in trees.items()}, is_shared)
+        return StoredPlan({name: tuple(found) for name, found in trees.items()}, is_shared)
 
-    def adopt(self, choice: Choice) -> list[str]:
+    def adopt(self, choice: StoredPlan) -> list[str]:
         """Take over a choice where it fits the queries; return the names of the queries it does not fit.
 
         A part that was computed for demands which no longer are more general than those of its query is

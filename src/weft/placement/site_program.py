@@ -9,6 +9,7 @@ another site has checked is not: what a match has in common with that input must
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from weft.codec import to_json
 from weft.expressions import Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
@@ -23,7 +24,6 @@ from weft.placement.projection_text import kind_of
 from weft.placement.travelling import attributes_by_type
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
-from weft.plan.serialize import to_json
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork, Stream
 from weft.schema import LONG, Schema
 from weft.statistics.model import Statistics
@@ -200,7 +200,7 @@ class _Compiler:
             findings.append(self._finding(task, built.variables, reads))
         plan = Plan(tuple(outputs))
         check_plan(plan, "site_program")
-        return SiteWork(site, level, to_json(plan), tuple(findings), tuple(reads))
+        return SiteWork(site, level, to_json("plan", plan), tuple(findings), tuple(reads))
 
     def _woven(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
         """Return the trees of forms that one site evaluates at a level; other sites may do the same."""

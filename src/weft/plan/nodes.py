@@ -8,6 +8,7 @@ user's variable occurs below `Output`, so equal sub-plans of different queries a
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, cast
 
+from weft.codec import stored
 from weft.expressions import Expression
 from weft.schema import Type
 
@@ -27,6 +28,7 @@ class _Hashed:
             return value
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Extent:
     """How far apart the events of one (partial) match may be: clock(last) - clock(first) <= length.
@@ -39,6 +41,7 @@ class Extent:
     partition_by: tuple[str, ...] = ()
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class Scan(_Hashed):
     """All events of one type.
@@ -52,6 +55,7 @@ class Scan(_Hashed):
     copy: int = 0
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class Filter(_Hashed):
     """The rows of the input that satisfy the predicates."""
@@ -62,6 +66,7 @@ class Filter(_Hashed):
     predicates: tuple[Expression, ...]
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class Join(_Hashed):
     """Pairs of a left and a right row; columns of the left first.
@@ -80,6 +85,7 @@ class Join(_Hashed):
     extent: Extent | None
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class KleeneExpand(_Hashed):
     """Each input row with every list of `least` to `most` elements as a further column.
@@ -99,6 +105,7 @@ class KleeneExpand(_Hashed):
     extent: Extent | None
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Absence:
     """No row of `negated` lies in the scope of a row.
@@ -118,6 +125,7 @@ class Absence:
     unless: tuple["Absence", ...] = ()
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class NegationCheck(_Hashed):
     """The input rows that satisfy an absence."""
@@ -132,6 +140,7 @@ class NegationCheck(_Hashed):
         return self.absence.extent
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class Project(_Hashed):
     """The input rows whose events fit the extent and the order, with the input's columns in another order.
@@ -149,6 +158,7 @@ class Project(_Hashed):
     order: tuple[tuple[int, int], ...] = ()
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class DistinctUnion(_Hashed):
     """The rows of the inputs, equal rows once."""
@@ -158,6 +168,7 @@ class DistinctUnion(_Hashed):
     inputs: tuple["Node", ...]
 
 
+@stored(shared=True)
 @dataclass(frozen=True, slots=True)
 class Await(_Hashed):
     """The input rows, as soon as all events up to `delay` microseconds after a row's last one are there."""
@@ -175,6 +186,7 @@ class Await(_Hashed):
 Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One alternative of a query: where its matches come from, and what to call the columns."""
@@ -184,6 +196,7 @@ class Branch:
     returns: tuple[Expression, ...]
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class ReturnedColumn:
     """Name and type of a RETURN column."""
@@ -192,6 +205,7 @@ class ReturnedColumn:
     type: Type
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Output:
     """The matches of one query."""
@@ -201,6 +215,7 @@ class Output:
     branches: tuple[Branch, ...]
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One plan for a whole workload."""

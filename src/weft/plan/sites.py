@@ -4,18 +4,16 @@ Sites work level by level. What a site evaluates depends on its own events and o
 lower levels; so at every level there is one plan for all that a site has to find.
 """
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
-from weft.plan.json_values import by_name, decode, encode
+from weft.codec import from_json, stored, to_json
 
-VERSION = 1
 Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which its events come
 
 SITE = "\0site"  # the attribute that holds the number of the site at which an event arose
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The matches of a projection that one site sends to another.
@@ -32,6 +30,7 @@ class Stream:
     rate: float
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Among:
     """What a row has in some of its columns must be a match that came with one of the streams."""
@@ -40,6 +39,7 @@ class Among:
     columns: tuple[int, ...]
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What becomes of the rows of one output of a site's plan.
@@ -58,6 +58,7 @@ class Finding:
     elsewhere: tuple[Origins, ...] = ()
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class SiteWork:
     """What a site evaluates at a level: a plan as JSON, a finding for each of its outputs.
@@ -77,6 +78,7 @@ class SiteWork:
         return any(finding.streams for finding in self.findings)
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class SiteProgram:
     """All the work of all sites.
@@ -101,24 +103,10 @@ class SiteProgram:
         >>> SiteProgram.from_json(program.to_json()) == program
         True
         """
-        return json.dumps({"version": VERSION, "program": _encoded(self)}, allow_nan=False)
+        return to_json("site program", self)
 
     @staticmethod
     def from_json(text: str) -> "SiteProgram":
         """Return the program written by `to_json`."""
-        document = json.loads(text)
-        if document.get("version") != VERSION:
-            raise ValueError(f"program version {document.get('version')!r} found, {VERSION} expected")
-        program: SiteProgram = _decoded(document["program"])
+        program: SiteProgram = from_json("site program", text)
         return program
-
-
-_CLASSES = by_name(Stream, Among, Finding, SiteWork, SiteProgram)
-
-
-def _encoded(value: object) -> object:
-    return encode(value, _encoded)
-
-
-def _decoded(value: Any) -> Any:
-    return decode(value, _decoded, _CLASSES)

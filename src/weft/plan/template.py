@@ -1,13 +1,14 @@
 """What the machine does for a trend query: an automaton whose states are sums over trends.
 
 A trend walks through the positions of a pattern, one event at each. The number of trends that end with
-an event is the sum of those it extends, so the machine keeps sums and no trends. A `Source` is such a
+an event is the sum of those it extends, so the machine keeps sums and no trends. A `TrendSum` is such a
 sum: over the trends that have just ended at a position and may still be extended along some transitions.
 A negation between two operands takes from a source all that it held when the negated event came.
 """
 
 from dataclasses import dataclass
 
+from weft.codec import stored
 from weft.expressions import AggregateFunction, ComparisonOperator, Expression
 from weft.schema import Type
 
@@ -16,16 +17,18 @@ EVENT = "$0"  # the variable of the event at hand, in the expressions of a templ
 PREVIOUS = "$1"  # the variable of the event before it
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
-class Item:
+class TrendItem:
     """Events that a pattern takes or negates: those of a type that satisfy predicates on EVENT."""
 
     type: str
     predicates: tuple[Expression, ...] = ()
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
-class Step:
+class EdgePredicate:
     """A condition on two adjacent events of a trend: `left`, on PREVIOUS, compares with `right`, on EVENT."""
 
     operator: ComparisonOperator
@@ -33,8 +36,9 @@ class Step:
     right: Expression
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
-class Source:
+class TrendSum:
     """A sum over trends that end at a position; before the first event, START, it is one.
 
     It falls to zero when an event of one of the items in `negated` comes. With steps, only those trends
@@ -43,26 +47,29 @@ class Source:
 
     position: int
     negated: tuple[int, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[EdgePredicate, ...] = ()
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
-class Feed:
+class Transition:
     """A source that an event at a position adds to, in how many ways."""
 
     source: int
     ways: int = 1
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Position:
     """A place in the pattern: the variable that is bound there, the item, and what an event there extends."""
 
     variable: str
     item: int
-    feeds: tuple[Feed, ...]
+    feeds: tuple[Transition, ...]
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Automaton:
     """A pattern without AND: its positions, and the sources that add up to all of its trends.
@@ -72,11 +79,12 @@ class Automaton:
     """
 
     positions: tuple[Position, ...]
-    sources: tuple[Source, ...]
-    ends: tuple[Feed, ...]
+    sources: tuple[TrendSum, ...]
+    ends: tuple[Transition, ...]
     undone_by: tuple[int, ...] = ()
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class TrendColumn:
     """A column of the result: an aggregate, of all events bound to a variable, or of the trends.
@@ -95,6 +103,7 @@ class TrendColumn:
         return self.function == "count" and self.variable is None
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Template:
     """A trend query for the machine.
@@ -105,7 +114,7 @@ class Template:
     """
 
     query: str
-    items: tuple[Item, ...]
+    items: tuple[TrendItem, ...]
     alternatives: tuple[tuple[Automaton, ...], ...]
     keys: tuple[str, ...]
     group_by: tuple[str, ...]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from weft.plan.template import START, Automaton, Source, Template
+from weft.plan.template import START, Automaton, Template, TrendSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def kleene_types(template: Template) -> frozenset[str]:
         template.items[position.item].type
         for automaton in _automata(template)
         for number, position in enumerate(automaton.positions)
-        if any(automaton.sources[feed.source] == Source(number) for feed in position.feeds)
+        if any(automaton.sources[feed.source] == TrendSum(number) for feed in position.feeds)
     )
 
 

@@ -10,6 +10,7 @@ from tests.helpers.arbitrary_trees import TreeWriter
 from tests.helpers.engine import derived_schema, expected_outcome, run_plan
 from tests.helpers.strategies import SECOND, Case, cases, event
 
+from weft.codec import from_json, to_json
 from weft.expressions import Aggregate, Attribute, Comparison, ComparisonOperator, Expression
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import (
@@ -27,7 +28,6 @@ from weft.plan.nodes import (
     Project,
     Scan,
 )
-from weft.plan.serialize import from_json, to_json
 from weft.schema import LONG
 
 PATTERNS = (
@@ -78,7 +78,7 @@ def stream_case(text: str, seed: int, *, types: str = "ABCDE", most_events: int 
 def assert_right(case: Case, plan: Plan, seed: int = 0) -> None:
     """Run a plan in one batch, in a few and in many."""
     check_plan(plan, "test")
-    travelled = from_json(to_json(plan))
+    travelled = from_json("plan", to_json("plan", plan))
     assert travelled == plan
     expected = expected_outcome(case)
     for n_batches in (1, 3, 12):

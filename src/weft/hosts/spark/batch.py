@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
+from weft.codec import to_json
 from weft.expressions import Aggregate, Attribute
 from weft.hosts.spark.partitioning import ByKey, ByTime, Division, Share, Slices, slice_time
 from weft.hosts.spark.pushdown import quoted, wanted_rows
@@ -16,7 +17,6 @@ from weft.hosts.spark.schemas import spark_type, value_type
 from weft.hosts.spark.worker import ShardTask
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Extent, Plan, Scan
-from weft.plan.serialize import to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import TIMESTAMP, Schema, Type
@@ -108,7 +108,7 @@ def detect_share(
         rows = rows if wanted is None else rows.where(wanted)
     divided, slices = dealt(rows, columns, layout, share.division, partitions, source)
     task = ShardTask(
-        plan=to_json(plan),
+        plan=to_json("plan", plan),
         layout=layout,
         budget=budget,
         id_is_text=id_is_text(source),

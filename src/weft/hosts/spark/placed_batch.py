@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
+from weft.codec import from_json
 from weft.hosts.spark.batch import (
     Input,
     Returned,
@@ -34,7 +35,6 @@ from weft.hosts.spark.site_sample import kind_condition, site_column
 from weft.pattern.nodes import Query
 from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.site_statistics import kinds_of
-from weft.plan.serialize import from_json
 from weft.plan.sites import SITE as SITE_NUMBER
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
@@ -92,7 +92,7 @@ class _Levels:
         self.division = time_of(_distinct(placed.queries))
         self.slices = _slices(self.division, most // max(n_sites, 1))
         self.n_partitions = min(most, n_sites * (1 if self.slices is None else self.slices.n_shards))
-        plans = [from_json(work.plan) for work in self.program.works]
+        plans = [from_json("plan", work.plan) for work in self.program.works]
         types = {name for plan in plans for name in scanned_types(plan)}
         names = {name for plan in plans for name in mentioned(plan)} - {SITE_NUMBER}
         self.columns, self.layout = wire_columns(types, names, source)

@@ -26,7 +26,7 @@ from weft.expressions import (
 )
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Filter, Plan, Scan, inputs_of
-from weft.plan.template import Item
+from weft.plan.template import TrendItem
 from weft.schema import Type
 
 ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
@@ -67,7 +67,9 @@ def wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Co
     return _any_of(wanted, is_of_type)
 
 
-def wanted_by_items(items: Iterable[Item], is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
+def wanted_by_items(
+    items: Iterable[TrendItem], is_of_type: Callable[[Sequence[str]], Column]
+) -> Column | None:
     """Return the condition under which some item of a trend query may want a row."""
     wanted: dict[str, list[Column | None]] = {}
     for item in dict.fromkeys(items):

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
+from weft.codec import from_json
 from weft.hosts.spark.packing import OWNER, in_packs, rejected_in
 from weft.hosts.spark.stream_task import (
     KIND,
@@ -27,9 +28,7 @@ from weft.hosts.spark.stream_task import (
     StreamTask,
 )
 from weft.plan.nodes import Plan
-from weft.plan.serialize import from_json
 from weft.plan.template import Template
-from weft.plan.template_json import templates_from_json
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import TIMESTAMP, emit_in_parts, match_schema
 from weft.runtime.stages.shard import Memory, Outcome, Report, Shard, Work
@@ -228,9 +227,11 @@ def _adapter(run: str, number: int, part: AdaptedPart | None) -> Adapter | None:
 
 @lru_cache(maxsize=16)
 def _plan(text: str) -> Plan:
-    return from_json(text)
+    plan: Plan = from_json("plan", text)
+    return plan
 
 
 @lru_cache(maxsize=16)
 def _templates(text: str) -> tuple[Template, ...]:
-    return templates_from_json(text)
+    templates: tuple[Template, ...] = from_json("templates", text)
+    return templates

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
+from weft.codec import to_json
 from weft.errors import WeftError
 from weft.expressions import CountTrends
 from weft.hosts.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
@@ -37,8 +38,6 @@ from weft.hosts.spark.trend_batch import TrendColumns, mentioned_in
 from weft.language.printer import to_text
 from weft.pattern.nodes import Query, ReturnColumn
 from weft.plan.nodes import Plan, Scan
-from weft.plan.serialize import to_json
-from weft.plan.template_json import templates_to_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.trends.executor import TrendPlan
@@ -223,9 +222,9 @@ def _asked(one: PlannedPart) -> _Asked:
     if isinstance(one.plan, TrendPlan):
         templates = one.plan.templates
         types = frozenset(item.type for template in templates for item in template.items)
-        return _Asked(one, types, frozenset(mentioned_in(templates)), templates_to_json(templates))
+        return _Asked(one, types, frozenset(mentioned_in(templates)), to_json("templates", templates))
     types = frozenset(scan.type for output in one.plan.outputs for scan in find(output, Scan))
-    return _Asked(one, types, frozenset(mentioned(one.plan)), to_json(one.plan))
+    return _Asked(one, types, frozenset(mentioned(one.plan)), to_json("plan", one.plan))
 
 
 def _wanted(parts: Sequence[PlannedPart], source: Input) -> Column | None:

@@ -7,13 +7,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812 - the name everybody knows
 
+from weft.codec import to_json
 from weft.expressions import Attribute
 from weft.hosts.spark.batch import SHARD, Input, dealt, merge_columns, wire_columns
 from weft.hosts.spark.partitioning import TrendShare
 from weft.hosts.spark.pushdown import wanted_by_items
 from weft.hosts.spark.trend_worker import TrendTask
 from weft.plan.template import Template
-from weft.plan.template_json import templates_to_json
 from weft.runtime.trends.emit import result_type, trend_schema
 from weft.runtime.trends.shared import Sharing
 from weft.tree import find
@@ -60,7 +60,7 @@ def aggregate_share(
     keys = set.intersection(*(set(template.keys) for template in share.templates))
     divided, slices = dealt(rows, sent, layout, share.division, partitions, source, sorted(keys))
     task = TrendTask(
-        templates=templates_to_json(share.templates),
+        templates=to_json("templates", share.templates),
         layout=layout,
         sharing=sharing,
         columns=columns.types,

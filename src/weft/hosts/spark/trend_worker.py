@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from weft.codec import from_json
 from weft.hosts.spark.partitioning import Array, Slices
 from weft.hosts.spark.worker import shard_tables
 from weft.plan.template import Template
-from weft.plan.template_json import templates_from_json
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import ROWS_PER_BATCH
@@ -79,4 +79,5 @@ def _metrics(counters: Counters, schema: pa.Schema) -> pa.RecordBatch:
 @lru_cache(maxsize=4)
 def _templates(text: str) -> tuple[Template, ...]:
     """Read templates once per worker process."""
-    return templates_from_json(text)
+    templates: tuple[Template, ...] = from_json("templates", text)
+    return templates

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from weft.codec import from_json
 from weft.hosts.spark.partitioning import Array, Slices
-from weft.plan.serialize import from_json
 from weft.runtime.budget import Budget
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
@@ -106,4 +106,4 @@ def _shard_number(shards: Array | None) -> int:
 @lru_cache(maxsize=4)
 def _program(plan: str) -> Program:
     """Make a plan ready once per worker process; its shards share it."""
-    return Program(from_json(plan))
+    return Program(from_json("plan", plan))

@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from weft.codec import from_json
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.nodes import Await, Branch, Output, Plan
-from weft.plan.serialize import from_json
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteWork
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array, Events
@@ -154,7 +154,7 @@ def program_of(work: SiteWork, lag: int = 0) -> Program:
 
 @lru_cache(maxsize=64)
 def _program(plan: str, awaited: tuple[bool, ...], lag: int) -> Program:
-    outputs = from_json(plan).outputs
+    outputs = from_json("plan", plan).outputs
     pairs = zip(outputs, awaited, strict=True)
     return Program(Plan(tuple(_awaited(output, lag) if waits else output for output, waits in pairs)))
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from weft.codec import from_json
 from weft.errors import WeftError
 from weft.plan.nodes import Extent, NegationCheck, Node, inputs_of
-from weft.plan.serialize import from_json
 from weft.plan.sites import SiteProgram
 from weft.runtime.matches.execute import Program
 from weft.runtime.matches.retention import Lags, lags_of, settled_after
@@ -56,7 +56,7 @@ def site_timing(program: SiteProgram) -> SiteTiming:
 @lru_cache(maxsize=64)
 def work_timing(plan: str) -> WorkTiming:
     """Return the timing of a plan, given as JSON."""
-    made = from_json(plan)
+    made = from_json("plan", plan)
     program = Program(made)
     lags = lags_of(program.order)
     branches = [branch for output in made.outputs for branch in output.branches]

@@ -13,7 +13,7 @@ from weft.kernels.trends.trends import (
     Taken,
     sum_trends,
 )
-from weft.plan.template import Automaton, Source, Template
+from weft.plan.template import Automaton, Template, TrendSum
 from weft.runtime.columns.compare import MASKS
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.trends.measures import Measures, Values, positions_of
@@ -116,7 +116,7 @@ def machine_of(automaton: Automaton) -> Machine:
     )
 
 
-def _kind(source: Source) -> int:
+def _kind(source: TrendSum) -> int:
     if not source.steps:
         return SUM
     is_ordered = len(source.steps) == 1 and source.steps[0].operator in ORDERINGS and not source.negated

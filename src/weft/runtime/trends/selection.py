@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.plan.template import Item, Step, Template
+from weft.plan.template import EdgePredicate, Template, TrendItem
 from weft.runtime.columns.evaluate import Scope, evaluate, holds_everywhere
 from weft.runtime.columns.events import Array, Column, Events, comparable
 from weft.runtime.matches.table import Table
@@ -38,7 +38,7 @@ class Selection:
         self.examples = self.rows[self.starts[:-1]]  # an event of each partition
         self.groups = numbered_by(group_by, events, self.examples)
 
-    def _takes(self, rows_of: Mapping[Item, Array]) -> Array:
+    def _takes(self, rows_of: Mapping[TrendItem, Array]) -> Array:
         n_items = max(len(template.items) for template in self.templates)
         word = np.uint8 if n_items <= 8 else np.uint64  # of two kinds only: kernels are made for each
         takes = np.zeros((len(self.templates), self.n_rows), word)
@@ -76,7 +76,7 @@ class Selection:
         """Return an attribute of the selected events."""
         return self.events.columns[name].take(self.rows)
 
-    def sides_of(self, steps: Sequence[Step]) -> tuple[Array, Array, Array, Array]:
+    def sides_of(self, steps: Sequence[EdgePredicate]) -> tuple[Array, Array, Array, Array]:
         """Return the left sides of steps for every event, where they are not NULL, and so the right sides."""
         values = np.zeros((2, len(steps), self.n_rows), np.int64)
         valid = np.ones((2, len(steps), self.n_rows), np.bool_)
@@ -89,7 +89,7 @@ class Selection:
         return values[0], valid[0], values[1], valid[1]
 
 
-def rows_of_item(item: Item, events: Events) -> Array:
+def rows_of_item(item: TrendItem, events: Events) -> Array:
     """Return the rows of the events that an item stands for."""
     rows = events.rows_of_type(item.type)
     for predicate in item.predicates:

@@ -12,7 +12,7 @@ from weft.kernels.trends.members import Members, SharedEvents
 from weft.kernels.trends.rows import largest_window
 from weft.kernels.trends.shared import sum_shared_trends
 from weft.kernels.trends.trends import EVERY_WINDOW
-from weft.plan.template import Automaton, Item, Template
+from weft.plan.template import Automaton, Template, TrendItem
 from weft.plan.trend_sets import sharable_sets
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.trends.aggregate import aggregate_trends, bits_of, limbs_for
@@ -219,7 +219,7 @@ def _classified(selection: Selection, members: Sequence[_Member]) -> tuple[Array
                 if item.type == own_type and own_type in repeated[query]
             )
             is_pure &= selection.takes[query] & ~np.array(allowed, selection.takes.dtype) == 0
-        items: dict[Item, int] = {}
+        items: dict[TrendItem, int] = {}
         for number, member in enumerate(members):
             if own_type not in repeated[member.query]:
                 continue

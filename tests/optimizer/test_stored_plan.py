@@ -8,77 +8,77 @@ from tests.helpers.random_trees import random_tree
 from tests.helpers.workloads import random_workload
 
 from weft.errors import WeftError
-from weft.optimizer.choice import Choice, Named, named, unnamed
+from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
 from weft.optimizer.trees import leaf, order_tree, pair
 
 
 @pytest.mark.parametrize(
-    "choice",
+    "plan",
     [
-        Choice({}),
-        Choice({"q": ("a",)}),
-        Choice({"q": ([["a", "c"], "b"],), "é": ({"bare": ["x", {"bare": ["y", "z"]}]}, "a")}),
-        Choice({"q": ("a",)}, is_shared=False),
+        StoredPlan({}),
+        StoredPlan({"q": ("a",)}),
+        StoredPlan({"q": ([["a", "c"], "b"],), "é": ({"bare": ["x", {"bare": ["y", "z"]}]}, "a")}),
+        StoredPlan({"q": ("a",)}, is_shared=False),
     ],
 )
-def test_a_choice_is_read_as_it_was_written(choice: Choice) -> None:
-    assert Choice.from_json(choice.to_json()) == choice
+def test_a_plan_is_read_as_it_was_written(plan: StoredPlan) -> None:
+    assert StoredPlan.from_json(plan.to_json()) == plan
 
 
 def test_what_is_written_is_readable() -> None:
-    written = json.loads(Choice({"q": ([["a", "c"], "b"],)}, is_shared=False).to_json())
-    assert written == {"version": 2, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
-    assert "é" in Choice({"é": ("a",)}).to_json()
+    written = json.loads(StoredPlan({"q": ([["a", "c"], "b"],)}, is_shared=False).to_json())
+    assert written == {"version": 3, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
+    assert "é" in StoredPlan({"é": ("a",)}).to_json()
 
 
 def test_a_plan_is_shared_unless_it_says_otherwise() -> None:
-    assert Choice.from_json('{"version": 1, "queries": {}}').is_shared
+    assert StoredPlan.from_json('{"version": 3, "queries": {}}').is_shared
 
 
 WRONG = {
     "not JSON": ("{", "plan.json is not JSON"),
-    "another kind of document": ("[1]", "version 'list', expected 2"),
-    "no version": ('{"queries": {}}', "version None, expected 2"),
-    "another version": ('{"version": 3, "queries": {}}', "version 3, expected 2"),
-    "no queries": ('{"version": 1}', 'lacks "queries"'),
-    "queries of another kind": ('{"version": 1, "queries": []}', 'lacks "queries"'),
-    "one tree instead of a list": ('{"version": 1, "queries": {"q": "a"}}', 'query q: found "a"'),
-    "a join of three": ('{"version": 1, "queries": {"q": [["a", "b", "c"]]}}', "query q: found"),
-    "a join of one": ('{"version": 1, "queries": {"q": [["a"]]}}', "query q: found"),
-    "a number in a tree": ('{"version": 1, "queries": {"q": [["a", 1]]}}', "query q: found"),
-    "an unknown mark": ('{"version": 1, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
-    "a mark on a leaf": ('{"version": 1, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
+    "another kind of document": ("[1]", "version 'list', expected 3"),
+    "no version": ('{"queries": {}}', "version None, expected 3"),
+    "another version": ('{"version": 2, "queries": {}}', "version 2, expected 3"),
+    "no queries": ('{"version": 3}', 'lacks "queries"'),
+    "queries of another kind": ('{"version": 3, "queries": []}', 'lacks "queries"'),
+    "one tree instead of a list": ('{"version": 3, "queries": {"q": "a"}}', 'query q: found "a"'),
+    "a join of three": ('{"version": 3, "queries": {"q": [["a", "b", "c"]]}}', "query q: found"),
+    "a join of one": ('{"version": 3, "queries": {"q": [["a"]]}}', "query q: found"),
+    "a number in a tree": ('{"version": 3, "queries": {"q": [["a", 1]]}}', "query q: found"),
+    "an unknown mark": ('{"version": 3, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
+    "a mark on a leaf": ('{"version": 3, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
     "demands without an extent": (
-        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
+        '{"version": 3, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
         "query q: found",
     ),
     "an order of one": (
-        '{"version": 2, "queries": {"q": [{"parts": ["a", "b"], "order": [["a"]], "extent": null}]}}',
+        '{"version": 3, "queries": {"q": [{"parts": ["a", "b"], "order": [["a"]], "extent": null}]}}',
         "query q: found",
     ),
     "an extent of another kind": (
-        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
+        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
         "query q: found",
     ),
     "a window that ends before it begins": (
-        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
         '{"clock": "time", "length": -1, "partition_by": []}}]}}',
         "query q: found",
     ),
     "a window beyond all time": (
-        '{"version": 2, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
         '{"clock": "time", "length": 9223372036854775807, "partition_by": []}}]}}',
         "query q: found",
     ),
     "far too deep for JSON": ("[" * 200_000, "plan.json is not JSON"),
     "far too deep for a tree": (
-        '{"version": 2, "queries": {"q": [' + '["a", ' * 900 + '"b"' + "]" * 900 + "]}}",
+        '{"version": 3, "queries": {"q": [' + '["a", ' * 900 + '"b"' + "]" * 900 + "]}}",
         "query q: found",
     ),
     "a number of too many digits": ('{"version": ' + "9" * 5_000 + "}", "plan.json is not JSON"),
-    "parts without demands": ('{"version": 2, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
+    "parts without demands": ('{"version": 3, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
     "nothing": (
-        '{"version": 1, "queries": {"q": [null]}}',
+        '{"version": 3, "queries": {"q": [null]}}',
         "query q: found [null], expected a list of trees",
     ),
 }
@@ -87,14 +87,14 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_with_a_stored_plan_is_said(text: str, message: str) -> None:
     with pytest.raises(WeftError) as caught:
-        Choice.from_json(text, "plan.json")
+        StoredPlan.from_json(text, "plan.json")
     assert str(caught.value).startswith("plan.json")
     assert message in str(caught.value)
 
 
 def test_what_is_wrong_with_shared_is_said() -> None:
     with pytest.raises(WeftError, match="shared"):
-        Choice.from_json('{"version": 1, "shared": 1, "queries": {}}')
+        StoredPlan.from_json('{"version": 3, "shared": 1, "queries": {}}')
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,7 +1,7 @@
-"""The choice that an optimizer made, as data: a tree of variable names for every alternative of a query.
+"""The plan that an optimizer chose, as data: a tree of variable names for every alternative of a query.
 
 It holds no conditions: these come from the queries whenever the plan is put together, so a stored
-choice can be out of date but never wrong.
+plan can be out of date but never wrong.
 """
 
 import json
@@ -9,31 +9,30 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from weft.codec import VERSION
 from weft.cost.shape import items_of
 from weft.errors import WeftError
 from weft.optimizer.assemble import LONGEST
 from weft.optimizer.trees import Demands, Tree, leaf, pair
 from weft.plan.nodes import Extent
 
-VERSION = 2
-READABLE = (1, 2)  # version 1 knew no parts for more general demands
 DEEPEST = 300  # levels of a tree
 
 Named: TypeAlias = "str | list[Named] | dict[str, Any]"
 
 
 @dataclass(frozen=True)
-class Choice:
+class StoredPlan:
     """For each query, the trees of its alternatives; and whether equal nodes are shared at all."""
 
     trees: Mapping[str, tuple[Named, ...]]
     is_shared: bool = True
 
     def to_json(self) -> str:
-        """Return the choice as JSON text.
+        """Return the plan as JSON text.
 
-        >>> Choice({"q": ([["a", "c"], "b"],)}).to_json()
-        '{"version": 2, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
+        >>> StoredPlan({"q": ([["a", "c"], "b"],)}).to_json()
+        '{"version": 3, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
         """
         queries = {name: list(trees) for name, trees in self.trees.items()}
         return json.dumps(
@@ -41,15 +40,15 @@ class Choice:
         )
 
     @staticmethod
-    def from_json(text: str, origin: str = "the plan") -> "Choice":
-        """Return the choice written by `to_json`; what is wrong with the text is said."""
+    def from_json(text: str, origin: str = "the plan") -> "StoredPlan":
+        """Return the plan written by `to_json`; what is wrong with the text is said."""
         try:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise WeftError(
                 f"{origin} is not JSON: {error}; expected what `weft run --save-plan` writes"
             ) from None
-        if not isinstance(document, dict) or document.get("version") not in READABLE:
+        if not isinstance(document, dict) or document.get("version") != VERSION:
             found = document.get("version") if isinstance(document, dict) else type(document).__name__
             raise WeftError(
                 f"{origin} has version {found!r}, expected {VERSION}; make the plan anew with --save-plan"
@@ -59,7 +58,9 @@ class Choice:
             raise WeftError(f'{origin} lacks "queries", an object of trees by query name')
         if not isinstance(is_shared, bool):
             raise WeftError(f'{origin} has "shared": {json.dumps(is_shared)[:60]}, expected true or false')
-        return Choice({str(name): _trees(trees, name, origin) for name, trees in queries.items()}, is_shared)
+        return StoredPlan(
+            {str(name): _trees(trees, name, origin) for name, trees in queries.items()}, is_shared
+        )
 
 
 def _trees(trees: Any, query: str, origin: str) -> tuple[Named, ...]:
