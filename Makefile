@@ -1,7 +1,7 @@
 # Every target sets up what it needs; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core lint types fmt fuzz bench clean
+.PHONY: help setup demo test test-core lint types fmt fuzz bench docs clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -49,6 +49,9 @@ fuzz: $(READY)  ## Compare random queries with the reference until stopped
 
 bench: $(BENCH_READY)  ## Measure the speed as ratios in one run
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+docs: $(READY)  ## Write docs/api.md, the reference of the public names
+	@$(BIN)/python scripts/api_page.py
 
 clean:  ## Remove caches and build products; keep .venv
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
