@@ -6,6 +6,7 @@
 import ast
 import dataclasses
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -80,8 +81,25 @@ def _signature(name: str, node: ast.AST, *, is_method: bool = False) -> str:
     arguments = list(_arguments(node.args))
     if is_method and arguments and arguments[0] in ("self", "cls"):
         arguments = arguments[1:]
-    result = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
-    return _call(name, arguments, result)
+    return _call(name, arguments, _result(node))
+
+
+def _result(node: FunctionNode) -> str:
+    return "" if node.returns is None else f" -> {_kind(node.returns)}"
+
+
+def _kind(annotation: ast.expr) -> str:
+    """Return an annotation as it is written, without the quotes of one that is not evaluated."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value
+    return ast.unparse(annotation)
+
+
+def _value(value: ast.expr) -> str:
+    """Return a default as it is written; texts have double quotes, as in the code."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return json.dumps(value.value, ensure_ascii=False)
+    return ast.unparse(value)
 
 
 def _call(name: str, arguments: list[str], result: str = "") -> str:
@@ -100,20 +118,20 @@ def _arguments(given: ast.arguments) -> Iterator[str]:
         if place + 1 == len(given.posonlyargs):
             yield "/"
     if given.vararg is not None:
-        yield f"*{ast.unparse(given.vararg)}"
+        yield f"*{_argument(given.vararg, None)}"
     elif given.kwonlyargs:
         yield "*"
     for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         yield _argument(argument, default)
     if given.kwarg is not None:
-        yield f"**{ast.unparse(given.kwarg)}"
+        yield f"**{_argument(given.kwarg, None)}"
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    annotation = "" if argument.annotation is None else f": {_kind(argument.annotation)}"
     if default is None:
-        return ast.unparse(argument)
-    equals = " = " if argument.annotation is not None else "="
-    return f"{ast.unparse(argument)}{equals}{ast.unparse(default)}"
+        return argument.arg + annotation
+    return f"{argument.arg}{annotation}{' = ' if annotation else '='}{_value(default)}"
 
 
 def _class_head(name: str, thing: type) -> str:
@@ -144,14 +162,14 @@ def _fields(thing: type) -> Iterator[str]:
             if field is None or not field.init or field.name.startswith("_"):
                 continue
             default = "" if node.value is None else f" = {_default(field, node.value)}"
-            yield f"{field.name}: {ast.unparse(node.annotation)}{default}"
+            yield f"{field.name}: {_kind(node.annotation)}{default}"
 
 
 def _default(field: "dataclasses.Field[object]", value: ast.expr) -> str:
     """Return the default of a field: what a factory makes is shown as its call."""
     if field.default_factory is not dataclasses.MISSING:
         return f"{getattr(field.default_factory, '__name__', 'factory')}()"
-    return ast.unparse(value)
+    return _value(value)
 
 
 def _members(thing: type) -> Iterator[tuple[str, object]]:
@@ -175,8 +193,7 @@ def _member(owner: str, name: str, member: object) -> str:
         assert member.fget is not None
         node = _definition(member.fget)
         assert isinstance(node, FunctionNode)
-        kind = f": {ast.unparse(node.returns)}" if node.returns is not None else ""
-        head, about = f"{owner}.{name}{kind}", inspect.getdoc(member)
+        head, about = f"property {owner}.{name}{_result(node)}", inspect.getdoc(member)
     else:
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         is_method = not isinstance(member, staticmethod)

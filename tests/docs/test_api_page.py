@@ -83,15 +83,15 @@ def test_signatures_are_as_they_are_written(sample: str) -> None:
     call = """weft.run(
     first: int,
     /,
-    second: str = 'x',
+    second: str = "x",
     *rest: float,
     third: Option | None = None,
     **others: object,
 ) -> list[int]"""
     assert call in sample
     assert "weft.Option(size: int, names: tuple[str, ...] = (), known: dict[str, int] = dict())" in sample
-    assert "Option.twice: int" in sample
-    assert "Option.of(text: str) -> 'Option'" in sample
+    assert "property Option.twice -> int" in sample
+    assert "Option.of(text: str) -> Option" in sample
     assert "class weft.BrokenError(ValueError)" in sample
 
 
