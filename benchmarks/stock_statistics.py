@@ -5,7 +5,7 @@ from functools import cache
 from stocks import N_TYPES, stock_rates, stock_selectivities
 
 from weft.expressions import Attribute, Comparison
-from weft.normalize.simplify_predicates import canonical
+from weft.pattern.canonical import canonical
 from weft.schema import DOUBLE
 from weft.statistics.keys import group_key
 from weft.statistics.model import ItemKey, Statistics

@@ -11,10 +11,10 @@ from weft.errors import DataError, WeftError
 from weft.expressions import Equivalence, variables_of
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
-from weft.normalize.simplify_predicates import canonical
+from weft.pattern.canonical import canonical, renamed
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 from weft.statistics.file import from_document, load_statistics, save_statistics, to_document
-from weft.statistics.keys import group_key, renamed
+from weft.statistics.keys import group_key
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 
 SCHEMA = Schema(

@@ -5,9 +5,9 @@ from itertools import permutations
 import pytest
 
 from weft.expressions import Attribute, Comparison, ComparisonOperator, Expression, Not
-from weft.normalize.simplify_predicates import canonical
+from weft.pattern.canonical import canonical, renamed
 from weft.schema import LONG
-from weft.statistics.keys import MOST_PERMUTED, group_key, renamed
+from weft.statistics.keys import MOST_PERMUTED, group_key
 from weft.statistics.model import ItemKey
 
 

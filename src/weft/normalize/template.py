@@ -39,10 +39,10 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
     >>> from weft.pattern.nodes import Kleene
     >>> pattern = Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
     >>> ((automaton,),) = template_of(Query("q", pattern, group_by=("site",))).alternatives
-    >>> [(position.variable, position.feeds) for position in automaton.positions]
-    [('a', (Feed(source=0, ways=1),)), ('b', (Feed(source=1, ways=1), Feed(source=2, ways=1)))]
+    >>> [(position.variable, [feed.source for feed in position.feeds]) for position in automaton.positions]
+    [('a', [0]), ('b', [1, 2])]
     >>> automaton.ends
-    (Feed(source=2, ways=1),)
+    (Transition(source=2, ways=1),)
     """
     if not query.is_trend:
         raise ValueError(f"{query.name} is no trend query: it has no SLIDE, GROUP BY or COUNT(*)")

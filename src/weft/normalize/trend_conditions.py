@@ -13,8 +13,9 @@ from weft.expressions import (
     Expression,
     variables_of,
 )
-from weft.normalize.simplify_predicates import canonical, simplify_predicates
+from weft.normalize.simplify_predicates import simplify_predicates
 from weft.normalize.split_alternatives import positive_variables
+from weft.pattern.canonical import canonical
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
 from weft.plan.template import EVENT, PREVIOUS, EdgePredicate
 from weft.tree import find, transform_up

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from weft.cost.shape import items_of
-from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
-from weft.normalize.simplify_predicates import canonical
+from weft.expressions import Attribute, Comparison, Expression, variables_of
 from weft.optimizer.trees import Demands, Tree
+from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
@@ -20,10 +20,8 @@ from weft.plan.nodes import (
     Project,
     Scan,
     column_types,
-    column_variable,
 )
 from weft.schema import Type
-from weft.tree import find, transform_up
 
 LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
 
@@ -178,7 +176,7 @@ class _Assembly:
             right.node,
             self._order(left.variables, right.variables),
             self._distinct(left.variables, right.variables),
-            rename(self._conditions(left.variables, right.variables), columns),
+            in_columns(self._conditions(left.variables, right.variables), columns),
             self.extent,
         )
         return Assembled(node, columns)
@@ -201,7 +199,7 @@ class _Assembly:
             item.most,
             self._order(earlier, (item.variable,)),
             self._distinct(earlier, (item.variable,)),
-            rename(conditions, columns),
+            in_columns(conditions, columns),
             self.extent,
         )
         return Assembled(node, columns)
@@ -252,15 +250,6 @@ def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     return _filtered(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
 
 
-def own_predicates(item: Item, form: NormalForm) -> list[Expression]:
-    """Return the predicates on single events of an item; constant ones count for the first item."""
-    constant: frozenset[str] = frozenset()
-    about = ({item.variable}, constant) if item == form.items[0] else ({item.variable},)
-    return [
-        p for p in form.predicates if variables_of(p) in about and not (item.is_list and speaks_of_list(p))
-    ]
-
-
 def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
     """Return the variable that stands for all in an equality of keys: a single event if there is one."""
     lists = {item.variable for item in form.items if item.is_list}
@@ -305,7 +294,7 @@ def _absence(
             for negated in inner.variables
             if types[variable] == types[negated] or context.types_overlap
         ),
-        predicates=rename(conditions, columns),
+        predicates=in_columns(conditions, columns),
         extent=extent_of(form),
         unless=tuple(_absence(one, columns, inner.variables[0], own, context) for one in outward),
     )
@@ -336,21 +325,6 @@ def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> l
     ]
 
 
-def rename(expressions: Iterable[Expression], columns: Sequence[str]) -> tuple[Expression, ...]:
-    """Replace variables by column numbers and bring the result to canonical order."""
-    numbers = {variable: column_variable(column) for column, variable in enumerate(columns)}
-
-    def renamed(node: object) -> object:
-        if isinstance(node, Attribute):
-            return Attribute(numbers[node.variable], node.name, node.place, node.type)
-        if isinstance(node, Aggregate):
-            return Aggregate(node.function, numbers[node.variable], node.name, node.argument_type)
-        return node
-
-    found = {canonical(transform_up(expression, renamed)): None for expression in expressions}
-    return tuple(sorted(found, key=repr))
-
-
 def demands_of(form: NormalForm) -> Demands:
     """Return what a form demands of its matches, its items by their numbers."""
     numbers = {variable: number for number, variable in enumerate(form.variables)}
@@ -368,20 +342,13 @@ def extent_of(form: NormalForm) -> Extent | None:
 
 
 def _filtered(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
-    renamed = rename(predicates, columns)
+    renamed = in_columns(predicates, columns)
     if not renamed:
         return source
     if isinstance(source, Filter):
         merged = dict.fromkeys((*source.predicates, *renamed))
         return Filter(source.input, tuple(sorted(merged, key=repr)))
     return Filter(source, renamed)
-
-
-def speaks_of_list(predicate: Expression) -> bool:
-    """Whether a predicate on one variable concerns more than one element at a time."""
-    return any(attribute.place != "each" for attribute in find(predicate, Attribute)) or any(
-        find(predicate, Aggregate)
-    )
 
 
 def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:

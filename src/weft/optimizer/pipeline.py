@@ -9,7 +9,7 @@ from weft.cost.model import CostModel
 from weft.errors import WeftError
 from weft.expressions import Expression, type_of
 from weft.normalize.resolve_absent import substitute_absent
-from weft.optimizer.assemble import Assembled, Context, rename
+from weft.optimizer.assemble import Assembled, Context
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.jumbo_graph import Techniques
 from weft.optimizer.rewriting.jumbo_plan import jumbo_plan, motto_trees
@@ -19,6 +19,7 @@ from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.weave import Heuristic, Key, Weave, Woven
+from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
@@ -266,5 +267,5 @@ def returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ..
     """Return the RETURN expressions over the columns of one branch, in the order of RETURN."""
     present = frozenset(variables)
     return tuple(
-        rename([substitute_absent(column.expression, present)], variables)[0] for column in query.returns
+        in_columns([substitute_absent(column.expression, present)], variables)[0] for column in query.returns
     )

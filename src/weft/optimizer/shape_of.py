@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
-from weft.normalize.simplify_predicates import canonical
-from weft.optimizer.assemble import Context, needs_of, own_predicates, rename, speaks_of_list
+from weft.optimizer.assemble import Context, needs_of
+from weft.pattern.canonical import canonical, in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.statistics.keys import group_key
@@ -58,7 +58,7 @@ def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shap
 
 def item_key(item: Item, form: NormalForm) -> ItemKey:
     """Return what the rate of an item is known by."""
-    return ItemKey(item.type, rename(own_predicates(item, form), (item.variable,)))
+    return ItemKey(item.type, in_columns(own_predicates(item, form), (item.variable,)))
 
 
 def questions_of(form: NormalForm, window: float | None) -> list[Question]:
@@ -116,7 +116,7 @@ def _key(form: NormalForm, variables: frozenset[str], predicates: Sequence[Expre
     items = [item for item in form.items if item.variable in variables]
     about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
     columns = [item.variable for item in items]
-    return group_key([item_key(item, form) for item in items], rename(about, columns), canonical)
+    return group_key([item_key(item, form) for item in items], in_columns(about, columns), canonical)
 
 
 def _order_of(
@@ -138,7 +138,7 @@ def _columns_of(
     def placed(chosen: list[str]) -> list[str] | None:
         if len(chosen) == len(key.items):
             about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
-            return chosen if set(rename(about, chosen)) == set(key.predicates) else None
+            return chosen if set(in_columns(about, chosen)) == set(key.predicates) else None
         for variable, item in items.items():
             if variable not in chosen and item == key.items[len(chosen)]:
                 found = placed([*chosen, variable])
@@ -241,4 +241,4 @@ def _outer_key(
         return None
     columns = [item.variable for item, _ in named]
     keys = [item_key(item, source) for item, source in named]
-    return group_key(keys, rename(predicates, columns), canonical)
+    return group_key(keys, in_columns(predicates, columns), canonical)

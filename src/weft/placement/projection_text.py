@@ -9,11 +9,8 @@ from itertools import groupby, islice, permutations, product
 from weft.expressions import And, Expression, Or, variables_of
 from weft.language.lexer import quote_name
 from weft.language.printer import expression_to_text, window_to_text
-from weft.normalize.simplify_predicates import canonical
-from weft.optimizer.assemble import own_predicates, speaks_of_list
+from weft.pattern.canonical import canonical, column_variable, own_predicates, renamed, speaks_of_list
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
-from weft.plan.nodes import column_variable
-from weft.statistics.keys import renamed
 
 MOST_LABELLINGS = 24  # of items that look the same; with more, equal projections may get different texts
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from weft.expressions import Expression, variables_of
+from weft.pattern.canonical import column_variable
 from weft.pattern.invariants import InvariantError
 from weft.plan.dag import topological_order
 from weft.plan.extents import is_instant, is_within, same_clock, span_of
@@ -17,7 +18,6 @@ from weft.plan.nodes import (
     Node,
     Plan,
     Project,
-    column_variable,
     inputs_of,
     list_columns,
 )

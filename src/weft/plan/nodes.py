@@ -271,11 +271,6 @@ def list_columns(node: Node) -> tuple[bool, ...]:
             return list_columns(inputs[0])
 
 
-def column_variable(column: int) -> str:
-    """Return the variable that stands for a column in a node's expressions."""
-    return f"${column}"
-
-
 def column_types(node: Node) -> tuple[str, ...]:
     """Return the event type of each column of a node's table.
 

@@ -28,13 +28,12 @@ from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, var
 from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
-from weft.normalize.simplify_predicates import canonical
-from weft.optimizer.assemble import own_predicates
 from weft.optimizer.shape_of import item_key
+from weft.pattern.canonical import canonical, own_predicates, renamed
 from weft.pattern.nodes import Conjunction, Event, Kleene
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
-from weft.statistics.keys import group_key, renamed
+from weft.statistics.keys import group_key
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 from weft.tree import find
 

@@ -1,11 +1,12 @@
 """One key for a predicate group, however a query names and orders its items."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, permutations, product
 
 from weft.expressions import Aggregate, Attribute, Expression
+from weft.pattern.canonical import renamed
 from weft.statistics.model import GroupKey, ItemKey
-from weft.tree import find, transform_up
+from weft.tree import find
 
 MOST_PERMUTED = 6  # equal items whose orders are all tried; more of them keep the order given
 
@@ -40,23 +41,6 @@ def group_key(items: Sequence[ItemKey], predicates: Iterable[Expression], canoni
 
 def _orders(tie: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
     return permutations(tie) if len(tie) <= MOST_PERMUTED else (tie,)
-
-
-def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """Return an expression with other names for its variables.
-
-    >>> renamed(Attribute("$0", "x"), {"$0": "a"})
-    Attribute(variable='a', name='x', place='each', type=None)
-    """
-
-    def changed(node: object) -> object:
-        if isinstance(node, Attribute):
-            return Attribute(names[node.variable], node.name, node.place, node.type)
-        if isinstance(node, Aggregate):
-            return Aggregate(node.function, names[node.variable], node.name, node.argument_type)
-        return node
-
-    return transform_up(expression, changed)
 
 
 def attributes_of(keys: Iterable[object]) -> set[str]:

@@ -9,14 +9,13 @@ from tests.helpers.workloads import Workload, items, random_workload, sequence
 
 from weft.cost.shape import items_of
 from weft.expressions import Expression
-from weft.normalize.simplify_predicates import canonical
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.numbering import Numbers
 from weft.optimizer.sharing.pattern import Pattern
+from weft.pattern.canonical import canonical, renamed
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NormalForm, project
-from weft.statistics.keys import renamed
 from weft.statistics.model import Statistics
 
 

@@ -1,22 +1,18 @@
 """Nested queries divided into flat ones, and the nesting that an order of items stands for.
 
 Idea        The inner queries of a level become queries of their own, whose composite events are
-            operands of the level above. A partial order that came from SEQ and CONJ is divided the
-            same way: parts that nothing orders are operands of CONJ, parts that are wholly before
-            one another those of SEQ.
+            operands of the level above. A partial order is divided as the nesting it stands for.
 Reference   Definition 2 and tables II and III in section IV-D of Zhang, Vo, Dahlmeier, He. Multi-Query
-            Optimization for Complex Event Processing in SAP ESP. ICDE 2017. Series-parallel orders:
-            Valdes, Tarjan, Lawler. The Recognition of Series Parallel Digraphs. SIAM Journal on
-            Computing 11(2), 1982.
+            Optimization for Complex Event Processing in SAP ESP. ICDE 2017.
 Differs     A composite event is named by the query that it is a match of. So equal composites have equal
             names from the beginning, and every pair of flat queries is looked at once.
-Complexity  O(n) for a nested query of n operands; O(n^3) for an order of n items.
+Complexity  O(n) for a nested query of n operands.
 """
 
-from collections.abc import Callable, Sequence, Set
-from typing import Literal
+from collections.abc import Sequence, Set
 
-from weft.optimizer.rewriting.flat_query import FlatQuery
+from weft.optimizer.rewriting.flat_query import FlatQuery, Operator
+from weft.pattern.series_parallel import Nesting, nesting_of
 
 
 def nested_level(query: FlatQuery) -> int:
@@ -44,47 +40,17 @@ def divided(query: FlatQuery) -> tuple[tuple[FlatQuery, ...], ...]:
 
 
 def operator_tree(items: Sequence[int], order: Set[tuple[int, int]]) -> FlatQuery | int | None:
-    """Return the nesting of SEQ and CONJ that a strict partial order stands for.
-
-    None for an order that no nesting gives.
+    """Return the nesting of SEQ and CONJ that a strict partial order stands for, None where none gives it.
 
     >>> print(operator_tree([0, 1, 2], {(0, 1), (0, 2)}))
     SEQ(0, CONJ(1 & 2))
-    >>> operator_tree([0, 1, 2, 3], {(0, 2), (1, 2), (1, 3)}) is None
-    True
     """
-    if len(items) == 1:
-        return items[0]
-    parallel = _components(items, lambda a, b: (a, b) in order or (b, a) in order)
-    if len(parallel) > 1:
-        return _composed("CONJ", parallel, order)
-    series = _components(items, lambda a, b: (a, b) not in order and (b, a) not in order)
-    if len(series) > 1:
-        series.sort(key=lambda part: sum((other, part[0]) in order for other in items))
-        return _composed("SEQ", series, order)
-    return None
+    nesting = nesting_of(items, order)
+    return None if nesting is None else _flat(nesting)
 
 
-def _composed(
-    operator: Literal["SEQ", "CONJ"], parts: Sequence[Sequence[int]], order: Set[tuple[int, int]]
-) -> FlatQuery | None:
-    operands = []
-    for part in parts:
-        operand = operator_tree(part, order)
-        if operand is None:
-            return None
-        operands.append(operand)
-    return FlatQuery(operator, tuple(operands))
-
-
-def _components(items: Sequence[int], is_joined: Callable[[int, int], bool]) -> list[list[int]]:
-    """Return the connected parts of items, each in the order of the items."""
-    waiting, found = list(items), []
-    while waiting:
-        part = [waiting.pop(0)]
-        for one in part:
-            near = [other for other in waiting if is_joined(one, other)]
-            waiting = [other for other in waiting if other not in near]
-            part.extend(near)
-        found.append([item for item in items if item in part])
-    return found
+def _flat(nesting: Nesting[int] | int) -> FlatQuery | int:
+    if isinstance(nesting, int):
+        return nesting
+    operator: Operator = "SEQ" if nesting.operator == "SEQ" else "CONJ"
+    return FlatQuery(operator, tuple(map(_flat, nesting.operands)))

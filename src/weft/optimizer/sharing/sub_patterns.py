@@ -5,19 +5,18 @@ A sub-pattern has no window and no negations: these are the business of the join
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from itertools import islice, permutations, product
+from itertools import islice, product
 
 from weft.cost.model import Step
 from weft.cost.shape import items_of
 from weft.expressions import Expression, variables_of
-from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node, rename, speaks_of_list
+from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.numbering import Labelled, Numbers
+from weft.pattern.canonical import MOST_LABELLINGS, exchanges, in_columns, least_labelling, speaks_of_list
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
-
-MOST_LABELLINGS = 24  # of items that look the same
 
 Order = frozenset[tuple[int, int]]
 
@@ -60,7 +59,7 @@ class SubPatterns:
             node: Hashable = leaf_node(item, self.form, self.context)
             if item.is_list:
                 own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
-                about = rename([p for p in own if speaks_of_list(p)], (item.variable,))
+                about = in_columns([p for p in own if speaks_of_list(p)], (item.variable,))
                 starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
                 node = ("list", node, item.least, item.most, about, starts)
             elif self.n_items == 1 and self.form.keys:
@@ -104,7 +103,7 @@ class SubPatterns:
         names = (first.variable, second.variable)
         distinct = not sign and (first.type == second.type or self.context.types_overlap)
         about = [p for p in self.form.predicates if variables_of(p) == set(names)]
-        return self.numbers.of(("relation", sign, distinct, rename(about, names)))
+        return self.numbers.of(("relation", sign, distinct, in_columns(about, names)))
 
     @cached_property
     def wide(self) -> tuple[tuple[int, Expression], ...]:
@@ -123,7 +122,7 @@ class SubPatterns:
         """The predicates on three items or more that can be decided by joining two parts."""
         names = [self.variables[item] for item in columns]
         ready = [p for mask, p in self.wide if not mask & ~(left | right) and mask & ~left and mask & ~right]
-        return tuple(sorted(self.numbers.of(("wide", p)) for p in rename(ready, names))) if ready else ()
+        return tuple(sorted(self.numbers.of(("wide", p)) for p in in_columns(ready, names))) if ready else ()
 
     def labelled(self, mask: int, order: Order | None = None) -> Labelled:
         """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
@@ -135,13 +134,11 @@ class SubPatterns:
     def _new_label(self, mask: int, order: Order) -> Labelled:
         ties = self.alike(mask)
         items = tuple(item for tie in ties for item in tie)
-        described = self._described(items, mask, order)
-        if len(ties) < len(items):
-            options = (
-                tuple(item for tie in choice for item in tie) for choice in product(*map(permutations, ties))
-            )
-            described, items = min(
-                (self._described(items, mask, order), items) for items in islice(options, MOST_LABELLINGS)
+        if len(ties) == len(items):
+            described = self._described(items, mask, order)
+        else:
+            described, items = least_labelling(
+                exchanges(ties), lambda items: self._described(items, mask, order)
             )
         place = items.index
         among = frozenset((place(a), place(b)) for a, b in self.within(order, mask))
@@ -167,7 +164,7 @@ class SubPatterns:
         relations = (self.related(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
         names = [self.variables[item] for item in items]
         wide = [p for needed, p in self.wide if not needed & ~mask]
-        numbers = sorted(self.numbers.of(("wide", p)) for p in rename(wide, names)) if wide else []
+        numbers = sorted(self.numbers.of(("wide", p)) for p in in_columns(wide, names)) if wide else []
         frame = self.frame if len(items) > 1 else -1
         return (-2, frame, *(self.leaves[item] for item in items), -1, *relations, -1, *numbers)
 
