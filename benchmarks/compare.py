@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measures import Measure, number_text
+from outside import PLACE
 from result_tables import report_table
 
 ROOT = Path(__file__).parent.parent
@@ -89,8 +90,8 @@ def earlier_commit(commit: str) -> Iterator[Path]:
             data = ROOT / "benchmarks" / "data"
             data.mkdir(exist_ok=True)
             (side / "benchmarks" / "data").symlink_to(data, target_is_directory=True)
-            if (beside := ROOT.parent / "shared").exists():
-                (Path(place) / "shared").symlink_to(beside, target_is_directory=True)
+            if PLACE.exists():  # earlier commits look for files of others beside the project
+                (Path(place) / "shared").symlink_to(PLACE, target_is_directory=True)
             yield side
         finally:
             shutil.rmtree(side, ignore_errors=True)

@@ -4,7 +4,7 @@ Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processin
 section 7.3, table 3 and figure 8: 12 hours of events of tasks that fail (D), finish (E), are evicted (C),
 killed (F) or rescheduled with other constraints (H), and two queries on them, alone and together.
 
-The events are no part of the project. They are read from `../shared/data/google_cluster.parquet` where that
+The events are no part of the project. They are read from `data/google_cluster.parquet` (`outside.py`), if it
 exists: `ts`, `node` and `type`, from Google's cluster traces (https://github.com/google/cluster-data). They
 have no ids of users and jobs, so these are drawn: every event has one of 20 users and one of 20 jobs, all
 equally likely and independent of everything else. So two events agree with a probability of 0.05, which is
@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from contest import Say
 from generate import DATA
 from measures import Measure
+from outside import outside, why_missing
 from plots import Panel, plot_panels
 from pyspark.sql import SparkSession
 from result_tables import Row, report_table
@@ -39,7 +40,7 @@ from weft.api.session import PLACEMENTS, Placement
 from weft.hosts.spark.local import local_session
 from weft.runtime.budget import Budget
 
-EVENTS = Path(__file__).parent.parent.parent / "shared" / "data" / "google_cluster.parquet"
+EVENTS = outside("data/google_cluster.parquet")
 N_IDS = 20  # users, and jobs
 SEED = 1
 VERSION = 1  # part of the file's name: raise it when the events change
@@ -65,9 +66,7 @@ MOST_RATIO = {"SEQ": 0.01, "AND": 0.05, "both": 0.05}  # of what centralized eva
 
 def why_not() -> str | None:
     """Return why the case study cannot run, or None where it can."""
-    if EVENTS.exists():
-        return None
-    return "skipped: there is no ../shared/data/google_cluster.parquet (this file says what it is)"
+    return why_missing(EVENTS, "benchmarks/placement_cluster.py")
 
 
 def cluster_parquet(events: Path = EVENTS) -> Path:

@@ -1,6 +1,6 @@
 """Compare placements with the best costs known for reference problems, and time a large problem.
 
-The problems are no part of the project. They are read from `../shared/vectors/muse.json` where that is there,
+The problems are no part of the project. They are read from `vectors/muse.json` (`outside.py`), if it exists,
 in the format of `weft place`, each with the best cost that the code of the paper's authors, a single-sink
 search and a beam search found, and the processor seconds of the former. Akili, Weidlich. MuSE Graphs for
 Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021. Ours are processor seconds as
@@ -10,10 +10,10 @@ well, so that other processes do not count: of the search for the best, with the
 import statistics
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from contest import Say
 from measures import Measure
+from outside import outside, why_missing
 from placement_networks import LARGE, random_problem
 from result_tables import Row, report_table
 
@@ -25,7 +25,7 @@ from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
 from weft_lab.placement.problem_file import Problem, read_problems
 
-PROBLEMS = Path(__file__).parent.parent.parent / "shared" / "vectors" / "muse.json"
+PROBLEMS = outside("vectors/muse.json")
 ROUNDING = 1e-9
 CHEAPER = 1 - 1e-6  # what is called lower is so by more than rounding
 TIMES_FASTER, LONG, MOST_SECONDS = 10, 1.0, 10.0
@@ -40,8 +40,8 @@ def measure_reference(say: Say) -> list[Measure]:
 
 
 def _reference_measures(say: Say) -> list[Measure]:
-    if not PROBLEMS.exists():
-        return [Measure(SECTION, "reference problems", "skipped: there is no ../shared/vectors/muse.json")]
+    if reason := why_missing(PROBLEMS, "benchmarks/placement_reference.py"):
+        return [Measure(SECTION, "reference problems", reason)]
     problems = read_problems(PROBLEMS)
     rows = [_row(problem, say) for problem in problems]
     report_table(SECTION, rows)

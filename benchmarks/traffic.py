@@ -5,9 +5,9 @@ Event Streams. SIGMOD 2019. Every sensor is an event type; an event tells the ve
 minutes and their average speed. More vehicles should mean less speed. Patterns look for violations: three or
 more observations, at different sensors, with an increase of both numbers from each to the next, or a decline.
 
-The observations are no part of the project. They are read from `../shared/data/aarhus_traffic.parquet` where
-that is present, with the columns `ts`, `sensor`, `avg_speed` and `vehicles` (open data of the city of Aarhus,
-as collected for CityBench). `why_not` tells whether they can be used.
+The observations are no part of the project. They are read from `data/aarhus_traffic.parquet` (`outside.py`)
+where that is present, with the columns `ts`, `sensor`, `avg_speed` and `vehicles` (open data of the city of
+Aarhus, as collected for CityBench). `why_not` tells whether they can be used.
 
 What was chosen, and why:
 
@@ -40,6 +40,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from outside import outside, why_missing
 from pattern_shapes import (
     LONGEST_LIST,
     VARIABLES,
@@ -54,7 +55,7 @@ from pattern_shapes import (
 
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
-OBSERVATIONS = Path(__file__).parent.parent.parent / "shared" / "data" / "aarhus_traffic.parquet"
+OBSERVATIONS = outside("data/aarhus_traffic.parquet")
 FIRST_DAY = datetime(2014, 8, 18, tzinfo=UTC)  # a Monday after the holidays; few observations are missing
 N_SENSORS = 60
 MINUTES = 5  # between two observations of a sensor
@@ -124,11 +125,7 @@ class TrafficPattern:
 
 def why_not() -> str | None:
     """Return why these workloads cannot run, or None where they can."""
-    if OBSERVATIONS.exists():
-        return None
-    return (
-        "skipped: there is no ../shared/data/aarhus_traffic.parquet (benchmarks/traffic.py says what it is)"
-    )
+    return why_missing(OBSERVATIONS, "benchmarks/traffic.py")
 
 
 def traffic_events(

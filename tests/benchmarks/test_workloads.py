@@ -225,7 +225,7 @@ def test_a_window_too_short_for_a_sequence_is_refused(observations) -> None:
 
 def test_missing_observations_are_told(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(traffic, "OBSERVATIONS", tmp_path / "none.parquet")
-    assert "aarhus_traffic.parquet" in (traffic.why_not() or "")
+    assert "no none.parquet in the directory that WEFT_BENCH_DATA names" in (traffic.why_not() or "")
 
 
 def test_the_busiest_sensors_of_a_day(observations, tmp_path) -> None:
