@@ -86,7 +86,7 @@ def run_shared(
     executor = MigratingExecutor(given, BUDGET)
     since = {output.query: 0 for output in given.outputs}
     run = SharedRun()
-    remembered = ""
+    state = None
     gc.collect()
     started = clock()
     for number, batch in enumerate(batches):
@@ -100,13 +100,13 @@ def run_shared(
         if adapter is None or is_last:
             continue
         begun = clock()
-        remembered = adapter.observe(remembered, executor, batch, frontier)
-        plan = adapter.plan(remembered, given)
+        state = adapter.observe(state, executor, batch, frontier).state
+        plan = adapter.plan(state, given)
         observed = clock()
         run.adapting_seconds += observed - begun
         if plan != executor.plan:
             run.n_changes += 1
-            adapter.switch(executor, plan, remembered)
+            adapter.switch(executor, plan, state)
             run.switching_seconds += clock() - observed
     run.seconds = clock() - started
     return run

@@ -1,14 +1,14 @@
 """Adapt the plan of a shard: watch its statistics, plan anew when that is called for, switch if it pays.
 
-All that it depends on is in a text of the journal: the choice that runs, the statistics it was made with,
-those of the latest window, and a log of the latest changes. A step that is repeated decides the same.
+All that it depends on is in the journal: the choice that runs, the statistics it was made with, those of
+the latest window, and a log of the latest changes. A step that is repeated decides the same.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 from weft.adaptation.attention import Unwatched, cost_of
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
@@ -25,45 +25,27 @@ from weft.pattern.nodes import Query, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
-from weft.runtime.stages.shard_executor import ShardExecutor
+from weft.runtime.stages.shard_executor import Observation, PlanChange, ShardExecutor
 from weft.schema import Schema
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
 
-VERSION = 2
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
 
 
-@dataclass(frozen=True)
-class Change:
-    """A line of the log: in which step which version of the plan began, why, and what it gains.
-
-    `predicted` is the share of the cost that the new plan saves by the statistics; `measured` is the share
-    of the counted work per event that it did save, in the steps since against those before, once known.
-    """
-
-    step: int
-    version: int
-    reason: str
-    queries: tuple[str, ...]
-    way: str
-    predicted: float
-    measured: float | None = None
-
-
 @dataclass
 class _State:
-    """What the journal remembers, and what follows from it."""
+    """What is in the journal, and what follows from it."""
 
     step: int
     version: int
     way: Way
     watched: WatchedPlan
     live: LiveStatistics
-    log: list[Change]
+    log: list[PlanChange]
     work: list[float]  # counted in the latest steps, for each event: before the switch, and since
     unwatched: Unwatched
-    body: str = ""  # the text of all but what is not watched
+    stored: Mapping[str, Any] = field(default_factory=dict)  # all that only steps that are watched change
 
 
 class StreamAdapter:
@@ -112,49 +94,52 @@ class StreamAdapter:
 
     def lines(self) -> list[str]:
         """Say what is watched in the beginning."""
-        return self._state("").watched.lines()
+        return self._state(None).watched.lines()
 
-    def plan(self, remembered: str, given: Plan) -> Plan:
-        """Return the plan to run now; where nothing is remembered yet, the one given."""
-        stored = json.loads(remembered)["choice"] if remembered else None
-        if stored is None:
+    def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
+        """Return the plan to run now; in the beginning, without a state, the one given."""
+        if state is None or state["choice"] is None:
             return given
-        if stored not in self._plans:
-            state = self._known.get(remembered) or self._state(remembered)
+        name = repr(state["choice"])
+        if name not in self._plans:
+            known = self._known.get(state["token"]) or self._state(state)
             if len(self._plans) >= MOST_KNOWN:
                 self._plans.clear()
-            self._plans[stored] = state.watched.plan
-        return self._plans[stored].without(_missing(self._plans[stored], given))
+            self._plans[name] = known.watched.plan
+        return self._plans[name].without(_missing(self._plans[name], given))
 
     def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
         """Return an executor that `switch` can change."""
         return MigratingExecutor(plan, budget)
 
-    def switch(self, executor: ShardExecutor, plan: Plan, remembered: str) -> None:
+    def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
         """Let an executor that is up to date go on with another plan of the same queries."""
         if isinstance(executor, MigratingExecutor):
-            executor.switch(plan, json.loads(remembered)["way"] if remembered else "rebuild")
+            executor.switch(plan, "rebuild" if state is None else state["way"])
 
-    def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
-        """Return what to remember after a step that took new events."""
-        state = self._known.pop(remembered, None) or self._state(remembered)
-        is_first = not state.step
-        state.step += 1
+    def observe(
+        self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
+    ) -> Observation:
+        """Return the state after a step that took new events."""
+        known = self._known.pop(state["token"], None) if state is not None else None
+        own = known or self._state(state)
+        is_first, version = not own.step, own.version
+        own.step += 1
         # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
-        work = self._work(executor) if state.way == "rebuild" else 0.0
-        cost = cost_of(events, state.watched.cost, work)
-        if is_first or self._is_due(state, cost):
-            self._watch_step(state, executor, events, frontier)
-            state.unwatched, state.body = Unwatched(), self._body(state)
+        work = self._work(executor) if own.way == "rebuild" else 0.0
+        cost = cost_of(events, own.watched.cost, work)
+        if is_first or self._is_due(own, cost):
+            self._watch_step(own, executor, events, frontier)
+            own.unwatched, own.stored = Unwatched(), self._stored(own)
         else:
-            state.unwatched.add(events, state.live.types, cost)
-        text = (
-            f'{{"step": {state.step}, "unwatched": {json.dumps(state.unwatched.to_json())}, {state.body[1:]}'
-        )
-        self._known[text] = state
+            own.unwatched.add(events, own.live.types, cost)
+        token = uuid4().hex
+        self._known[token] = own
         while len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
-        return text
+        passing = {"token": token, "step": own.step, "unwatched": own.unwatched.to_json()}
+        changes = tuple(change for change in own.log if change.version > version)
+        return Observation({**own.stored, **passing}, changes)
 
     def _is_due(self, state: _State, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
@@ -180,7 +165,7 @@ class StreamAdapter:
         if state.log and state.log[-1].measured is None:
             before = state.work[0]
             gain = 1.0 - latest / before if before > 0 else 0.0
-            state.log[-1] = Change(**{**asdict(state.log[-1]), "measured": gain})
+            state.log[-1] = replace(state.log[-1], measured=gain)
         state.work = [latest]
 
     def _work(self, executor: ShardExecutor) -> float:
@@ -207,7 +192,7 @@ class StreamAdapter:
         state.version += 1
         state.way = way
         state.watched.adopt(found.choice, known)
-        change = Change(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
+        change = PlanChange(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
         state.log = [*state.log, change][-MOST_LOGGED:]
 
     def _way(self, state: _State, found: Replanned) -> Way | None:
@@ -246,8 +231,8 @@ class StreamAdapter:
             case "off":
                 return Static()
 
-    def _state(self, remembered: str) -> _State:
-        """Return the state that a text stands for, or that of the beginning."""
+    def _state(self, stored: Mapping[str, Any] | None) -> _State:
+        """Return the state that the journal has, or that of the beginning."""
         live = LiveStatistics(
             self._items,
             self._questions,
@@ -255,48 +240,41 @@ class StreamAdapter:
             longest=self._longest_window or None,
             initial=self.statistics,
         )
-        found: dict[str, Any] = json.loads(remembered) if remembered else {}
-        if found.get("version") != VERSION:
+        if stored is None:
             watched = self._watch(self.choice, self.statistics)
             return _State(0, 0, "rebuild", watched, live, [], [0.0], Unwatched())
-        choice = self.choice if found["choice"] is None else StoredPlan.from_json(found["choice"])
-        watched = self._watch(choice, self._statistics_of(found["adopted"]))
-        watched.tune(found["distances"])
-        live.restore(found["live"])
-        log = [Change(**{**one, "queries": tuple(one["queries"])}) for one in found["log"]]
-        state = _State(
-            found["step"],
-            found["number"],
-            found["way"],
-            watched,
-            live,
-            log,
-            found["work"],
-            Unwatched(*found["unwatched"]),
+        choice = self.choice if stored["choice"] is None else _choice_of(stored["choice"])
+        watched = self._watch(choice, self._statistics_of(stored["adopted"]))
+        watched.tune(stored["distances"])
+        live.restore(stored["live"])
+        return _State(
+            step=stored["step"],
+            version=stored["number"],
+            way=stored["way"],
+            watched=watched,
+            live=live,
+            log=[PlanChange(**{**change, "queries": tuple(change["queries"])}) for change in stored["log"]],
+            work=list(stored["work"]),
+            unwatched=Unwatched(*stored["unwatched"]),
+            stored=stored,
         )
-        kept = {name: value for name, value in found.items() if name not in ("step", "unwatched")}
-        state.body = json.dumps(kept, ensure_ascii=False)
-        return state
 
     def _watch(self, choice: StoredPlan, statistics: Statistics) -> WatchedPlan:
         return WatchedPlan(self.queries, self.schema, self._model, self._decision, choice, statistics)
 
-    def _body(self, state: _State) -> str:
+    def _stored(self, state: _State) -> Mapping[str, Any]:
+        """Return all of a state that only steps that are watched change, as values of JSON."""
         watched = state.watched
-        return json.dumps(
-            {
-                "version": VERSION,
-                "number": state.version,
-                "choice": watched.choice.to_json() if state.version else None,
-                "way": state.way,
-                "adopted": self._numbers_of(watched.statistics),
-                "distances": watched.distances,
-                "live": state.live.to_json(),
-                "log": [asdict(one) for one in state.log],
-                "work": state.work,
-            },
-            ensure_ascii=False,
-        )
+        return {
+            "number": state.version,
+            "choice": _plain_choice(watched.choice) if state.version else None,
+            "way": state.way,
+            "adopted": self._numbers_of(watched.statistics),
+            "distances": watched.distances,
+            "live": state.live.to_json(),
+            "log": [{**asdict(change), "queries": list(change.queries)} for change in state.log],
+            "work": state.work,
+        }
 
     def _numbers_of(self, known: Statistics) -> list[Any]:
         """Return statistics as numbers, in the order in which the queries ask for them."""
@@ -323,6 +301,14 @@ def adapter_of(
 ) -> StreamAdapter:
     """Return an adapter for queries with a choice of trees, which is given as JSON."""
     return StreamAdapter(queries, schema, StoredPlan.from_json(choice), statistics, adaptation)
+
+
+def _plain_choice(choice: StoredPlan) -> dict[str, Any]:
+    return {"is_shared": choice.is_shared, "trees": {name: list(own) for name, own in choice.trees.items()}}
+
+
+def _choice_of(plain: Mapping[str, Any]) -> StoredPlan:
+    return StoredPlan({name: tuple(trees) for name, trees in plain["trees"].items()}, plain["is_shared"])
 
 
 def _missing(plan: Plan, given: Plan) -> frozenset[str]:

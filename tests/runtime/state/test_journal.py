@@ -29,7 +29,7 @@ def test_a_journal_survives_json() -> None:
         queries={"täglich": Served("f" * 24), "q": Served("0", since=4, stopped="too much\nof it")},
         wake=12,
         oldest=-7,
-        adaptation='{"plan": "é"}',
+        adaptation={"plan": "é"},
     )
     assert Journal.from_json(journal.to_json()) == journal
     assert Journal.from_json(Journal(n_shards=1).to_json()) == Journal(n_shards=1)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from pyspark.sql.streaming.listener import (
 
 from weft.hosts.spark.stream import REPORTS
 from weft.runtime.stages.shard import Report
+from weft.runtime.stages.shard_executor import PlanChange
 
 STILL_BATCHES = 5  # batches with rows after which a watermark that does not move is worth a notice
 LARGE_SHARE = 0.1  # of the rows of a batch
@@ -28,20 +29,6 @@ class QueryMetrics:
     matches: int
     partial_matches: int
     state_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlanChange:
-    """A shard that goes on with another version of its plan, and why.
-
-    `predicted` is the share of the cost that the plan saves by the statistics.
-    """
-
-    shard: str
-    version: int
-    reason: str
-    way: str
-    predicted: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +102,15 @@ class StreamTotals:
             return None
         self._last_batch = batch
         reported = observed[REPORTS].asDict()
-        reports = {shard: Report(**json.loads(text)) for shard, text in reported.items() if text is not None}
+        reports = {shard: _report(text, shard) for shard, text in reported.items() if text is not None}
         # A changed workload has other shards; those that are gone keep nothing.
         self._latest = {shard: old for shard, old in self._latest.items() if shard in reported} | reports
-        metrics = self._metrics(progress, reports)
+        metrics = self._metrics(progress, list(reports.values()))
         self._sum(metrics)
         return metrics
 
-    def _metrics(self, progress: StreamingQueryProgress, by_shard: Mapping[str, Report]) -> BatchMetrics:
-        kept, reports = self._latest.values(), list(by_shard.values())
+    def _metrics(self, progress: StreamingQueryProgress, reports: Sequence[Report]) -> BatchMetrics:
+        kept = self._latest.values()
         matches = _summed(report.matches for report in reports)
         partial = _summed(report.partial_matches for report in kept)
         size = _summed(report.query_bytes for report in kept)
@@ -145,11 +132,7 @@ class StreamTotals:
             stopped={name: reason for report in kept for name, reason in report.stopped.items()},
             started=tuple(dict.fromkeys(name for report in reports for name in report.started)),
             ended=tuple(dict.fromkeys(name for report in reports for name in report.ended)),
-            changes=tuple(
-                PlanChange(shard, one["version"], one["reason"], one["way"], one["predicted"])
-                for shard, report in by_shard.items()
-                for one in report.changes
-            ),
+            changes=tuple(change for report in reports for change in report.changes),
             sent_rows=sum(one["rows"] for report in reports for one in report.sent),
             sent_bytes=sum(one["bytes"] for report in reports for one in report.sent),
         )
@@ -285,6 +268,15 @@ class _Watch:
                 "  hint: a longer watermark waits for them, and delays matches that depend on an absence"
             )
         self._had_many_late = has_many
+
+
+def _report(text: str, shard: str) -> Report:
+    values = json.loads(text)
+    values["changes"] = [
+        PlanChange(**{**told, "queries": tuple(told["queries"]), "shard": shard})
+        for told in values["changes"]
+    ]
+    return Report(**values)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -7,7 +7,6 @@ an older step of it, runs the plan over the events it lacks and throws away what
 emitted already.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.columns.merge import in_pool_of, renumbered, undelivered
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor
-from weft.runtime.stages.shard_executor import Adapter, Emitted, FoundTrends, ShardExecutor
+from weft.runtime.stages.shard_executor import Adapter, Emitted, FoundTrends, PlanChange, ShardExecutor
 from weft.runtime.state.journal import BEGINNING, Journal, Segment, Served, merging
 from weft.runtime.state.segments import Reader, arrivals_of, to_bytes, with_arrival
 from weft.runtime.trends.executor import TrendExecutor, TrendPlan
@@ -87,7 +86,7 @@ class Report:
     started: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
-    changes: list[dict[str, Any]] = field(default_factory=list)  # of the plan
+    changes: list[PlanChange] = field(default_factory=list)
     sent: list[dict[str, Any]] = field(default_factory=list)  # to other sites, where queries are placed
 
 
@@ -187,8 +186,8 @@ class Shard:
             begun = perf_counter()
             observed = adapter.observe(journal.adaptation, executor, new, frontier)
             report.adapting = perf_counter() - begun
-            report.changes = _changes(journal.adaptation, observed)
-            journal = replace(journal, adaptation=observed)
+            report.changes = list(observed.changes)
+            journal = replace(journal, adaptation=observed.state)
         self.store.set_journal(journal.to_json())
         asked = self.work.fingerprints, adapter is not None
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token, *asked))
@@ -232,7 +231,7 @@ class Shard:
         report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
         is_same = {name: served.fingerprint for name, served in known.items()} == dict(wanted)
         is_adapted = is_same and self.work.adapter is not None
-        return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else "")
+        return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else None)
 
     def _without(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
         """Return the journal without the queries that exceeded their budget."""
@@ -345,15 +344,6 @@ class Shard:
         self.store.set_segment(number, content)
         last_time = int(events.times[-1]) if events.n_events else BEGINNING
         return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
-
-
-def _changes(before: str, after: str) -> list[dict[str, Any]]:
-    """Return the lines that an adapter has added to its log, told by the versions of the plan."""
-    if not after or before == after:
-        return []
-    logs = [json.loads(text).get("log", []) if text else [] for text in (before, after)]
-    known = max((line["version"] for line in logs[0]), default=0)
-    return [line for line in logs[1] if line["version"] > known]
 
 
 def _answered(plan: Plan | TrendPlan) -> frozenset[str] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
@@ -79,21 +79,50 @@ class ShardExecutor(Protocol):
         """Return the milliseconds from which on time alone may change something, or None."""
 
 
-class Adapter(Protocol):
-    """Changes the plan of a shard while it runs; what it has to remember is a text in the journal.
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """A shard that goes on with another version of its plan, since a step, and why.
 
-    It decides by that text and by the events alone: a step may be repeated, by a process that knows
+    `predicted` is the share of the cost that the plan saves by the statistics; `measured` is the share of the
+    counted work per event that it did save, in the steps since against those before, once known. `shard` is
+    its name, where changes of several are told.
+    """
+
+    step: int
+    version: int
+    reason: str
+    queries: tuple[str, ...]
+    way: str
+    predicted: float
+    measured: float | None = None
+    shard: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """An adapter's state after a step, as plain values of JSON, and the changes of the plan in that step."""
+
+    state: Mapping[str, Any]
+    changes: tuple[PlanChange, ...] = ()
+
+
+class Adapter(Protocol):
+    """Changes the plan of a shard while it runs; its state is part of the journal.
+
+    It decides by that state and by the events alone: a step may be repeated, by a process that knows
     nothing else.
     """
 
-    def plan(self, remembered: str, given: Plan) -> Plan:
-        """Return the plan to run now; where nothing is remembered yet, the one given."""
+    def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
+        """Return the plan to run now; in the beginning, without a state, the one given."""
 
     def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
         """Return an executor that `switch` can change."""
 
-    def switch(self, executor: ShardExecutor, plan: Plan, remembered: str) -> None:
+    def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
         """Let an executor that is up to date go on with another plan of the same queries."""
 
-    def observe(self, remembered: str, executor: ShardExecutor, events: Events, frontier: int) -> str:
-        """Return what to remember after a step that took new events."""
+    def observe(
+        self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
+    ) -> Observation:
+        """Return the state after a step that took new events."""

@@ -5,7 +5,8 @@ A small JSON text, written anew in every step; the events themselves are in the 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 from weft.errors import DataError
 
@@ -64,7 +65,7 @@ class Journal:
     queries: Mapping[str, Served] = field(default_factory=dict)
     wake: int | None = None  # milliseconds
     oldest: int = BEGINNING
-    adaptation: str = ""  # JSON of what changes the plan, if anything does
+    adaptation: Mapping[str, Any] | None = None  # the state of what changes the plan, if anything does
 
     def has_passed(self, step: int, token: str) -> bool:
         """Say whether a step, told by its token, is one of the latest that led here."""
@@ -77,15 +78,14 @@ class Journal:
         return replace(self, step=self.step + 1, tokens=tokens, frontier=frontier)
 
     def to_json(self) -> str:
-        found = {"version": VERSION, **asdict(self)}
-        for name, usual in (("oldest", BEGINNING), ("adaptation", "")):
-            if found[name] == usual:  # versions that do not know it can go on
-                del found[name]
+        found = {"version": VERSION, **{one.name: getattr(self, one.name) for one in fields(self)}}
+        found["segments"] = [asdict(segment) for segment in self.segments]
+        found["queries"] = {name: asdict(served) for name, served in self.queries.items()}
         return json.dumps(found, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> "Journal":
-        """Return the journal written by `to_json`, by this version or an earlier one."""
+        """Return the journal written by `to_json`."""
         found = json.loads(text)
         version = found.pop("version", None)
         if version != VERSION:
