@@ -15,7 +15,7 @@ from placement_networks import LARGE, Model, random_problem
 from plots import Panel, plot_panels
 from result_tables import Row, report_table
 
-from weft.placement.local_search import Search, search_plan
+from weft.placement.local_search import Search, search_draft
 from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
 from weft_lab.placement.simulation import simulate
@@ -214,13 +214,13 @@ def _simulated(say: Say) -> list[Measure]:
             replace(MODEL, n_sites=n_sites, event_node_ratio=SITES_PER_TYPE / n_sites), 0
         )
         search = Search(problem.network, problem.queries)
-        costed = search_plan(search, steps=0)
-        simulated = simulate(search.accounts, costed.plan)
+        draft = search_draft(search, steps=0)
+        simulated = simulate(draft)
         off = abs(float(simulated.drawn.mean()) - simulated.rows) / max(simulated.error, 1e-300)
         rows.append(
             {
                 "sites": n_sites,
-                "transmission ratio, %": 100 * costed.cost / central_cost(problem.network, problem.queries),
+                "transmission ratio, %": 100 * draft.cost / central_cost(problem.network, problem.queries),
                 "streams": simulated.n_streams,
                 "rows predicted": simulated.rows,
                 "rows drawn, mean": float(simulated.drawn.mean()),

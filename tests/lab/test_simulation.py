@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weft.placement.arrangement import Accounts, graph_of
+from weft.placement.draft import Ledger
 from weft.placement.local_search import Search
 from weft_lab.placement.problem_file import Problem, problem_of
 from weft_lab.placement.simulation import simulate
@@ -30,9 +30,9 @@ def problem(n_sites: int, *, is_linked: bool = False) -> Problem:
 def test_what_is_predicted_is_what_the_graph_says(n_sites: int) -> None:
     given = problem(n_sites)
     search = Search(given.network, given.queries)
-    plan = search.settle(search.start(range(2)), lambda: False).plan
-    graph = graph_of(given.network, given.queries, plan)
-    simulated = simulate(search.accounts, plan, n_units=300)
+    draft = search.settle(search.start(range(2)), lambda: False)
+    graph = draft.graph(given.queries)
+    simulated = simulate(draft, n_units=300)
     assert simulated.n_streams == len(graph.streams)
     assert simulated.rows == pytest.approx(graph.cost)
     assert abs(simulated.drawn.mean() - simulated.rows) < 4 * simulated.error
@@ -47,27 +47,28 @@ def test_rows_do_not_depend_on_what_links_cost() -> None:
     hosts = np.array([0])
     rows = []
     for given in (plain, linked):
-        accounts = Accounts(given.network)
+        ledger = Ledger(given.network)
         query = given.queries[0]
-        plan = {query.projection(0b111).text: accounts.arrange(query, 0b111, (1, 2, 4), None, hosts)}
-        rows.append(simulate(accounts, plan, n_units=10).rows)
-        assert simulate(accounts, plan, n_units=10).received[1:].sum() == 0
+        whole = ledger.arrange(query, 0b111, (1, 2, 4), None, hosts)
+        draft = ledger.draft({whole.projection.text: whole})
+        rows.append(simulate(draft, n_units=10).rows)
+        assert simulate(draft, n_units=10).received[1:].sum() == 0
     assert rows[0] == rows[1] == pytest.approx(3 * 1800 + 2)
 
 
 def test_a_seed_gives_the_same_numbers_and_another_others() -> None:
     given = problem(5)
     search = Search(given.network, given.queries)
-    plan = search.start(range(2)).plan
-    first, same, other = (simulate(search.accounts, plan, n_units=20, seed=seed) for seed in (1, 1, 2))
+    draft = search.start(range(2))
+    first, same, other = (simulate(draft, n_units=20, seed=seed) for seed in (1, 1, 2))
     assert first.drawn.tolist() == same.drawn.tolist() != other.drawn.tolist()
 
 
 def test_thousands_of_sites() -> None:
     given = problem(3_000)
     search = Search(given.network, given.queries)
-    plan = search.start(range(2)).plan
-    simulated = simulate(search.accounts, plan, n_units=20)
-    assert simulated.rows == pytest.approx(search.accounts.cost(plan))
+    draft = search.start(range(2))
+    simulated = simulate(draft, n_units=20)
+    assert simulated.rows == pytest.approx(draft.cost)
     assert simulated.n_streams > 3_000
     assert abs(simulated.drawn.mean() - simulated.rows) < 4 * simulated.error

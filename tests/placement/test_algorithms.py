@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.small_networks import random_problem, same, slow_cost
 
 from weft.errors import PlacementError
-from weft.placement.amuse_star import place_query_star
+from weft.placement.amuse import place_query_star
 from weft.placement.central import central
 from weft.placement.checks import check_graph
 from weft.placement.multi_query import multi_query

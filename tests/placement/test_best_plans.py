@@ -5,10 +5,10 @@ import pytest
 from tests.helpers.small_networks import ROBOTS, random_problem, same, slow_cost
 
 from weft.errors import PlacementError
-from weft.placement.arrangement import Accounts, graph_of
 from weft.placement.checks import check_graph
+from weft.placement.draft import Ledger
 from weft.placement.hosting import choose_hosts
-from weft.placement.local_search import Search, search_plan
+from weft.placement.local_search import Search, search_draft
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.own_combinations import with_own_combinations
@@ -169,7 +169,7 @@ def test_every_algorithm_tells_its_cost(algorithm: str) -> None:
 
 def test_large_queries_are_planned_in_seconds() -> None:
     problem = random_problem(2, n_sites=20, n_types=12, n_queries=3, n_items=8)
-    found = search_plan(Search(problem.network, problem.queries), steps=0)
+    found = search_draft(Search(problem.network, problem.queries), steps=0)
     assert 0 < found.cost < single_sink(problem.network, problem.queries).cost
 
 
@@ -182,15 +182,15 @@ def test_hosts_with_combinations_of_their_own_can_be_cheaper() -> None:
     }
     problem = problem_of(document)
     (query,) = problem.queries
-    accounts = Accounts(problem.network)
+    ledger = Ledger(problem.network)
     whole = query.projection(0b111).text
-    inner = accounts.arrange(query, 0b110, (0b010, 0b100), None, np.array([2]))
-    same_inputs = accounts.arrange(query, 0b111, (0b001, 0b110), "A", np.array([0, 1, -1]))
-    plan = {inner.projection.text: inner, whole: same_inputs}
-    changed = with_own_combinations(accounts, plan, whole)
+    inner = ledger.arrange(query, 0b110, (0b010, 0b100), None, np.array([2]))
+    same_inputs = ledger.arrange(query, 0b111, (0b001, 0b110), "A", np.array([0, 1, -1]))
+    draft = ledger.draft({inner.projection.text: inner, whole: same_inputs})
+    changed = with_own_combinations(draft, whole)
     assert changed is not None
     assert changed.own_inputs == {1: (0b001, 0b010, 0b100)}  # B is there: C is sent rather than SEQ(B, C)
-    graph = graph_of(problem.network, problem.queries, {**plan, whole: changed})
+    graph = draft.with_arrangements({whole: changed}).graph(problem.queries)
     check_graph(graph, problem.queries)
-    assert graph.cost == accounts.cost(plan) - 12 + 6
+    assert graph.cost == draft.cost - 12 + 6
     assert same(graph.cost, slow_cost(problem, graph))

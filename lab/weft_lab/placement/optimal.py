@@ -20,13 +20,13 @@ from math import inf
 import numpy as np
 
 from weft.errors import PlacementError
-from weft.placement.arrangement import Accounts, Arrangement, Sites, graph_of
+from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, partition_kinds
 from weft.placement.checks import check_graph
 from weft.placement.combinations import Combination, all_combinations
-from weft.placement.multi_query import arrange_queries
+from weft.placement.draft import Draft
+from weft.placement.multi_query import draft_queries
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, bits
-from weft.placement.options import partition_kinds
 from weft.placement.projection import ProjectedQuery, Projection
 
 MOST_ITEMS = 6
@@ -57,25 +57,22 @@ def optimal(
     queries = tuple(queries)
     if any(query.n_items > MOST_ITEMS for query in queries):
         raise PlacementError(TOO_MANY)
-    start = arrange_queries(network, queries)
-    search = _Search(network, start, groupings=groupings, most_steps=most_steps)
+    search = _Search(draft_queries(network, queries), groupings=groupings, most_steps=most_steps)
     wholes = {query.projection(query.whole).text: (query, query.whole) for query in queries}
     search.go_on({}, wholes, {}, {})
-    graph = graph_of(network, queries, search.best)
+    graph = search.best.graph(queries)
     check_graph(graph, queries)
     return graph
 
 
 class _Search:
-    """The cheapest plan so far, and arrangements that are used again and again."""
+    """The cheapest draft so far, and arrangements that are used again and again."""
 
-    def __init__(
-        self, network: Network, start: dict[str, Arrangement], *, groupings: bool, most_steps: int
-    ) -> None:
-        self.network = network
-        self.accounts = Accounts(network)
+    def __init__(self, start: Draft, *, groupings: bool, most_steps: int) -> None:
+        network = self.network = start.ledger.network
+        self.ledger = start.ledger
         self.best = start
-        self.least = self.accounts.cost(start)
+        self.least = start.cost
         self.groupings = groupings
         rates = [np.asarray(network.rates[kind]) for kind in sorted(network.rates)]
         self.likeness = [
@@ -99,7 +96,7 @@ class _Search:
         `bounds` has for every projection that is read the cost of what it sends, or the least of it.
         """
         if not open_parts:
-            self.best, self.least = plan, sum(bounds.values())
+            self.best, self.least = self.ledger.draft(plan), sum(bounds.values())
             return
         text = max(open_parts, key=lambda one: (open_parts[one][1].bit_count(), one))
         query, items = open_parts[text]
@@ -151,7 +148,7 @@ class _Search:
         by_text = {query.projection(part).text: self.places(query, part) for part in arrangement.inputs}
         for read in arrangement.reads:
             readers[read.text] = (*readers.get(read.text, ()), arrangement)
-            places = by_text.get(read.text) or [self.accounts.source({}, read.text)]
+            places = by_text.get(read.text) or [self.ledger.events(read.text)]
             bounds[read.text] = min(self.cost_sent(place, readers[read.text]) for place in places)
             if bounds[read.text] == inf:
                 return None
@@ -162,9 +159,9 @@ class _Search:
         text = place.projection.text
         for reader in readers:
             divided = any(read.is_divided for read in reader.reads if read.text == text)
-            if divided and not _is_finer(place, reader):
+            if divided and not place.is_finer_than(reader):
                 return inf
-        return self.accounts.sent({text: place}, text, readers).cost if readers else 0.0
+        return self.ledger.sent(place, readers).cost if readers else 0.0
 
     def places(self, query: ProjectedQuery, items: int) -> list[Arrangement]:
         """Return all places of a projection, as arrangements that read nothing."""
@@ -172,7 +169,7 @@ class _Search:
         found = self._places.get(projection.text)
         if found is None:
             if projection.is_primitive:
-                found = [self.accounts.source({}, projection.text)]
+                found = [self.ledger.events(projection.text)]
             else:
                 found = [
                     Arrangement(self.network, projection, partition, hosts)
@@ -186,11 +183,11 @@ class _Search:
         for site in range(n_sites):
             yield None, np.array([site])
         for kind in partition_kinds(query, projection.kinds):
+            if not self.groupings:
+                yield kind, hosts_at_emitters(self.network, kind)
+                continue
             emitters = bits(self.network.emitters(kind))
-            maps: Iterable[tuple[int, ...]] = [tuple(emitters)]
-            if self.groupings:
-                maps = product(range(n_sites), repeat=len(emitters))
-            for targets in maps:
+            for targets in product(range(n_sites), repeat=len(emitters)):
                 hosts = np.full(n_sites, -1)
                 hosts[emitters] = targets
                 yield kind, hosts
@@ -211,14 +208,6 @@ class _Search:
                 self.network, place.projection, place.partition, place.hosts, query, items, inputs
             )
         return self._arrangements[key]
-
-
-def _is_finer(source: Arrangement, reader: Arrangement) -> bool:
-    """Whether an input is divided by its reader's kind, and each part of it is for one host of the reader."""
-    if source.partition != reader.partition:
-        return False
-    pairs = set(zip(source.hosts.tolist(), reader.hosts.tolist(), strict=True))
-    return len(pairs) == len({host for host, _ in pairs})
 
 
 EXACT = {"optimal": optimal}  # by name, for those who choose among algorithms

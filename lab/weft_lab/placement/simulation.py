@@ -1,7 +1,7 @@
-"""What a plan sends in networks larger than the machine: rows and bytes predicted, and drawn at random.
+"""What a graph sends in networks larger than the machine: rows and bytes predicted, and drawn at random.
 
-The plan is given by its arrangements, of which there is one for every projection, and not by the vertices
-and edges of its graph, of which there may be millions. Random arrivals are those of Poisson processes: the
+The graph is given by its draft, which has one arrangement for every projection, and not by its vertices and
+edges, of which there may be millions. Random arrivals are those of Poisson processes: the
 events of each kind at each site in a unit of time, and given these the matches of each projection.
 """
 
@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.placement.arrangement import Accounts, Arrangement, Arrangements, Sent, readers_of
-from weft.placement.network import Numbers
+from weft.placement.arrangement import Arrangement
+from weft.placement.draft import Draft, Sent
+from weft.placement.network import Network, Numbers, mask_of
 
 UNITS = 100  # of time that are drawn
 MOST_NUMBERS = 4_000_000  # held at a time: units are drawn in parts in large networks
@@ -30,7 +31,7 @@ class SentProjection:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Rows that a plan sends in a unit of time: predicted from rates, and drawn for a number of units.
+    """Rows that a draft sends in a unit of time: predicted from rates, and drawn for a number of units.
 
     `received` are the rows that each site gets on average. `event_bytes` is what an event takes.
     """
@@ -62,30 +63,28 @@ class Simulated:
 
 
 def simulate(
-    accounts: Accounts,
-    plan: Arrangements,
+    draft: Draft,
     *,
     n_units: int = UNITS,
     event_bytes: float = 32.0,
     seed: int = 0,
 ) -> Simulated:
-    """Return what a plan sends, predicted and drawn at random.
+    """Return what a draft sends, predicted and drawn at random.
 
+    >>> from weft.placement.draft import Ledger
     >>> from weft_lab.placement.problem_file import problem_of
     >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 90, "F": 10}, "queries": ["SEQ(C, F)"]}
     >>> problem = problem_of(robots)
-    >>> accounts = Accounts(problem.network)
-    >>> plan = {"SEQ(C, F)": accounts.arrange(problem.queries[0], 0b11, (0b01, 0b10), None, np.array([0]))}
-    >>> simulated = simulate(accounts, plan, n_units=400)
+    >>> ledger = Ledger(problem.network)
+    >>> pairs = ledger.arrange(problem.queries[0], 0b11, (0b01, 0b10), None, np.array([0]))
+    >>> simulated = simulate(ledger.draft({"SEQ(C, F)": pairs}), n_units=400)
     >>> simulated.rows, simulated.bytes, simulated.received.round().tolist()
     (10.0, 320.0, [10.0, 0.0])
     >>> bool(abs(simulated.drawn.mean() - 10.0) < 4 * simulated.error)
     True
     """
-    streams = [
-        (accounts.source(plan, text), accounts.sent(plan, text, readers))
-        for text, readers in readers_of(plan).items()
-    ]
+    network = draft.ledger.network
+    streams = [(draft.source(text), sent) for text, sent in draft.sends.items()]
     projections = tuple(
         SentProjection(
             source.projection.text,
@@ -96,9 +95,9 @@ def simulate(
         for source, sent in streams
     )
     random = np.random.default_rng(seed)
-    drawn, received = [], np.zeros(len(accounts.network.sites))
-    for n_drawn in _parts(n_units, len(accounts.network.sites) * len(accounts.network.rates)):
-        arrivals = _Arrivals(accounts, n_drawn, random)
+    drawn, received = [], np.zeros(len(network.sites))
+    for n_drawn in _parts(n_units, len(network.sites) * len(network.rates)):
+        arrivals = _Arrivals(network, n_drawn, random)
         totals = np.zeros(n_drawn)
         for source, sent in streams:
             rows = _rows(arrivals.found(source), sent)
@@ -118,8 +117,8 @@ def _parts(n_units: int, n_numbers: int) -> Iterator[int]:
 class _Arrivals:
     """The events of some units of time, by kind; and the matches that are found with them."""
 
-    def __init__(self, accounts: Accounts, n_units: int, random: np.random.Generator) -> None:
-        rates = accounts.network.rates
+    def __init__(self, network: Network, n_units: int, random: np.random.Generator) -> None:
+        rates = network.rates
         self.random = random
         self.events = {kind: random.poisson(rates[kind], (n_units, len(rates[kind]))) for kind in rates}
         self.totals = {kind: events.sum(axis=1, dtype=np.float64) for kind, events in self.events.items()}
@@ -146,14 +145,14 @@ class _Arrivals:
 
 def _rows(found: Numbers, sent: Sent) -> Numbers:
     """Return the rows that each site gets, given what each has found; units of time come first."""
-    rows = np.where(sent.everything_to, found.sum(axis=-1, keepdims=True) - found, 0.0)
+    receives = mask_of(sent.everything_to, found.shape[-1])
+    rows = np.where(receives, found.sum(axis=-1, keepdims=True) - found, 0.0)
     if len(sent.origins):
         np.add.at(rows.T, sent.targets, found.T[sent.origins])
     return np.asarray(rows)
 
 
 def _n_streams(source: Arrangement, sent: Sent) -> int:
-    is_origin = np.zeros(len(sent.everything_to), dtype=np.bool_)
-    is_origin[source.sites] = True
-    n_targets = int(sent.everything_to.sum())
-    return len(source.sites) * n_targets - int((is_origin & sent.everything_to).sum()) + len(sent.origins)
+    n_targets = sent.everything_to.bit_count()
+    n_own = int(mask_of(sent.everything_to, len(source.rates))[source.sites].sum())
+    return len(source.sites) * n_targets - n_own + len(sent.origins)

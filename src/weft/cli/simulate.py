@@ -9,7 +9,7 @@ from rich.table import Table
 
 from weft.cli.report import terminal
 from weft.placement.graph_text import number_text
-from weft.placement.local_search import Search, search_plan
+from weft.placement.local_search import Search, search_draft
 from weft.placement.muse_graph import central_cost
 from weft_lab.placement.problem_file import Problem
 from weft_lab.placement.simulation import simulate
@@ -38,16 +38,16 @@ def simulated_json(
     """Return what a placement sends in a unit of time: cost, rows, bytes, and rows drawn at random."""
     started = time.perf_counter()
     search = Search(problem.network, problem.queries)
-    costed = search_plan(search, seconds=seconds, seed=seed)
+    draft = search_draft(search, seconds=seconds, seed=seed)
     placed = time.perf_counter()
-    simulated = simulate(search.accounts, costed.plan, n_units=n_units, seed=seed)
+    simulated = simulate(draft, n_units=n_units, seed=seed)
     central = central_cost(problem.network, problem.queries)
     return {
         "name": problem.name,
         "sites": len(problem.network.sites),
-        "cost": costed.cost,
+        "cost": draft.cost,
         "central_cost": central,
-        "ratio": costed.cost / central,
+        "ratio": draft.cost / central,
         "streams": simulated.n_streams,
         "rows": simulated.rows,
         "bytes": simulated.bytes,

@@ -1,10 +1,12 @@
-"""Place one query by aMuSE: projections and combinations that may pay, placed from small to large.
+"""Place one query by aMuSE or aMuSE*: projections that may pay, placed from small to large.
 
 Idea        For every beneficial projection keep the cheapest graph for each place where it may be found:
             at all sites that emit one of its kinds, or at one of them. Graphs of larger projections are made
-            of those of smaller ones, and what two of them send to the same site is paid once.
+            of those of smaller ones, and what two of them send to the same site is paid once. aMuSE* takes
+            only a projection whose matches are all together no more than the events of one of its kinds at
+            one site, and only where such events arise: placed there, it saves something for sure.
 Reference   Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks.
-            SIGMOD 2021, section 6.2, algorithms 2 and 3.
+            SIGMOD 2021, section 6.2, algorithms 2 and 3, and aMuSE*.
 Differs     A projection is placed both ways and the cost decides, where the paper decides by inequality 6. At
             the sites of a kind, every input that has the kind must be divided by it as well: the paper sends
             all of such an input to all sites, which then find the same matches. Of the combinations, only the
@@ -12,59 +14,91 @@ Differs     A projection is placed both ways and the cost decides, where the pap
             a single host is the cheapest by that sum instead of any. Projections that are nowhere
             cheaper to read than their parts, by the same sums, do not take part, and of very many only the
             most selective do. A graph has one option at most for a projection: inputs that rest on different
-            ones are not combined.
+            ones are not combined. In aMuSE* the places of a projection are limited by the kinds of its items,
+            where the paper limits them by the inputs of each combination, and the whole query may be
+            placed anywhere.
 Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations on rows of all sites; then
             O(p n k) graphs for p beneficial projections and k combinations each.
 """
 
 import heapq
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.errors import PlacementError
-from weft.placement.combinations import CheapestCombinations, Combination, beneficial_projections
-from weft.placement.network import Network, Numbers, bits
-from weft.placement.options import (
-    Draft,
-    Option,
-    costs_away,
-    events_option,
-    partition_kinds,
+from weft.placement.arrangement import Arrangement, hosts_at_emitters, partition_kinds
+from weft.placement.combinations import (
+    CheapestCombinations,
+    Combination,
+    beneficial_projections,
+    n_bindings,
+    rate_per_binding,
 )
+from weft.placement.draft import NOTHING, Draft
+from weft.placement.network import Network, Numbers, bits, mask_of
 from weft.placement.projection import ProjectedQuery, Projection
 
-MayHost = Callable[[Network, Projection, str], bool]
+MayHost = Callable[[Projection, str], bool]
 MOST_GRAPHS = 3000  # that are put together for one query
 MOST_ITEMS = 12
 MOST_PROJECTIONS = 800  # of a query; those with the fewest matches for their events
 TRIED_INPUTS = 3  # options of an input that are tried in a graph
 
 
-def at_any_kind(network: Network, projection: Projection, kind: str) -> bool:  # noqa: ARG001
-    """Whether a projection may be placed where a kind arises: always."""
-    return True
+class Option(NamedTuple):
+    """One way to find a projection, and a draft of all that it rests on, itself included."""
+
+    arrangement: Arrangement
+    draft: Draft
 
 
-def place_query(network: Network, query: ProjectedQuery, others: Draft) -> Draft:
-    """Return a draft with the query besides the others.
+def place_query(query: ProjectedQuery, others: Draft) -> Draft:
+    """Return a draft with the query besides the others, by aMuSE.
 
+    >>> from weft.placement.draft import Ledger
     >>> from weft.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
-    >>> place_query(network, query, Draft()).cost
+    >>> place_query(query, Ledger(network).draft()).cost
     1.0
     """
-    return construct(network, query, beneficial_projections(network, query), others)
+    projections = beneficial_projections(others.ledger.network, query)
+    return _construct(query, projections, others, lambda *_: True)
 
 
-def construct(
-    network: Network,
-    query: ProjectedQuery,
-    projections: list[int],
-    others: Draft,
-    may_host: MayHost = at_any_kind,
-) -> Draft:
+def place_query_star(query: ProjectedQuery, others: Draft) -> Draft:
+    """Return a draft with the query besides the others, by aMuSE*.
+
+    >>> from weft.placement.draft import Ledger
+    >>> from weft.placement.example import robots
+    >>> network, (query,) = robots("SEQ(C c, F f)")
+    >>> place_query_star(query, Ledger(network).draft()).cost
+    1.0
+    """
+    network = others.ledger.network
+    whole = query.projection(query.whole)
+
+    def may_host(projection: Projection, kind: str) -> bool:
+        return projection == whole or _saves(network, projection, kind)
+
+    projections = [
+        items
+        for items in beneficial_projections(network, query)
+        if any(may_host(query.projection(items), kind) for kind in query.projection(items).kinds)
+    ]
+    return _construct(query, projections, others, may_host)
+
+
+def _saves(network: Network, projection: Projection, kind: str) -> bool:
+    """Whether all matches of a projection are no more than the events of a kind at one site."""
+    matches = rate_per_binding(network, projection) * n_bindings(network, projection)
+    return rate_per_binding(network, Projection(kind, (kind,))) >= matches
+
+
+def _construct(query: ProjectedQuery, projections: list[int], others: Draft, may_host: MayHost) -> Draft:
     """Return a draft with the query besides the others.
 
     `projections` are those to use, smaller ones first; `may_host` says whether a projection may be placed
@@ -75,8 +109,8 @@ def construct(
             f"query {query.name} has {query.n_items} items, more than the {MOST_ITEMS} that aMuSE can place; "
             "place it centrally or at a single sink"
         )
-    projections = _most_selective(network, query, projections)
-    construction = _Construction(network, query, others, may_host)
+    projections = _most_selective(others.ledger.network, query, projections)
+    construction = _Construction(query, others, may_host)
     most = max(1, MOST_GRAPHS // max(1, sum(2 * items.bit_count() for items in projections)))
     for items in projections:
         construction.add(items, most)
@@ -106,8 +140,8 @@ class _Construction:
     A way to place a projection is a column: first every site on its own, then all sites that emit a kind.
     """
 
-    def __init__(self, network: Network, query: ProjectedQuery, others: Draft, may_host: MayHost) -> None:
-        self.network = network
+    def __init__(self, query: ProjectedQuery, others: Draft, may_host: MayHost) -> None:
+        network = self.network = others.ledger.network
         self.query = query
         self.others = others
         self.may_host = may_host
@@ -115,6 +149,7 @@ class _Construction:
         self.n_sites = len(network.sites)
         self.hosts = [1 << site for site in range(self.n_sites)]
         self.hosts += [network.emitters(kind) for kind in self.kinds]
+        self.divided = {kind: hosts_at_emitters(network, kind) for kind in self.kinds}
         self.is_host = np.array(
             [[float(hosts >> site & 1) for hosts in self.hosts] for site in range(self.n_sites)]
         )
@@ -122,39 +157,47 @@ class _Construction:
         self.options: dict[str, list[Option]] = {}
         self.reading: dict[str, Numbers] = {}  # for every option and column, what it costs to read it
         self.inputs: list[int] = []
+        self._texts_read: dict[tuple[int, Combination], tuple[str, ...]] = {}
         self.least = np.zeros((0, len(self.hosts)))
         for item in range(query.n_items):
-            self.offer(1 << item, [events_option(network, query.projection(1 << item).text)])
+            self.offer(1 << item, [self.as_placed(query.projection(1 << item).text)])
         for kind in sorted(query.needed_kinds(query.whole, ())):
-            self.options[kind] = [self.others.options.get(kind) or events_option(network, kind)]
+            self.options.setdefault(kind, [self.as_placed(kind)])
+
+    def as_placed(self, text: str) -> Option:
+        """Return a projection as others find it, or as it arises: that costs nothing."""
+        return Option(self.others.source(text), self.nothing)
+
+    @cached_property
+    def nothing(self) -> Draft:
+        """A draft of nothing besides the others."""
+        return Draft(self.others.ledger, {}, {}, 0.0, self.others)
 
     def offer(self, items: int, options: list[Option]) -> None:
         """Let larger projections read one, by one of some options, or as it is found already."""
         text = self.query.projection(items).text
         if text not in self.options:
-            placed = self.others.options.get(text)
-            self.options[text] = [placed] if placed else options
+            self.options[text] = [self.as_placed(text)] if text in self.others.arrangements else options
+        if text not in self.reading:
             self.reading[text] = np.array([self.cost_to_read(option) for option in self.options[text]])
         self.inputs.append(items)
         self.least = np.vstack([self.least, self.reading[text].min(axis=0)])
 
     def cost_to_read(self, option: Option) -> Numbers:
         """Return for every column the cost of an option and of reading it there; infinite if it cannot be."""
-        sent = self.others.sends.get(option.projection.text, 0)
-        price = option.away.copy()
-        price[bits(sent)] = 0.0
-        is_placed = self.others.options.get(option.projection.text) is option
-        costs: Numbers = price @ self.is_host + (0.0 if is_placed else option.cost)
+        arrangement, draft = option
+        sent = self.others.sends.get(arrangement.projection.text, NOTHING)
+        price = np.where(mask_of(sent.everything_to, self.n_sites), 0.0, arrangement.away)
+        costs: Numbers = price @ self.is_host + draft.cost
         for place, kind in enumerate(self.kinds, start=self.n_sites):
-            if kind in option.projection.kinds:
-                is_divided = option.partition == kind
-                costs[place] = (0.0 if is_placed else option.cost) if is_divided else np.inf
+            if kind in arrangement.projection.kinds:
+                costs[place] = draft.cost if arrangement.partition == kind else np.inf
         return costs
 
     def add(self, items: int, most: int) -> None:
         """Work out the options of a projection."""
         projection = self.query.projection(items)
-        if projection.text in self.options or projection.text in self.others.options:
+        if projection.text in self.options or projection.text in self.others.arrangements:
             self.offer(items, [])
             return
         is_input = [part & items == part for part in self.inputs]
@@ -179,7 +222,7 @@ class _Construction:
         """Whether it is cheaper in some column to read a projection from elsewhere than to read its parts."""
         projection = self.query.projection(items)
         divided = [
-            (place, costs_away(self.network, projection, kind, self.hosts[place]))
+            (place, Arrangement(self.network, projection, kind, self.divided[kind]).away)
             for place, kind in enumerate(self.kinds, start=self.n_sites)
             if kind in partition_kinds(self.query, projection.kinds)
         ]
@@ -202,25 +245,24 @@ class _Construction:
         allowed = partition_kinds(self.query, projection.kinds)
         single: dict[int, None] = {}
         for place, kind in enumerate(self.kinds):
-            if kind in projection.kinds and self.may_host(self.network, projection, kind):
+            if kind in projection.kinds and self.may_host(projection, kind):
                 sites = bits(self.hosts[self.n_sites + place])
                 single[min(sites, key=least.__getitem__)] = None
                 if kind in allowed and len(sites) > 1 and least[self.n_sites + place] < np.inf:
                     yield self.n_sites + place
-        if self.others.options or self.network.links is not None:
+        if self.others.arrangements or self.network.links is not None:
             single[int(np.argmin(least[: self.n_sites]))] = None
         yield from single
 
     def put_together(self, items: int, combination: Combination, column: int) -> Draft | None:
         """Return the inputs of a combination as a column reads them: of each the option that adds least."""
-        draft = Draft(others=self.others)
+        draft = self.nothing
         partition = self.partition(column)
-        texts = dict.fromkeys(self.query.projection(part).text for part in combination)
-        for text in (*texts, *sorted(self.query.needed_kinds(items, combination))):
+        for text in self.texts_read(items, combination):
             best: Draft | None = None
-            for option in self.tried(text, column):
-                is_divided = partition is not None and partition in option.projection.kinds
-                extended = draft.with_option(option, 0 if is_divided else self.hosts[column])
+            for arrangement, rests_on in self.tried(text, column):
+                is_divided = partition is not None and partition in arrangement.projection.kinds
+                extended = draft.sending(rests_on, text, 0 if is_divided else self.hosts[column])
                 if extended and (best is None or extended.cost < best.cost):
                     best = extended
             if best is None:
@@ -228,18 +270,22 @@ class _Construction:
             draft = best
         return draft
 
+    def texts_read(self, items: int, combination: Combination) -> tuple[str, ...]:
+        """Return the inputs of a combination and the negated events that a projection of them needs."""
+        known = self._texts_read.get((items, combination))
+        if known is None:
+            texts = (self.query.projection(part).text for part in combination)
+            negated = sorted(self.query.needed_kinds(items, combination))
+            known = self._texts_read[items, combination] = tuple(dict.fromkeys((*texts, *negated)))
+        return known
+
     def option(self, items: int, combination: Combination, column: int, draft: Draft) -> Option:
         """Return the option of a projection whose inputs are in a draft."""
-        projection, partition, hosts = (
-            self.query.projection(items),
-            self.partition(column),
-            self.hosts[column],
-        )
-        away = costs_away(self.network, projection, partition, hosts)
-        made_of = (projection, self.query, items, combination, partition, hosts, away)
-        option = Option(*made_of, dict(draft.options), draft.sends, draft.cost)
-        option.rests_on[projection.text] = option
-        return option
+        kind = self.partition(column)
+        hosts = np.array([column]) if kind is None else self.divided[kind]
+        arrangement = self.others.ledger.arrange(self.query, items, combination, kind, hosts)
+        arrangements = {**draft.arrangements, arrangement.projection.text: arrangement}
+        return Option(arrangement, Draft(draft.ledger, arrangements, draft.sends, draft.cost, self.others))
 
     def partition(self, column: int) -> str | None:
         """Return the kind whose sites a column is, None for a single site."""
@@ -256,7 +302,5 @@ class _Construction:
 
     def cheapest(self, items: int) -> Draft:
         """Return the others with the cheapest option of a projection."""
-        option = min(self.options[self.query.projection(items).text], key=lambda one: one.cost)
-        if self.others.options.get(option.projection.text) is option:
-            return self.others
-        return Draft(option.rests_on, option.sends, option.cost, self.others).joined()
+        options = self.options[self.query.projection(items).text]
+        return min((option.draft for option in options), key=lambda draft: draft.cost).with_others()

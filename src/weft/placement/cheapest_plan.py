@@ -13,7 +13,7 @@ Complexity  O(4^k) steps for k items at worst, far fewer if few projections are 
             with a number for each of the k kinds and the sites.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
@@ -21,7 +21,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.placement.arrangement import Accounts, Arrangement, Sites, cost_to_gather
+from weft.placement.arrangement import Arrangement, Sites, cost_to_gather, hosts_at_emitters
+from weft.placement.draft import GAIN, Ledger
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery, Projection
 
@@ -29,7 +30,6 @@ MOST_SINKS = 128  # sites that are tried as single sinks
 SMALL_QUERY = 6  # items of a query all of whose projections are looked at
 FEWEST = 4  # projections of each size that are looked at for each item of larger queries
 MOST_TARGETS = 4  # for the whole query, whose exact costs are compared
-GAIN = 1 - 1e-9  # what is called cheaper is so by more than rounding
 
 
 class Targets:
@@ -128,8 +128,7 @@ class Targets:
     def _placement(self, target: int) -> tuple[str | None, Sites]:
         if target >= len(self.kinds):
             return None, self.sites[target - len(self.kinds)][np.newaxis]
-        sites = np.arange(len(self.network.sites))
-        return self.kinds[target], np.where(self.emits[target] > 0, sites, -1)
+        return self.kinds[target], hosts_at_emitters(self.network, self.kinds[target])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -348,15 +347,15 @@ def likely_sinks(rates: Numbers) -> Sites:
 
 
 def arranged(
-    accounts: Accounts, targets: Targets, parts: Iterable[Part], taken: Callable[[str], bool]
+    ledger: Ledger, targets: Targets, parts: Iterable[Part], taken: Collection[str]
 ) -> dict[str, Arrangement]:
     """Return the arrangements of the parts of a plan, but for texts that are taken."""
     found: dict[str, Arrangement] = {}
     for part in parts:
         text = targets.query.projection(part.items).text
-        if not taken(text):
+        if text not in taken:
             partition, hosts = targets.placement(part.target)
-            found[text] = accounts.arrange(
+            found[text] = ledger.arrange(
                 targets.query, part.items, part.inputs, partition, hosts, substitutes=part.substitutes
             )
     return found

@@ -1,4 +1,4 @@
-"""Improve plans for many queries by replanning some of them while the others stay.
+"""Improve drafts for many queries by replanning some of them while the others stay.
 
 Idea        A reply is the cheapest plan of one query when the others stay as they are and what they send is
             free. Plans start from replies of all queries in turn, and are improved by taking some queries out
@@ -14,25 +14,18 @@ Complexity  A step takes as long as one to three replies, see cheapest_plan.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 
-from weft.placement.arrangement import (
-    Accounts,
-    Arrangement,
-    Arrangements,
-    is_sound,
-    needed_for,
-    readers_of,
-)
-from weft.placement.cheapest_plan import GAIN, CheapestPlan, Present, Targets, arranged
+from weft.placement.arrangement import Arrangement
+from weft.placement.cheapest_plan import CheapestPlan, Present, Targets, arranged
+from weft.placement.draft import Draft, Ledger
 from weft.placement.hosting import choose_hosts
-from weft.placement.network import Network, Numbers
+from weft.placement.network import Network, Numbers, mask_of
 from weft.placement.own_combinations import with_own_combinations
-from weft.placement.projection import ProjectedQuery
-from weft.placement.substitutes import usable_projections
+from weft.placement.projection import ProjectedQuery, usable_projections
 
 MOST_HOSTS = 512  # beyond that many sites, hosts are not chosen one by one
 STEPS = 6  # of the search, unless told otherwise
@@ -44,203 +37,182 @@ PATIENCE = 300  # steps without gain after which the search ends
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
 
-@dataclass(frozen=True, slots=True)
-class Costed:
-    """A plan and its cost."""
-
-    plan: Arrangements
-    cost: float
-
-    def is_cheaper_than(self, other: "Costed | None") -> bool:
-        """Whether it costs less, by more than rounding."""
-        return other is None or self.cost < other.cost * GAIN - 1e-12
-
-
 class Search:
-    """Plans for the queries of a workload."""
+    """Drafts for the queries of a workload."""
 
     def __init__(self, network: Network, queries: Iterable[ProjectedQuery]) -> None:
         self.network = network
-        self.accounts = Accounts(network)
+        self.ledger = Ledger(network)
         unique = {query.projection(query.whole).text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
         self.targets = tuple(Targets(network, query) for query in unique.values())
         self._usable = usable_projections(tuple(unique.values()))
-        self._replies: dict[tuple[int, frozenset[Arrangement]], Costed] = {}
+        self._replies: dict[tuple[int, frozenset[Arrangement]], Draft] = {}
 
-    def costed(self, plan: Arrangements) -> Costed:
-        """Return a plan with its cost."""
-        return Costed(plan, self.accounts.cost(plan))
-
-    def without(self, plan: Arrangements, numbers: Iterable[int]) -> dict[str, Arrangement]:
-        """Return what is left of a plan without some queries."""
+    def without(self, draft: Draft, numbers: Iterable[int]) -> Draft:
+        """Return what is left of a draft without some queries."""
         removed = {self.roots[number] for number in numbers}
-        return needed_for(plan, (root for root in self.roots if root not in removed))
+        return draft.needed_for(root for root in self.roots if root not in removed)
 
-    def reply(self, plan: Arrangements, number: int, scales: Mapping[str, float] | None = None) -> Costed:
-        """Return the cheapest way to add a query to a plan; `scales` change the prices of kinds of events.
+    def reply(self, draft: Draft, number: int, scales: Mapping[str, float] | None = None) -> Draft:
+        """Return the cheapest way to add a query to a draft; `scales` change the prices of kinds of events.
 
         A kind that several projections of the query read is sent to a site once. The dynamic program does
         not know that, so it is asked again with the price of the kind shared among these.
         """
-        base = self.without(plan, [number])
-        if self.roots[number] in base:
-            return self.costed(base)
+        base = self.without(draft, [number])
+        if self.roots[number] in base.arrangements:
+            return base
         if scales is not None:
             return self._reply(base, number, scales)
-        key = (number, frozenset(base.values()))  # equal arrangements are the same
+        key = (number, frozenset(base.arrangements.values()))  # equal arrangements are the same
         if key not in self._replies:
             self._replies[key] = self._reply(base, number, {})
         return self._replies[key]
 
-    def _reply(self, base: Arrangements, number: int, scales: Mapping[str, float]) -> Costed:
+    def _reply(self, base: Draft, number: int, scales: Mapping[str, float]) -> Draft:
         targets = self.targets[number]
         prices, present = self._prices(base, targets)
-        best: Costed | None = None
+        best: Draft | None = None
         for _ in range(3):
             table = CheapestPlan(
                 targets, {kind: price * scales.get(kind, 1.0) for kind, price in prices.items()}, present
             )
-            found: Costed | None = None
+            cheapest: Draft | None = None
             for target in table.best_targets():
-                added = arranged(self.accounts, targets, table.plan(target), base.__contains__)
-                costed = self.costed({**base, **added})
-                if costed.is_cheaper_than(found):
-                    found = costed
-            assert found is not None
-            is_better = found.is_cheaper_than(best)
+                added = arranged(self.ledger, targets, table.plan(target), base.arrangements)
+                draft = base.with_arrangements(added)
+                if draft.is_cheaper_than(cheapest):
+                    cheapest = draft
+            assert cheapest is not None
+            is_better = cheapest.is_cheaper_than(best)
             if is_better:
-                best = found
-            shares = _shares(found.plan.values(), targets.query)
+                best = cheapest
+            shares = _shares(cheapest, targets.query)
             if not shares or not is_better:
                 break
             scales = shares
         assert best is not None
         return best
 
-    def _prices(
-        self, base: Arrangements, targets: Targets
-    ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
-        readers = readers_of(base)
-
-        def price(text: str) -> Numbers:
-            return self.accounts.price(base, text, readers.get(text, ()))
-
+    def _prices(self, base: Draft, targets: Targets) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
         query = targets.query
         kinds = {*targets.item_kinds, *query.needed_kinds(query.whole, ())}
         present: dict[int, list[Present]] = {}
         for items, texts in self._usable[query].items():
             if items & (items - 1):
-                found = [Present(base[text], price(text)) for text in texts if text in base]
+                found = [
+                    Present(base.arrangements[text], base.price(text))
+                    for text in texts
+                    if text in base.arrangements
+                ]
                 if found:
                     present[items] = found
-        return {kind: price(kind) for kind in kinds}, present
+        return {kind: base.price(kind) for kind in kinds}, present
 
-    def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> Costed:
-        """Return the plan that comes from adding one query after the other."""
-        costed = Costed({}, 0.0)
+    def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> Draft:
+        """Return the draft that comes from adding one query after the other."""
+        draft = self.ledger.draft()
         for number in order:
-            costed = self.reply(costed.plan, number, scales)
-        return costed
+            draft = self.reply(draft, number, scales)
+        return draft
 
-    def at_one_site(self) -> Costed:
-        """Return the plan that gathers all events at the site where that is cheapest."""
-        kinds = {kind for targets in self.targets for kind in self._prices({}, targets)[0]}
-        gathered = sum(self.accounts.source({}, kind).away for kind in kinds)
+    def at_one_site(self) -> Draft:
+        """Return the draft that gathers all events at the site where that is cheapest."""
+        nothing = self.ledger.draft()
+        kinds = {kind for targets in self.targets for kind in self._prices(nothing, targets)[0]}
+        gathered = sum(self.ledger.events(kind).away for kind in sorted(kinds))
         site = np.array([int(np.argmin(gathered))])
-        plan = {}
+        arrangements = {}
         for root, targets in zip(self.roots, self.targets, strict=True):
             query = targets.query
             inputs = [1 << number for number in range(query.n_items)]
-            plan[root] = self.accounts.arrange(query, query.whole, inputs, None, site)
-        return self.costed(plan)
+            arrangements[root] = self.ledger.arrange(query, query.whole, inputs, None, site)
+        return self.ledger.draft(arrangements)
 
-    def settle(self, costed: Costed, is_over: Callable[[], bool]) -> Costed:
-        """Return a plan that no reply and no other hosts make cheaper."""
+    def settle(self, draft: Draft, is_over: Callable[[], bool]) -> Draft:
+        """Return a draft that no reply and no other hosts make cheaper."""
         while True:
-            before = costed
+            before = draft
             for number in range(len(self.roots)):
                 if is_over():
-                    return costed
-                changed = self.reply(costed.plan, number)
-                if changed.is_cheaper_than(costed):
-                    costed = changed
-            costed = self.relocate(self.rehost(costed, costed.plan))
-            if not costed.is_cheaper_than(before):
-                return costed
+                    return draft
+                changed = self.reply(draft, number)
+                if changed.is_cheaper_than(draft):
+                    draft = changed
+            draft = self.relocate(self.rehost(draft, draft.arrangements))
+            if not draft.is_cheaper_than(before):
+                return draft
 
-    def recombine(self, costed: Costed) -> Costed:
-        """Return a plan in which hosts have combinations of their own where that is cheaper."""
-        for text in tuple(costed.plan):
-            if text not in costed.plan:
+    def recombine(self, draft: Draft) -> Draft:
+        """Return a draft in which hosts have combinations of their own where that is cheaper."""
+        for text in tuple(draft.arrangements):
+            if text not in draft.arrangements:
                 continue
-            arrangement = with_own_combinations(self.accounts, costed.plan, text)
+            arrangement = with_own_combinations(draft, text)
             if arrangement is not None:
-                changed = self.costed(needed_for({**costed.plan, text: arrangement}, self.roots))
-                if changed.is_cheaper_than(costed):
-                    costed = changed
-        return costed
+                changed = draft.with_arrangements({text: arrangement}).needed_for(self.roots)
+                if changed.is_cheaper_than(draft):
+                    draft = changed
+        return draft
 
-    def relocate(self, costed: Costed) -> Costed:
-        """Return a plan in which all that one site finds alone may have moved to another one together."""
+    def relocate(self, draft: Draft) -> Draft:
+        """Return a draft in which all that one site finds alone may have moved to another one together."""
         by_site: dict[int, list[str]] = {}
-        for text, arrangement in costed.plan.items():
+        for text, arrangement in draft.arrangements.items():
             if arrangement.partition is None:
                 by_site.setdefault(int(arrangement.hosts[0]), []).append(text)
         for texts in by_site.values():
             if len(texts) < 2:  # one alone is for rehost
                 continue
-            moved = [costed.plan[text] for text in texts]
-            sources = {source for arrangement in moved for source in arrangement.sources} - set(texts)
-            gathered = sum(self.accounts.source(costed.plan, source).away for source in sorted(sources))
+            moved = {text: draft.arrangements[text] for text in texts}
+            sources = {source for arrangement in moved.values() for source in arrangement.sources}
+            gathered = sum(draft.source(source).away for source in sorted(sources - set(texts)))
             for site in np.argsort(gathered, kind="stable")[:LIKELY_SITES].tolist():
-                plan = dict(costed.plan)
-                for one in moved:
-                    plan[one.projection.text] = replace(one, hosts=np.array([site]))
-                changed = self.costed(plan)
-                if changed.is_cheaper_than(costed):
-                    costed = changed
-        return costed
+                hosts = np.array([site])
+                changed = draft.with_arrangements(
+                    {text: replace(arrangement, hosts=hosts) for text, arrangement in moved.items()}
+                )
+                if changed.is_cheaper_than(draft):
+                    draft = changed
+        return draft
 
-    def rehost(self, costed: Costed, texts: Iterable[str]) -> Costed:
-        """Return a plan in which projections have the best hosts, one after the other."""
+    def rehost(self, draft: Draft, texts: Iterable[str]) -> Draft:
+        """Return a draft in which projections have the best hosts, one after the other."""
         if len(self.network.sites) > MOST_HOSTS:
-            return costed
+            return draft
         for text in tuple(texts):
-            for arrangement in self._with_other_hosts(costed.plan, text):
-                plan = {**costed.plan, text: arrangement}
-                if arrangement is not costed.plan[text] and is_sound(plan):
-                    changed = self.costed(plan)
-                    if changed.is_cheaper_than(costed):
-                        costed = changed
-        return costed
+            for arrangement in self._with_other_hosts(draft, text):
+                changed = draft.with_arrangements({text: arrangement})
+                if (
+                    arrangement is not draft.arrangements[text]
+                    and changed.is_sound()
+                    and changed.is_cheaper_than(draft)
+                ):
+                    draft = changed
+        return draft
 
-    def _with_other_hosts(self, plan: Arrangements, text: str) -> Iterable[Arrangement]:
+    def _with_other_hosts(self, draft: Draft, text: str) -> Iterable[Arrangement]:
         """Yield a projection with the best hosts for each partitioning kind, and for none."""
-        arrangement = plan[text]
+        arrangement = draft.arrangements[text]
         query = arrangement.query
         assert query is not None
-        readers = readers_of(plan)
-        read_as = arrangement.substitutes
-        inputs = {(read_as.get(items) or query.projection(items)).text: items for items in arrangement.inputs}
+        inputs = {arrangement.read_for(items).text: items for items in arrangement.inputs}
         prices = {
-            read: self.accounts.price(plan, read, [one for one in readers[read] if one is not arrangement])
-            for read in (*inputs, *query.needed_kinds(arrangement.items, arrangement.inputs))
+            read: draft.price(read, but=arrangement)
+            for read in (*inputs, *sorted(query.needed_kinds(arrangement.items, arrangement.inputs)))
         }
-        everything = sum(prices.values())
-        sent = self.accounts.sent(plan, text, readers.get(text, ()))
-        leaving = self._leaving(sent.everything_to)
+        leaving = self._leaving(draft, text)
         total = float(arrangement.rates.sum())
-        single = np.array([int(np.argmin(everything + total * leaving))])
-        yield self.accounts.arrange(
-            query, arrangement.items, arrangement.inputs, None, single, substitutes=read_as
-        )
+        single = np.array([int(np.argmin(sum(prices.values()) + total * leaving))])
+        parts = (query, arrangement.items, arrangement.inputs)
+        yield self.ledger.arrange(*parts, None, single, substitutes=arrangement.substitutes)
         targets = next(targets for targets in self.targets if targets.query is query)
         subset = targets.by_items[arrangement.items]
         for number in subset.can_be_placed[subset.can_be_placed < len(targets.kinds)].tolist():
             kind = targets.kinds[number]
             divided = [read for read, items in inputs.items() if kind in query.projection(items).kinds]
-            sources = [self.accounts.source(plan, read) for read in divided]
+            sources = [draft.source(read) for read in divided]
             emitters = np.flatnonzero(self.network.rates[kind] > 0)
             if not all(
                 source.partition == kind and bool((source.hosts[emitters] == emitters).all())
@@ -248,45 +220,47 @@ class Search:
             ):
                 continue
             opening = sum((prices[read] for read in prices if read not in divided), np.zeros(len(leaving)))
-            share = self.network.rates[kind][emitters] * (total / float(self.network.rates[kind].sum()))
+            share = self.network.rates[kind][emitters] * (total / self.network.totals[kind])
             moving = np.sum([source.rates[emitters] for source in sources], axis=0)
             distances = self.network.distances[emitters]
             serving = moving[:, np.newaxis] * distances + share[:, np.newaxis] * leaving
             hosts = np.full(len(leaving), -1)
             hosts[emitters] = choose_hosts(opening, serving)[1]
-            yield self.accounts.arrange(
-                query, arrangement.items, arrangement.inputs, kind, hosts, substitutes=read_as
-            )
+            yield self.ledger.arrange(*parts, kind, hosts, substitutes=arrangement.substitutes)
 
-    def _leaving(self, receives: np.ndarray) -> Numbers:
-        """Return what a match costs at every site that is sent to all that receive it."""
+    def _leaving(self, draft: Draft, text: str) -> Numbers:
+        """Return what a match costs at every site that is sent to all that receive every one of them."""
+        n_sites = len(self.network.sites)
+        sent = draft.sends.get(text)
+        receives = mask_of(0 if sent is None else sent.everything_to, n_sites)
         return np.asarray(self.network.distances[:, receives].sum(axis=1))
 
 
-def _shares(arrangements: Iterable[Arrangement], query: ProjectedQuery) -> dict[str, float]:
+def _shares(draft: Draft, query: ProjectedQuery) -> dict[str, float]:
     """Return one over the number of complete readers of what several projections of a query read."""
-    users: dict[str, int] = {}
-    for arrangement in arrangements:
-        if arrangement.query is query:
-            for read in arrangement.reads:
-                if not read.is_divided:
-                    users[read.text] = users.get(read.text, 0) + 1
+    users = Counter(
+        read.text
+        for arrangement in draft.arrangements.values()
+        if arrangement.query is query
+        for read in arrangement.reads
+        if not read.is_divided
+    )
     return {text: 1 / n_users for text, n_users in users.items() if n_users > 1}
 
 
 def improve(
     search: Search,
-    costed: Costed,
+    draft: Draft,
     *,
     steps: int,
     seed: int = 0,
     is_over: Callable[[], bool] = lambda: False,
-) -> Costed:
-    """Return the best plan found in a number of steps from a given one, fewer if none helps for long."""
+) -> Draft:
+    """Return the best draft found in a number of steps from a given one, fewer if none helps for long."""
     random = np.random.default_rng(seed)
     kinds = sorted({kind for targets in search.targets for kind in targets.item_kinds})
     n_queries = len(search.roots)
-    best = current = costed
+    best = current = draft
     last_gain = 0
     for step in range(steps):
         if is_over() or step - last_gain > PATIENCE:
@@ -295,11 +269,12 @@ def improve(
         removed = random.permutation(n_queries)[:n_removed].tolist()
         spread = random.choice([0.0, 0.5, 1.5])
         scales = dict(zip(kinds, np.exp(random.normal(0.0, spread, len(kinds))), strict=True))
-        changed = search.costed(search.without(current.plan, removed))
+        changed = search.without(current, removed)
         for number in removed:
-            changed = search.reply(changed.plan, number, scales)
+            changed = search.reply(changed, number, scales)
         if changed.cost < best.cost * (1 + TOLERANCE):
-            changed = search.rehost(changed, [text for text in changed.plan if text not in current.plan])
+            new = [text for text in changed.arrangements if text not in current.arrangements]
+            changed = search.rehost(changed, new)
         allowed = best.cost * (1 + TOLERANCE * (1 - step / steps))
         if changed.cost <= max(allowed, current.cost):
             current = changed
@@ -308,14 +283,14 @@ def improve(
     return best
 
 
-def search_plan(
+def search_draft(
     search: Search,
     *,
     seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
-) -> Costed:
-    """Return the best plan found; the same for the same seed and steps, unless the time runs out.
+) -> Draft:
+    """Return the best draft found; the same for the same seed and steps, unless the time runs out.
 
     Without a limit, there are `STEPS` steps. Starts with the queries one after another, large ones first, at
     full prices and at prices shared with the other queries, and with all queries at one site.
@@ -331,7 +306,7 @@ def search_plan(
     order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
     users = Counter(kind for targets in search.targets for kind in set(targets.item_kinds))
     shares = {kind: 1 / n_users for kind, n_users in users.items()}
-    best: Costed | None = None
+    best: Draft | None = None
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
     promising = PROMISING if len(search.roots) <= MANY_QUERIES else 1.0
     seen: set[float] = set()

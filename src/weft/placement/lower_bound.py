@@ -38,8 +38,7 @@ import numpy as np
 
 from weft.placement.linear_program import maximize
 from weft.placement.network import Network, Numbers, bits
-from weft.placement.projection import ProjectedQuery
-from weft.placement.substitutes import usable_projections
+from weft.placement.projection import ProjectedQuery, usable_projections
 
 MOST_ITEMS = 4
 MANY_SITES = 200  # unlike each other, with more of which only pairs of items are looked at

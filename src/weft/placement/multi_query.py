@@ -13,14 +13,13 @@ Complexity  That of aMuSE or aMuSE* for every query and round.
 from collections.abc import Callable, Iterable
 
 from weft.placement.amuse import place_query
-from weft.placement.arrangement import Arrangement, graph_of
 from weft.placement.checks import check_graph
+from weft.placement.draft import Draft, Ledger
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
-from weft.placement.options import Draft, arrangements, draft_of
 from weft.placement.projection import ProjectedQuery
 
-PlaceQuery = Callable[[Network, ProjectedQuery, Draft], Draft]
+PlaceQuery = Callable[[ProjectedQuery, Draft], Draft]
 MOST_ROUNDS = 3
 MANY_PROJECTIONS = 1000
 
@@ -35,30 +34,29 @@ def multi_query(
     1.0
     """
     queries = tuple(queries)
-    graph = graph_of(network, queries, arrange_queries(network, queries, place))
+    graph = draft_queries(network, queries, place).graph(queries)
     check_graph(graph, queries)
     return graph
 
 
-def arrange_queries(
+def draft_queries(
     network: Network, queries: Iterable[ProjectedQuery], place: PlaceQuery = place_query
-) -> dict[str, Arrangement]:
-    """Return how all queries are found, as arrangements by the texts of their projections."""
+) -> Draft:
+    """Return a draft in which all queries are found."""
     queries = tuple(queries)
-    draft = Draft()
+    draft = Ledger(network).draft()
     for query in queries:
-        draft = place(network, query, draft)
+        draft = place(query, draft)
     wholes = [query.projection(query.whole).text for query in queries]
     for _ in range(_rounds(queries)):
         cost = draft.cost
         for query, whole in zip(queries, wholes, strict=True):
-            others = draft_of(draft.options, set(wholes) - {whole})
-            placed = place(network, query, others)
+            placed = place(query, draft.needed_for(other for other in wholes if other != whole))
             if placed.cost < draft.cost:
                 draft = placed
         if draft.cost >= cost * (1 - 1e-12):
             break
-    return arrangements(network, draft_of(draft.options, wholes).options)
+    return draft.needed_for(wholes)
 
 
 def _rounds(queries: tuple[ProjectedQuery, ...]) -> int:

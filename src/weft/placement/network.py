@@ -56,3 +56,22 @@ def bits(sites: int) -> list[int]:
     [0, 2, 3]
     """
     return [number for number in range(sites.bit_length()) if sites >> number & 1]
+
+
+def mask_of(sites: int, n_sites: int) -> NDArray[np.bool_]:
+    """Return a set of bits as a mask.
+
+    >>> mask_of(0b101, 4).tolist()
+    [True, False, True, False]
+    """
+    packed = np.frombuffer(sites.to_bytes((n_sites + 7) // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=n_sites, bitorder="little").view(np.bool_)
+
+
+def bits_of(mask: NDArray[np.bool_]) -> int:
+    """Return a mask as a set of bits.
+
+    >>> bits_of(np.array([True, False, True, False]))
+    5
+    """
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")

@@ -11,15 +11,15 @@ Complexity  O(2^k n) for every host, for k items and n projections found.
 
 from collections.abc import Mapping
 
-from weft.placement.arrangement import Accounts, Arrangement, Arrangements, readers_of
+from weft.placement.arrangement import Arrangement
+from weft.placement.draft import GAIN, Draft
 
-LEAST_GAIN = 1 - 1e-9
 MOST_HOSTS = 200
 
 
-def with_own_combinations(accounts: Accounts, plan: Arrangements, text: str) -> Arrangement | None:
+def with_own_combinations(draft: Draft, text: str) -> Arrangement | None:
     """Return a projection whose hosts have the cheapest combinations; None if those it has are as cheap."""
-    arrangement = plan[text]
+    arrangement = draft.arrangements[text]
     query, kind = arrangement.query, arrangement.partition
     if (
         query is None
@@ -32,13 +32,13 @@ def with_own_combinations(accounts: Accounts, plan: Arrangements, text: str) -> 
     wanted = arrangement.items
     for items in divided:
         wanted &= ~items
-    readers = readers_of(plan)
     prices = {
-        items: accounts.price(plan, found, [one for one in readers.get(found, ()) if one is not arrangement])
+        items: draft.price(read, but=arrangement)
         for items in range(1, arrangement.items)
         if items & wanted and items & arrangement.items == items
-        for found in [_read_for(arrangement, items)]
-        if kind not in query.projection(items).kinds and (found in plan or items & (items - 1) == 0)
+        for read in [arrangement.read_for(items).text]
+        if kind not in query.projection(items).kinds
+        and (read in draft.arrangements or items & (items - 1) == 0)
     }
     if all(items & (items - 1) == 0 for items in prices):
         return None
@@ -47,11 +47,11 @@ def with_own_combinations(accounts: Accounts, plan: Arrangements, text: str) -> 
         costs = {items: float(price[host]) for items, price in prices.items()}
         present = [items for items in arrangement.own_inputs.get(host, arrangement.inputs) if items in costs]
         cost, chosen = cheapest_cover(wanted, costs)
-        if cost < sum(costs[items] for items in present) * LEAST_GAIN:
+        if cost < sum(costs[items] for items in present) * GAIN:
             own[host] = (*divided, *chosen)
     if not own:
         return None
-    return accounts.arrange(
+    return draft.ledger.arrange(
         query,
         arrangement.items,
         arrangement.inputs,
@@ -60,11 +60,6 @@ def with_own_combinations(accounts: Accounts, plan: Arrangements, text: str) -> 
         {**arrangement.own_inputs, **own},
         arrangement.substitutes,
     )
-
-
-def _read_for(arrangement: Arrangement, items: int) -> str:
-    assert arrangement.query is not None
-    return (arrangement.substitutes.get(items) or arrangement.query.projection(items)).text
 
 
 def cheapest_cover(wanted: int, costs: Mapping[int, float]) -> tuple[float, tuple[int, ...]]:

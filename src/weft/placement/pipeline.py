@@ -7,11 +7,10 @@ from functools import partial
 from math import log10
 
 from weft.errors import PlacementError
-from weft.placement.amuse_star import place_query_star
-from weft.placement.arrangement import graph_of
+from weft.placement.amuse import place_query_star
 from weft.placement.central import central
 from weft.placement.checks import check_graph
-from weft.placement.local_search import Search, search_plan
+from weft.placement.local_search import Search, search_draft
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
@@ -114,8 +113,8 @@ def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
     """Return the graph of the search, or that of a single sink, or of aMuSE or aMuSE* where time allows."""
-    found = search_plan(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
-    graph = graph_of(network, queries, found.plan)
+    draft = search_draft(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
+    graph = draft.graph(queries)
     check_graph(graph, queries)
     n_projections = sum(1 << query.n_items for query in queries)
     is_enough = seconds is not None and n_projections <= PROJECTIONS_PER_SECOND * max(seconds, 1.0)

@@ -14,13 +14,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from weft.placement.arrangement import Accounts, Arrangement, graph_of, needed_for, readers_of
 from weft.placement.checks import check_graph
+from weft.placement.draft import Draft, Ledger
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery
 
-Plan = dict[str, Arrangement]
 MOST_STARTS = 100  # sites where all queries start together, besides the start of one query after another
 MOST_ROUNDS = 20
 
@@ -33,13 +32,13 @@ def single_sink(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGrap
     9.0
     """
     queries = tuple(queries)
-    accounts = Accounts(network)
-    starts: list[Plan] = [{}]
+    ledger = Ledger(network)
+    starts = [ledger.draft()]
     if len(queries) > 1:
-        together = [_all_at(network, queries, site) for site in range(len(network.sites))]
-        starts += sorted(together, key=accounts.cost)[:MOST_STARTS]
-    plans = [_improved(accounts, queries, start) for start in starts]
-    graph = graph_of(network, queries, min(plans, key=accounts.cost))
+        together = [_all_at(ledger, queries, site) for site in range(len(network.sites))]
+        starts += sorted(together, key=lambda draft: draft.cost)[:MOST_STARTS]
+    drafts = [_improved(start, queries) for start in starts]
+    graph = min(drafts, key=lambda draft: draft.cost).graph(queries)
     check_graph(graph, queries)
     return graph
 
@@ -56,83 +55,74 @@ def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
     return inputs
 
 
-def _improved(accounts: Accounts, queries: tuple[ProjectedQuery, ...], plan: Plan) -> Plan:
+def _improved(draft: Draft, queries: tuple[ProjectedQuery, ...]) -> Draft:
     """Place each query again, given the others, until nothing gets cheaper; new queries in turn at first."""
     wanted = {query.projection(query.whole).text for query in queries}
     for query in queries:
-        if query.projection(query.whole).text not in plan:
-            plan = plan | _placed(accounts, query, plan)
-    cost = accounts.cost(plan)
+        if query.projection(query.whole).text not in draft.arrangements:
+            draft = _with_query(draft, query)
     for _ in range(MOST_ROUNDS if len(queries) > 1 else 0):
-        before = cost
+        before = draft.cost
         for query in queries:
-            others = needed_for(plan, wanted - {query.projection(query.whole).text})
-            candidate = others | _placed(accounts, query, others)
-            candidate_cost = accounts.cost(candidate)
-            if candidate_cost < cost:
-                plan, cost = candidate, candidate_cost
-        if cost >= before:
+            candidate = _with_query(draft.needed_for(wanted - {query.projection(query.whole).text}), query)
+            if candidate.cost < draft.cost:
+                draft = candidate
+        if draft.cost >= before:
             break
-    return plan
+    return draft
 
 
-def _placed(accounts: Accounts, query: ProjectedQuery, others: Plan) -> Plan:
-    """Return the best arrangements of one query's operators, given those of other queries."""
-    network = accounts.network
-    readers = readers_of(others)
+def _with_query(others: Draft, query: ProjectedQuery) -> Draft:
+    """Return a draft with the best sites of one query's operators, given those of other queries."""
+    ledger = others.ledger
     to_have: dict[int, Numbers] = {}  # for the items of an operator, the cost to find them at each site
     chosen: dict[int, Numbers] = {}  # and the site to take them from, if they are needed at a site
     inputs = operator_inputs(query)
     for items, parts in inputs.items():
         text = query.projection(items).text
-        costs = np.zeros(len(network.sites))
-        if text in others:
+        costs = np.zeros(len(ledger.network.sites))
+        if text in others.arrangements:
             costs += np.inf
-            costs[others[text].hosts[0]] = 0.0
+            costs[others.arrangements[text].hosts[0]] = 0.0
             to_have[items] = costs
             continue
         read = [query.projection(part).text for part in parts if part not in inputs]
         for kind in dict.fromkeys((*read, *sorted(query.needed_kinds(items, parts)))):
-            costs += accounts.price(others, kind, readers.get(kind, ()))
+            costs += others.price(kind)
         for part in parts:
             if part in inputs:
-                sending = to_have[part][:, None] + _costs_to_send(accounts, query, part, others)
+                sending = to_have[part][:, None] + _costs_to_send(others, query, part)
                 chosen[part] = np.argmin(sending, axis=0)
                 costs += np.min(sending, axis=0)
         to_have[items] = costs
     sites = {query.whole: int(np.argmin(to_have[query.whole]))}
-    plan: Plan = {}
+    added = {}
     for items in reversed(inputs):  # outer operators first
-        if items in sites and query.projection(items).text not in others:
-            plan[query.projection(items).text] = _arrangement(
-                network, query, items, inputs[items], sites[items]
-            )
+        text = query.projection(items).text
+        if items in sites and text not in others.arrangements:
+            added[text] = ledger.arrange(query, items, inputs[items], None, np.array([sites[items]]))
             sites.update((part, int(chosen[part][sites[items]])) for part in inputs[items] if part in inputs)
-    return plan
+    return others.with_arrangements(added)
 
 
-def _costs_to_send(accounts: Accounts, query: ProjectedQuery, items: int, others: Plan) -> Numbers:
+def _costs_to_send(others: Draft, query: ProjectedQuery, items: int) -> Numbers:
     """Return what it costs to send a projection from site to site, besides what is sent already."""
-    network = accounts.network
+    network = others.ledger.network
     projection = query.projection(items)
     rate = projection.factor * float(np.prod([network.rates[kind].sum() for kind in projection.kinds]))
     costs = rate * network.distances
-    if projection.text in others:
-        readers = readers_of(others).get(projection.text, ())
-        costs[others[projection.text].hosts[0]] = accounts.price(others, projection.text, readers)
+    if projection.text in others.arrangements:
+        costs[others.arrangements[projection.text].hosts[0]] = others.price(projection.text)
     return costs
 
 
-def _all_at(network: Network, queries: Iterable[ProjectedQuery], site: int) -> Plan:
-    return {
-        query.projection(items).text: _arrangement(network, query, items, inputs, site)
-        for query in queries
-        for items, inputs in operator_inputs(query).items()
-    }
-
-
-def _arrangement(
-    network: Network, query: ProjectedQuery, items: int, inputs: tuple[int, ...], site: int
-) -> Arrangement:
+def _all_at(ledger: Ledger, queries: Iterable[ProjectedQuery], site: int) -> Draft:
+    """Return a draft with all operators at a site."""
     hosts = np.array([site])
-    return Arrangement(network, query.projection(items), None, hosts, query, items, inputs)
+    return ledger.draft(
+        {
+            query.projection(items).text: ledger.arrange(query, items, inputs, None, hosts)
+            for query in queries
+            for items, inputs in operator_inputs(query).items()
+        }
+    )
