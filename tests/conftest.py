@@ -1,11 +1,13 @@
-"""What every test shares: one Spark session, and fixed seeds."""
+"""What every test shares: one Spark session, fixed seeds, what is long, and a count of what was done."""
 
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
+from tests.helpers.tally import PREFIX, Count, totals
 
 from weft.hosts.spark.local import local_session
 
@@ -15,30 +17,32 @@ settings.load_profile("weft")
 # Most of the time of a short run goes to compiling Java; so does that of the processes that tests start.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-
 TWO_PARTITIONS = "spark.sql.shuffle.partitions", "2"
+STARTED = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("weft")
+    group.addoption("--soak", action="store_true", help="run the long tests, and no others")
+    group.addoption("--update", action="store_true", help="write what tests/cases expect, by the reference")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that use Spark, and put all tests in an order in which two workers are soon done.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests that use Spark, leave out what is too long or too short, and order the rest.
 
-    Tests without Spark come first: they compile the kernels, which each of Spark's own workers would do for
-    itself as long as they are not there. They begin at both ends of the tree, so that what one worker
-    compiles is there when the other comes to it. Then come groups, which take long on one worker.
+    All tests that share the session run on one worker, in which they come after its share of the others: the
+    kernels are compiled by then, which each of Spark's own processes would do for itself.
     """
+    wanted, others = [], []
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-    apart, spark, others = [], [], []
-    for item in items:
-        (apart if _has(item, "xdist_group") else spark if _has(item, "spark") else others).append(item)
-    both_ends = [item for pair in zip(others, reversed(others), strict=True) for item in pair]
-    items[:] = [*dict.fromkeys(both_ends), *apart, *spark]
-
-
-def _has(item: pytest.Item, name: str) -> bool:
-    return item.get_closest_marker(name) is not None
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        is_long = item.get_closest_marker("soak") is not None
+        (wanted if is_long == config.getoption("--soak") else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = sorted(wanted, key=lambda item: item.get_closest_marker("spark") is not None)
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +59,21 @@ def _two_shuffle_partitions(request: pytest.FixtureRequest) -> None:
     """Undo what a command set that another test ran: it takes the session that is there, and sets its own."""
     if "spark" in request.fixturenames:
         request.getfixturevalue("spark").conf.set(*TWO_PARTITIONS)
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest) -> Count:
+    """Count what a test did, for the summary: `count(cases=20, matches=91)`."""
+
+    def add(**numbers: int) -> None:
+        request.node.user_properties.extend((PREFIX + name, number) for name, number in numbers.items())
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the tests did together."""
+    done = totals(terminalreporter.getreports("passed") + terminalreporter.getreports("failed"))
+    if done:
+        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in sorted(done.items()))
+        terminalreporter.write_line(f"{counts}; {time.monotonic() - STARTED:,.0f} seconds")

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.helpers.engine import arrow_events, expected_outcome, outcome_of
+from tests.helpers.random_plans import random_plan
 from tests.helpers.strategies import Case, event, random_case
 from tests.helpers.streams import Stream, counted, cut, deliveries, merged, never_settled, plans_of, work_of
-from tests.properties.test_plans import random_plan
 
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
 from weft.adaptation.served import leading_types

@@ -8,8 +8,6 @@ from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence, Some
 from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches, returned
-from weft.testing.values import Value
 
 
 def stream(text: str) -> list[ReferenceEvent]:
@@ -25,20 +23,6 @@ def stream(text: str) -> list[ReferenceEvent]:
 def query_of(text: str) -> Query:
     (query,) = bind(parse(f"QUERY q PATTERN {text}"), SCHEMA)
     return query
-
-
-def found(text: str, events: str, *, tie_break: bool = False) -> set[str]:
-    """Return the matches as texts such as "a=0 l=1,2": variables with their rows."""
-    return {
-        " ".join(f"{variable}={','.join(map(str, rows))}" for variable, rows in sorted(match.bindings))
-        for match in find_matches(query_of(text), stream(events), tie_break=tie_break)
-    }
-
-
-def values(text: str, events: str) -> list[dict[str, Value]]:
-    """Return the RETURN columns of each match."""
-    query, given = query_of(text), stream(events)
-    return [returned(query, match, given) for match in find_matches(query, given)]
 
 
 def without_negations(query: Query) -> Query:

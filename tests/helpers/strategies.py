@@ -57,6 +57,8 @@ SCHEMA = Schema(
     },
     time="ts",
 )
+FEWEST_MATCHES = 3
+SEED_STEP = 1_000_003  # from a seed without enough matches to the next
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 VALUES: dict[str, tuple[Value, ...]] = {  # few, so that predicates hit; None is NULL
@@ -99,6 +101,11 @@ class Case:
     def expected(self) -> dict[str, set[Match]]:
         """Return the matches of each query, by the reference."""
         return self._expected
+
+    @property
+    def n_matches(self) -> int:
+        """How many matches the queries have together, by the reference."""
+        return sum(map(len, self._expected.values()))
 
     @cached_property
     def _expected(self) -> dict[str, set[Match]]:
@@ -192,6 +199,21 @@ def cases(draw: Draw, *, most_queries: int = 4, most_events: int = 16) -> Case:
 def random_case(seed: int, *, most_queries: int = 4, most_events: int = 16) -> Case:
     """Return the case of a seed."""
     return _case(SeededDice(seed), most_queries, most_events)
+
+
+def matching_case(
+    seed: int,
+    *,
+    most_queries: int = 4,
+    most_events: int = 16,
+    accepts: Callable[[Case], bool] = lambda _: True,
+) -> Case:
+    """Return the first case from a seed on, in large steps, that has enough matches to tell errors by."""
+    while True:
+        case = random_case(seed, most_queries=most_queries, most_events=most_events)
+        if case.n_matches >= FEWEST_MATCHES and accepts(case):
+            return case
+        seed += SEED_STEP
 
 
 def _case(dice: Dice, most_queries: int, most_events: int) -> Case:

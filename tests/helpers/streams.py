@@ -2,17 +2,18 @@
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from tests.helpers.engine import STEPS, Bindings, Outcome, arrow_events, derived_schema, outcome_of
-from tests.helpers.strategies import Case
+from tests.helpers.mutations import queries_in, with_window
+from tests.helpers.strategies import SECOND, Case
 
 from weft.codec import from_json, to_json
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings, Strategy, choose_plan
 from weft.optimizer.sharing.limits import Limit
-from weft.pattern.nodes import TimeWindow
+from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
@@ -23,6 +24,8 @@ from weft.testing.events import ReferenceEvent
 
 MILLISECOND = 1_000
 AFTER_ALL = 1 << 50  # milliseconds
+KEYS = ("k", "name", "y", "amount", "flag")  # by which random queries partition
+LONGEST_COUNT = 12  # the longest window of events of random queries
 
 
 @dataclass
@@ -167,6 +170,24 @@ def merged(outcomes: Iterable[StepOutcome]) -> Outcome:
             known.update(own)
             ids.setdefault(name, []).extend(found.ids[name])
     return Outcome(matches, ids)
+
+
+def as_stream(case: Case) -> Case:
+    """Return a case that a stream can decide to the end.
+
+    Every query has a window, and after the events of the case come enough others, of a type that no query
+    names and of every key there is, to let each window of events end.
+    """
+    texts = [text if "\nWITHIN " in text else with_window(text, "1 minute") for text in queries_in(case.text)]
+    events = list(case.events)
+    if any(isinstance(query.window, CountWindow) for query in case.queries):
+        keys = {tuple(repr(event.attributes.get(name)) for name in KEYS): event for event in case.events}
+        last = max(event.time for event in events)
+        for number, model in enumerate(list(keys.values()) * LONGEST_COUNT):
+            row = len(events)
+            filler = replace(model, row=row, types=frozenset("E"), time=last + SECOND * (number + 1))
+            events.append(replace(filler, id=None if model.id is None else row))
+    return replace(case, text="\n\n".join(texts), events=tuple(events))
 
 
 def never_settled(case: Case) -> set[str]:

@@ -1,44 +1,34 @@
 """A MuSE graph on a stream gives the reference's matches, each once, and sends what a batch does."""
 
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+import pytest
 from tests.helpers.engine import expected_outcome, is_supported
 from tests.helpers.placed import is_placeable, placed_case, run_program
 from tests.helpers.placed_streams import matches_of, run_placed_stream
 from tests.helpers.random_graphs import RandomGraph
-from tests.helpers.strategies import Case, SeededDice, cases
-
-from weft.errors import WeftError
-from weft.hosts.spark.parts import check_windows
-
-RELAXED = [
-    HealthCheck.too_slow,
-    HealthCheck.filter_too_much,
-    HealthCheck.data_too_large,
-    HealthCheck.large_base_example,
-]
+from tests.helpers.strategies import Case, SeededDice, matching_case
+from tests.helpers.streams import as_stream
+from tests.helpers.tally import Count, seed_blocks
 
 
-def has_windows(case: Case) -> bool:
-    try:
-        check_windows(case.queries)
-    except WeftError:
-        return False
-    return True
+def is_accepted(case: Case) -> bool:
+    return is_placeable(case) and is_supported(case)
 
 
-@given(cases(most_queries=2), st.integers(0, 1_000_000), st.integers(1, 4))
-@settings(max_examples=50, suppress_health_check=RELAXED)
-def test_a_stream_in_pieces_gives_the_matches_of_the_reference(case: Case, seed: int, n_sites: int) -> None:
+@pytest.mark.parametrize("seeds", seed_blocks(140_000, 20, soak=1_000, block=10))
+def test_a_stream_in_pieces_gives_the_matches_of_the_reference(seeds: range, count: Count) -> None:
     """Events out of order, some twice, sites that are idle, steps tried twice, workers that forget."""
-    assume(is_placeable(case) and is_supported(case) and has_windows(case))
-    dice = SeededDice(seed)
-    placed = placed_case(case, dice, n_sites)
-    program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
-    stream = run_placed_stream(placed, program, seed)
-    assert stream.late == 0
-    assert matches_of(stream, [query.name for query in case.queries]) == expected_outcome(case)
-    in_batch = run_program(placed, program).sent
-    sites = program.sites
-    ways = [(one.projection, sites[one.source], sites[one.target]) for one in program.streams]
-    assert stream.sent == {ways[number]: rows for number, rows in in_batch.items() if rows}
+    n_matches = 0
+    for seed in seeds:
+        case = as_stream(matching_case(seed, most_queries=2, accepts=is_accepted))
+        dice = SeededDice(seed)
+        placed = placed_case(case, dice, dice.integer(1, 4))
+        program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
+        stream = run_placed_stream(placed, program, seed)
+        assert stream.late == 0
+        assert matches_of(stream, [query.name for query in case.queries]) == expected_outcome(case), case
+        in_batch = run_program(placed, program).sent
+        sites = program.sites
+        ways = [(one.projection, sites[one.source], sites[one.target]) for one in program.streams]
+        assert stream.sent == {ways[number]: rows for number, rows in in_batch.items() if rows}, case
+        n_matches += case.n_matches
+    count(placed_streams=len(seeds), matches=n_matches)

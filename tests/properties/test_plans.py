@@ -7,20 +7,17 @@ from dataclasses import replace
 import pytest
 from tests.helpers.engine import derived_schema, expected_outcome, run_plan
 from tests.helpers.mutations import WINDOWS, is_valid, mutated, queries_in, renamed, with_window
-from tests.helpers.random_trees import random_tree
-from tests.helpers.strategies import Case, event, random_case
+from tests.helpers.random_plans import random_plan, random_statistics, woven
+from tests.helpers.strategies import Case, event, matching_case, random_case
+from tests.helpers.tally import Count, seed_blocks
 
-from weft.optimizer.pipeline import Settings, choose_plan, plan_of_weave, weave_for
+from weft.optimizer.pipeline import Settings, choose_plan, plan_of_weave
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
-from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
-from weft.optimizer.trees import Tree
-from weft.optimizer.weave import Weave
 from weft.pattern.nodes import Query
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Join, KleeneExpand, Plan
-from weft.statistics.model import ItemKey, Statistics
 
 BATCHES = (1, 1, 2, 3, 4)
 
@@ -34,39 +31,12 @@ def agrees(case: Case, plan: Plan, seed: int, queries: Sequence[Query] | None = 
     return found == {name: expected[name] for name in names}
 
 
-def random_statistics(dice: random.Random) -> Statistics:
-    """Return statistics that have nothing to do with the events: plans may be bad, but not wrong."""
-    return Statistics(
-        rates={ItemKey(name): 10 ** dice.uniform(-2, 2) for name in "ABCD" if dice.random() < 0.9},
-        agreements={name: dice.uniform(0.01, 1) for name in ("k", "name", "y")},
-        total_rate=10 ** dice.uniform(-1, 2),
-        duration=10 ** dice.uniform(-1, 3),
-    )
-
-
-def woven(case: Case, dice: random.Random, queries: Sequence[Query] | None = None) -> Weave:
-    """Return a loom with random trees, the same tree for patterns of one size more often than not."""
-    weave = weave_for(derived_schema(case), Settings(statistics=random_statistics(dice)))
-    number, is_alike = dice.randrange(1_000), dice.random() < 0.7
-
-    def tree_of(pattern: Pattern) -> Tree:
-        return random_tree(pattern, random.Random(number + pattern.n_items) if is_alike else dice)
-
-    for query in case.queries if queries is None else queries:
-        weave.add(query, tree_of)
-    return weave
-
-
-def random_plan(case: Case, seed: int) -> Plan:
-    """Return a plan with random trees, shared or not."""
-    dice = random.Random(seed)
-    return plan_of_weave(woven(case, dice), case.queries, derived_schema(case), is_shared=dice.random() < 0.9)
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_random_trees_find_what_the_reference_finds(seed: int) -> None:
-    case = random_case(seed)
-    assert agrees(case, random_plan(case, seed), seed)
+@pytest.mark.parametrize("seeds", seed_blocks(0, 80, soak=2_000))
+def test_random_trees_find_what_the_reference_finds(seeds: range, count: Count) -> None:
+    cases = [matching_case(seed) for seed in seeds]
+    for seed, case in zip(seeds, cases, strict=True):
+        assert agrees(case, random_plan(case, seed), seed), case
+    count(cases=len(cases), matches=sum(case.n_matches for case in cases))
 
 
 SETTINGS: dict[str, Settings] = {
@@ -85,23 +55,27 @@ SETTINGS: dict[str, Settings] = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize("seed", range(12))
-def test_every_strategy_finds_what_the_reference_finds(seed: int, name: str) -> None:
+@pytest.mark.parametrize("seeds", seed_blocks(1_000, 8, soak=80, block=8))
+def test_every_strategy_finds_what_the_reference_finds(seeds: range, name: str, count: Count) -> None:
     """Whatever the statistics say; a plan that was stored and read again is the same plan."""
-    case = random_case(1_000 + 12 * list(SETTINGS).index(name) + seed)
-    dice = random.Random(seed)
-    settings = replace(SETTINGS[name], statistics=random_statistics(dice), limit=Limit(steps=40), seed=seed)
-    chosen = choose_plan(case.queries, derived_schema(case), settings)
-    assert agrees(case, chosen.plan, seed)
-    stored = StoredPlan.from_json(chosen.choice.to_json())
-    again = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
-    assert again.plan == chosen.plan
+    n_matches = 0
+    for seed in seeds:
+        case = matching_case(seed + 100 * list(SETTINGS).index(name))
+        dice = random.Random(seed)
+        told = {"statistics": random_statistics(dice), "limit": Limit(steps=40), "seed": seed}
+        chosen = choose_plan(case.queries, derived_schema(case), replace(SETTINGS[name], **told))
+        assert agrees(case, chosen.plan, seed), case
+        stored = StoredPlan.from_json(chosen.choice.to_json())
+        again = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
+        assert again.plan == chosen.plan
+        n_matches += case.n_matches
+    count(cases=len(seeds), matches=n_matches)
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_stored_plan_of_random_trees_finds_what_the_reference_finds(seed: int) -> None:
     """Queries that the stored plan does not know are added to it."""
-    case, dice = random_case(2_000 + seed), random.Random(seed)
+    case, dice = matching_case(2_000 + seed), random.Random(seed)
     choice = woven(case, dice).choice(is_shared=dice.random() < 0.8)
     known = {name: trees for name, trees in choice.trees.items() if dice.random() < 0.8}
     stored = StoredPlan.from_json(StoredPlan(known, choice.is_shared).to_json())
@@ -109,10 +83,10 @@ def test_a_stored_plan_of_random_trees_finds_what_the_reference_finds(seed: int)
     assert agrees(case, chosen.plan, seed)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_queries_that_come_and_go_leave_a_right_plan(seed: int) -> None:
     dice = random.Random(seed)
-    case = _together(random_case(3_000 + seed), random_case(13_000 + seed, most_queries=2))
+    case = _together(matching_case(3_000 + seed), random_case(13_000 + seed, most_queries=2))
     weave = woven(case, dice, dice.sample(case.queries, dice.randint(0, len(case.queries))))
     for _ in range(6):
         query = dice.choice(case.queries)
@@ -133,11 +107,11 @@ def _together(case: Case, other: Case) -> Case:
     return replace(case, text="\n\n".join([case.text, *valid]))
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(25))
 def test_queries_with_other_windows_share_one_plan(seed: int) -> None:
     """The matches of a short window are those of a longer one that fit it."""
     dice = random.Random(seed)
-    case = random_case(4_000 + seed, most_queries=2)
+    case = matching_case(4_000 + seed, most_queries=2)
     texts = queries_in(case.text)
     for number in range(2):
         query = with_window(dice.choice(texts), dice.choice([None, *WINDOWS]))
@@ -157,7 +131,7 @@ def shared_plan(case: Case, dice: random.Random) -> Plan:
 def with_mutants(seed: int) -> Case:
     """Return a case with copies of its queries that differ in one detail each."""
     dice = random.Random(seed)
-    case = random_case(seed, most_queries=2, most_events=12)
+    case = matching_case(seed, most_queries=2, most_events=12)
     texts = queries_in(case.text)
     copies = [
         mutated(dice.choice(texts), f"m{number}", dice, tie_break=case.tie_break) for number in range(2)
@@ -165,10 +139,14 @@ def with_mutants(seed: int) -> Case:
     return replace(case, text="\n\n".join([*texts, *copies]))
 
 
-@pytest.mark.parametrize("seed", range(5_000, 5_110))
-def test_a_query_that_differs_in_one_detail_is_never_taken_for_the_other(seed: int) -> None:
-    case = with_mutants(seed)
-    assert agrees(case, shared_plan(case, random.Random(seed)), seed)
+@pytest.mark.parametrize("seeds", seed_blocks(5_000, 80, soak=2_000))
+def test_a_query_that_differs_in_one_detail_is_never_taken_for_the_other(seeds: range, count: Count) -> None:
+    cases = [with_mutants(seed) for seed in seeds]
+    plans = [shared_plan(case, random.Random(seed)) for seed, case in zip(seeds, cases, strict=True)]
+    for seed, case, plan in zip(seeds, cases, plans, strict=True):
+        assert agrees(case, plan, seed), case
+    assert sum(n_joins_of_several(plan) > 0 for plan in plans) > len(plans) // 3, "plans share joins"
+    count(cases=len(cases), matches=sum(case.n_matches for case in cases))
 
 
 def n_joins_of_several(plan: Plan) -> int:
@@ -179,14 +157,6 @@ def n_joins_of_several(plan: Plan) -> int:
         isinstance(node, Join | KleeneExpand) and len(found[node]) + outputs.count(node) > 1
         for node in topological_order(plan)
     )
-
-
-def test_the_plans_of_queries_that_differ_in_one_detail_share_joins() -> None:
-    shared = 0
-    for seed in range(5_000, 5_060):
-        case = with_mutants(seed)
-        shared += n_joins_of_several(shared_plan(case, random.Random(seed))) > 0
-    assert shared > 20
 
 
 def test_a_not_inside_a_not_looks_at_events_of_the_same_key() -> None:
