@@ -19,7 +19,6 @@ from adaptation_streams import SCHEMA
 
 from weft.adaptation.decisions import DecisionFunction, Static
 from weft.adaptation.invariants import still_best
-from weft.adaptation.live_statistics import LiveStatistics
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.measured import Measured
@@ -41,6 +40,7 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.state.segments import with_arrival
+from weft.statistics.live import LiveStatistics
 from weft.statistics.model import Statistics
 
 BUDGET = Budget(partial_matches=50_000_000, held=50_000_000)

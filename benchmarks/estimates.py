@@ -6,7 +6,7 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.pattern.nodes import Query, TimeWindow
 from weft.runtime.columns.events import Events
-from weft.runtime.measure import measure
+from weft.statistics.measure import measure
 from weft.statistics.model import Statistics
 
 

@@ -13,10 +13,10 @@ from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, work_of
 
 from weft.adaptation import adapter as adapter_module
-from weft.adaptation import attention
 from weft.adaptation.adapter import StreamAdapter
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
+from weft.adaptation.watch_budget import PER_EVENT
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.runtime.budget import Budget
@@ -175,7 +175,7 @@ def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -
 def test_where_every_other_step_is_watched_plans_follow_too(
     monkeypatch: pytest.MonkeyPatch, is_calm: bool
 ) -> None:
-    monkeypatch.setattr(attention.Unwatched, "is_due", lambda unwatched, *_: unwatched.n_events > 0)
+    monkeypatch.setattr(adapter_module, "is_due", lambda unwatched, *_: unwatched.n_events > 0)
     stream = run(CASE, eager(watching=0.5), is_calm=is_calm)
     assert merged(stream.outcomes).matches == expected()
     log = remembered(stream)["log"]
@@ -192,7 +192,7 @@ def test_what_costs_little_is_not_watched_but_counted() -> None:
     assert n_events == len(CASE.events) - first
     assert sum(counts.values()) == n_events
     assert until - since > 50 * SECOND
-    assert cost >= attention.PER_EVENT * n_events
+    assert cost >= PER_EVENT * n_events
 
 
 def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
@@ -213,7 +213,7 @@ def test_what_is_counted_is_the_same_in_shards_that_are_recovered(
     monkeypatch: pytest.MonkeyPatch, way: Way
 ) -> None:
     monkeypatch.setattr(adapter_module, "cost_of", lambda *given: given[-1])
-    monkeypatch.setattr(attention.Unwatched, "is_due", lambda unwatched, *_: unwatched.n_events > 60)
+    monkeypatch.setattr(adapter_module, "is_due", lambda unwatched, *_: unwatched.n_events > 60)
     wanted = eager(watching=0.5, way=way)
     calm = remembered(run(CASE, wanted))
     assert calm["log"]

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weft.kernels.draw import draw_anchored
+from weft.kernels.draw import draw_anchored, weigh_anchors
 
 TIMES = np.array([1, 4, 6, 9, 2, 5, 8, 3, 7])  # three places: 4, 3 and 2 events
 STARTS = np.array([0, 4, 7, 9])
@@ -17,8 +17,9 @@ N_DRAWN = 60_000
 def drawn(is_new: np.ndarray, order: np.ndarray, window: int, n_points: int = N_DRAWN) -> np.ndarray:
     sums = np.zeros((2, TIMES.size + 1))
     sums[0, 1:], sums[1, 1:] = np.cumsum(1_000 * WEIGHTS), np.cumsum(np.where(is_new, 0.0, 1_000 * WEIGHTS))
-    points = np.random.default_rng(1).random((n_points, 3))
-    return draw_anchored(STARTS, TIMES, TIMES, sums, order, window, points)
+    totals = weigh_anchors(STARTS, TIMES, TIMES, sums, order, window)
+    points = np.random.default_rng(1).random((n_points if totals[-1] else 0, 3))
+    return draw_anchored(totals, STARTS, TIMES, TIMES, sums, order, window, points)
 
 
 def expected(is_new: np.ndarray, order: np.ndarray, window: int) -> dict[tuple[int, ...], float]:

@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
-from weft.adaptation.attention import Unwatched, cost_of
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
-from weft.adaptation.live_statistics import LiveStatistics
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
 from weft.adaptation.settings import Adaptation
+from weft.adaptation.watch_budget import cost_of, is_due
 from weft.adaptation.watched_plan import Alarm, Replanned, WatchedPlan
 from weft.cost.measured import Measured
 from weft.normalize.pipeline import normalize
@@ -27,7 +26,9 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.stages.shard_executor import Observation, PlanChange, ShardExecutor
 from weft.schema import Schema
+from weft.statistics.live import LiveStatistics
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.sliding_counts import UnwatchedSteps
 
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
@@ -44,7 +45,7 @@ class _State:
     live: LiveStatistics
     log: list[PlanChange]
     work: list[float]  # counted in the latest steps, for each event: before the switch, and since
-    unwatched: Unwatched
+    unwatched: UnwatchedSteps
     stored: Mapping[str, Any] = field(default_factory=dict)  # all that only steps that are watched change
 
 
@@ -130,7 +131,7 @@ class StreamAdapter:
         cost = cost_of(events, own.watched.cost, work)
         if is_first or self._is_due(own, cost):
             self._watch_step(own, executor, events, frontier)
-            own.unwatched, own.stored = Unwatched(), self._stored(own)
+            own.unwatched, own.stored = UnwatchedSteps(), self._stored(own)
         else:
             own.unwatched.add(events, own.live.types, cost)
         token = uuid4().hex
@@ -144,7 +145,7 @@ class StreamAdapter:
     def _is_due(self, state: _State, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
         share = self.adaptation.watching
-        return share >= 1 or (cost > 0 and state.unwatched.is_due(cost, share, len(self._questions)))
+        return share >= 1 or (cost > 0 and is_due(state.unwatched, cost, share, len(self._questions)))
 
     def _watch_step(self, state: _State, executor: ShardExecutor, events: Events, frontier: int) -> None:
         """Look at the events of a step, and plan anew where that is called for."""
@@ -242,7 +243,7 @@ class StreamAdapter:
         )
         if stored is None:
             watched = self._watch(self.choice, self.statistics)
-            return _State(0, 0, "rebuild", watched, live, [], [0.0], Unwatched())
+            return _State(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
         choice = self.choice if stored["choice"] is None else _choice_of(stored["choice"])
         watched = self._watch(choice, self._statistics_of(stored["adopted"]))
         watched.tune(stored["distances"])
@@ -255,7 +256,7 @@ class StreamAdapter:
             live=live,
             log=[PlanChange(**{**change, "queries": tuple(change["queries"])}) for change in stored["log"]],
             work=list(stored["work"]),
-            unwatched=Unwatched(*stored["unwatched"]),
+            unwatched=UnwatchedSteps(*stored["unwatched"]),
             stored=stored,
         )
 

@@ -9,7 +9,7 @@ from weft.cost.shape import MOST_EXACT
 from weft.errors import DataError, WeftError
 from weft.hosts.spark.batch import Input
 from weft.hosts.spark.partitioning import Share
-from weft.hosts.spark.sample import estimate
+from weft.hosts.spark.sampling import estimate
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import SECONDS, STRATEGIES, Optimized, Settings, Strategy, choose_plan
 from weft.optimizer.shape_of import item_keys, questions_of

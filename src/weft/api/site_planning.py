@@ -6,7 +6,7 @@ from weft.api.planning import estimated_statistics
 from weft.explain.placements import ExplainedPlacement
 from weft.expressions import Aggregate, Attribute
 from weft.hosts.spark.batch import Input
-from weft.hosts.spark.site_sample import site_counts
+from weft.hosts.spark.sampling import site_counts
 from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import Query
 from weft.placement.normal_form_query import normal_form_queries

@@ -1,6 +1,10 @@
-"""Draw tuples of weighted events at random: an anchor that is new, and partners around it.
+"""Draw tuples of weighted events at random: an anchor, and partners around it.
 
-Places are stretches of flat arrays, `starts[p]` to `starts[p + 1]`, sorted by rank and time.
+Places are stretches of flat arrays, `starts[p]` to `starts[p + 1]`, sorted by rank and time. Every event has
+a weight; some of them are anchors. The anchor of a tuple is at the first place that has one: places before
+it take events that are none. `sums[0]` has running totals of the weights of all events, `sums[1]` of those
+that are no anchors, each one longer than the events and starting with 0. `order[a, b]` says that place a
+comes before place b; a window below 0 is none.
 """
 
 from typing import Any, TypeAlias
@@ -12,21 +16,10 @@ Array: TypeAlias = Any  # a NumPy array; Numba infers the element type
 
 
 @njit(cache=True, nogil=True)
-def draw_anchored(
-    starts: Array, ranks: Array, times: Array, sums: Array, order: Array, window: int, points: Array
-) -> Array:
-    """Return tuples of flat places, one row for each place of the pattern.
-
-    `sums[0]` has running totals of the weights of all events, `sums[1]` of those that are not new, each one
-    longer than the events and starting with 0. `order[a, b]` says that place a comes before place b; a
-    window below 0 is none. `points` are random numbers in [0, 1), a row for each tuple and a column for
-    each place. As many tuples are drawn as there are, but at most as there are rows; each comes with a
-    probability in proportion to the product of its weights. The first place that has a new event is the
-    anchor: places before it take events that are not new.
-    """
+def weigh_anchors(starts: Array, ranks: Array, times: Array, sums: Array, order: Array, window: int) -> Array:
+    """Return running totals of what the tuples around each anchor weigh, starting with 0."""
     n_places = starts.size - 1
-    n_events = ranks.size
-    totals = np.zeros(n_events + 1)
+    totals = np.zeros(ranks.size + 1)
     for anchor in range(n_places):
         for event in range(starts[anchor], starts[anchor + 1]):
             own = sums[0, event + 1] - sums[0, event] - (sums[1, event + 1] - sums[1, event])
@@ -36,7 +29,28 @@ def draw_anchored(
                     kind = 1 if place < anchor else 0
                     own *= max(0.0, sums[kind, last] - sums[kind, first])
             totals[event + 1] = totals[event] + max(0.0, own)
-    n_drawn = min(points.shape[0], int(np.ceil(totals[n_events])))
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def draw_anchored(
+    totals: Array,
+    starts: Array,
+    ranks: Array,
+    times: Array,
+    sums: Array,
+    order: Array,
+    window: int,
+    points: Array,
+) -> Array:
+    """Return tuples of flat places, one row for each place of the pattern.
+
+    `totals` are those of `weigh_anchors`, and not all 0. `points` are random numbers in [0, 1), a row for
+    each tuple and a column for each place. A tuple comes with a probability in proportion to the product of
+    its weights.
+    """
+    n_places, n_events = starts.size - 1, ranks.size
+    n_drawn = points.shape[0]
     tuples = np.empty((n_places, n_drawn), np.int64)
     for number in range(n_drawn):
         event = _find(totals, 0, n_events, points[number, 0] * totals[n_events])

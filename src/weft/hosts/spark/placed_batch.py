@@ -30,8 +30,8 @@ from weft.hosts.spark.batch import (
 )
 from weft.hosts.spark.partitioning import ByTime, Slices, slice_time, time_of
 from weft.hosts.spark.placed_worker import SHARD, SITE, SiteTask, sent_schema
+from weft.hosts.spark.sampling import kind_condition, site_column
 from weft.hosts.spark.schemas import spark_type
-from weft.hosts.spark.site_sample import kind_condition, site_column
 from weft.pattern.nodes import Query
 from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.site_statistics import kinds_of

@@ -11,39 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from weft.adaptation import recent_events
-from weft.adaptation.asked import digest_of, holds_all, is_answerable, ready
-from weft.adaptation.attention import Unwatched
-from weft.adaptation.draw_tuples import NOTHING, Wanted, Weighted, draw_tuples, resampled
-from weft.adaptation.exponential_histogram import ExponentialHistogram
-from weft.adaptation.recent_events import Recent, excerpt, merged, thinned
-from weft.adaptation.sampling import Sampling
-from weft.adaptation.sliding_counts import Count, Share
-from weft.expressions import Attribute, Comparison
 from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import events_table
-from weft.runtime.measure import MICROSECONDS, UNSEEN, largest_window, microseconds
+from weft.statistics import recent_events
+from weft.statistics.exponential_histogram import ExponentialHistogram
 from weft.statistics.keys import attributes_of
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.recent_events import RecentSample, excerpt, merged, thinned
+from weft.statistics.sampling import (
+    MICROSECONDS,
+    NO_ROWS,
+    UNSEEN,
+    Sampling,
+    TupleSampler,
+    WeightedRows,
+    agrees_on,
+    digest_of,
+    is_answerable,
+    largest_window,
+    microseconds,
+    prepare,
+    resampled,
+)
+from weft.statistics.sliding_counts import HitRate, ItemCount, UnwatchedSteps, sliding_window
 
-VERSION = 2
 TICKS = 64  # into which the sliding window is cut; what falls into one is not told apart
 ROUND = 32  # ticks in which all questions get their turn, unless there are too many
-WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
 TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
-
-
-def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
-    """Return for how long to remember: a few of the longest window, and a number of batches.
-
-    >>> sliding_window(600.0), sliding_window(1.0, batch_seconds=30.0), sliding_window(None)
-    (2400.0, 480.0, 60.0)
-    """
-    wanted = WINDOWS * longest if longest is not None else LEAST_SECONDS
-    return max(wanted, BATCHES * batch_seconds, 1.0)
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class LiveStatistics:
         self.n_rows = self.n_tuples = 0
         self._tick = max(round(self.window_seconds * MICROSECONDS / TICKS), 1)
         self._reach = self._tick * TICKS if longest is None else max(microseconds(longest), 1)
-        self._asked = [ready(one) for one in asked if is_answerable(one)]
+        self._asked = [prepare(one) for one in asked if is_answerable(one)]
         self._keys = tuple(dict.fromkeys(keys))
         wanted = dict.fromkeys((*items, *(item for one in asked for item in one.group.items)))
         self._items_of: dict[str, list[ItemKey]] = {}
@@ -115,14 +112,13 @@ class LiveStatistics:
         self._first: int | None = None
         self._now = 0
         self._total = self._histogram()
-        self._counts = {item: Count(self._histogram(), held=self._usual_share(item)) for item in wanted}
-        self._groups = {one.digest: Share(TICKS, self.sampling.epsilon) for one in self._asked}
-        self._agreements = {key: Share(TICKS, self.sampling.epsilon) for key in self._keys}
-        self._recent: Recent | None = None
+        self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in wanted}
+        self._groups = {one.question: HitRate(TICKS, self.sampling.epsilon) for one in self._asked}
+        self._agreements = {key: HitRate(TICKS, self.sampling.epsilon) for key in self._keys}
+        self._recent: RecentSample | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
-        n_asked = max(len(self._asked), 1)
-        self._pace = max(1, ROUND * self.sampling.questions_per_look // n_asked)
-        self._pace = min(self._pace, ROUND)
+        pace = ROUND * self.sampling.questions_per_look // max(len(self._asked), 1)
+        self._pace = min(max(pace, 1), ROUND)
         self._selectivities: tuple[int, Mapping[GroupKey, float]] | None = None
 
     @property
@@ -137,7 +133,7 @@ class LiveStatistics:
     def _histogram(self, state: Sequence[Sequence[float]] = ()) -> ExponentialHistogram:
         return ExponentialHistogram.from_json(state, TICKS, self.sampling.epsilon)
 
-    def catch_up(self, unwatched: Unwatched) -> None:
+    def catch_up(self, unwatched: UnwatchedSteps) -> None:
         """Take the numbers of events in steps that were not observed."""
         if unwatched.n_events:
             self._first = unwatched.since if self._first is None else min(self._first, unwatched.since)
@@ -208,7 +204,7 @@ class LiveStatistics:
         most: int,
         shares: dict[ItemKey, float],
         dice: np.random.Generator,
-    ) -> Recent:
+    ) -> RecentSample:
         """Return a sample of rows, with those of each role; note the share of the type that each item has."""
         tail = int(np.searchsorted(events.times, events.times[-1] - TAIL_WINDOWS * self._reach, side="left"))
         tail = max(min(tail, events.n_events - TAIL), counted.first_row)
@@ -221,7 +217,7 @@ class LiveStatistics:
         used = np.unique(np.concatenate([np.empty(0, np.int64), *chosen.values()]))
         self.n_rows += used.size
         sample = excerpt(events, used, self._columns)
-        roles = [NOTHING] * len(self._roles)
+        roles = [NO_ROWS] * len(self._roles)
         for name, items in self._items_of.items():
             own = np.searchsorted(used, chosen[name])
             for item in items:
@@ -232,35 +228,43 @@ class LiveStatistics:
                     shares[item] = rows.size / own.size
                     self._counts[item].look(own.size, rows.size, self.sampling.rows_per_type)
                 if item in self._roles:
-                    roles[self._roles[item]] = Weighted(rows, np.full(rows.size, weights[name]))
+                    roles[self._roles[item]] = WeightedRows(rows, np.full(rows.size, weights[name]))
         if None in self._roles:
             amounts = np.zeros(used.size)
             for name in self._items_of:
                 amounts[np.searchsorted(used, chosen[name])] = weights[name]
-            roles[self._roles[None]] = Weighted(*resampled(amounts, most, dice))
-        return Recent(sample, roles, np.ones(used.size, np.bool_))
+            roles[self._roles[None]] = WeightedRows(*resampled(amounts, most, dice))
+        return RecentSample(sample, roles, np.ones(used.size, np.bool_))
 
-    def _look(self, sample: Recent, tick: int, dice: np.random.Generator) -> None:
+    def _look(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
         """Draw tuples with an event that is new, for questions whose turn it is and for keys."""
         turns = min(self.sampling.questions_per_look, len(self._asked))
         for _ in range(turns):
             self._turn = (self._turn + 1) % len(self._asked)
             one = self._asked[self._turn]
             places = [sample.roles[self._roles[item]] for item in one.items]
-            tuples = self._drawn(Wanted(places, one.order, one.window), sample, dice)
+            tuples = self._drawn(places, one.order, one.window, sample, dice)
             if tuples.shape[1]:
-                held = holds_all(tuples, sample.events, one.question.group.predicates, one.previous)
-                self._groups[one.digest].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
+                held = one.holds(tuples, sample.events)
+                self._groups[one.question].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
         if self._keys:
             events = sample.roles[self._roles[None]]
-            pairs = self._drawn(Wanted([events] * 2, frozenset(), self._reach), sample, dice)
+            pairs = self._drawn([events] * 2, frozenset(), self._reach, sample, dice)
             for key in self._keys if pairs.shape[1] else ():
-                equal = Comparison("=", Attribute("$0", key), Attribute("$1", key))
-                held = holds_all(pairs, sample.events, (equal,), {})
+                held = agrees_on(key, pairs, sample.events)
                 self._agreements[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
 
-    def _drawn(self, wanted: Wanted, sample: Recent, dice: np.random.Generator) -> Array:
-        tuples = draw_tuples(wanted, sample.events, sample.is_new, self.sampling.tuples, dice)
+    def _drawn(
+        self,
+        places: Sequence[WeightedRows],
+        order: frozenset[tuple[int, int]],
+        window: int | None,
+        sample: RecentSample,
+        dice: np.random.Generator,
+    ) -> Array:
+        """Draw tuples with a new event; as the first of these is the anchor, each tuple comes up once."""
+        sampler = TupleSampler(places, order, window, sample.events, sample.is_new)
+        tuples = sampler.draw_at_most(self.sampling.tuples, dice)
         self.n_tuples += tuples.shape[1]
         return tuples
 
@@ -309,7 +313,7 @@ class LiveStatistics:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""
         found: dict[GroupKey, float] = {}
         for one in self._asked:
-            share = self._groups[one.digest].value(tick, self.sampling.least_tuples)
+            share = self._groups[one.question].value(tick, self.sampling.least_tuples)
             if share is not None:
                 found.setdefault(one.question.group, share)
         return {**self.initial.selectivities, **found}
@@ -330,7 +334,6 @@ class LiveStatistics:
     def to_json(self) -> dict[str, Any]:
         """Return the state as values of JSON, of bounded size."""
         return {
-            "version": VERSION,
             "tick": self._tick,
             "step": self._step,
             "turn": self._turn,
@@ -342,7 +345,7 @@ class LiveStatistics:
                 digest_of(item): [count.since, count.histogram.to_json(), count.looked, count.held]
                 for item, count in self._counts.items()
             },
-            "groups": {digest: share.to_json() for digest, share in self._groups.items()},
+            "groups": {digest_of(_plain(one)): rate.to_json() for one, rate in self._groups.items()},
             "keys": {key: share.to_json() for key, share in self._agreements.items()},
             "roles": [digest_of(role) for role in self._roles],
             "recent": recent_events.to_json(self._recent),
@@ -352,9 +355,9 @@ class LiveStatistics:
         """Continue from a state that `to_json` gave.
 
         What is watched need not be the same: what is new starts empty, what is gone is forgotten. A
-        state of another version or another sliding window is not used at all.
+        state of another sliding window is not used at all.
         """
-        if state.get("version") != VERSION or state["tick"] != self._tick:
+        if state["tick"] != self._tick:
             return
         self._step, self._turn, self._looked = state["step"], state["turn"], state["looked"]
         self._first, self._now = state["first"], state["now"]
@@ -363,14 +366,22 @@ class LiveStatistics:
         for item in self._counts:
             new = (since_now, (), 1.0, self._usual_share(item))
             since, histogram, looked, held = state["items"].get(digest_of(item), new)
-            self._counts[item] = Count(self._histogram(histogram), since, looked, held)
+            self._counts[item] = ItemCount(self._histogram(histogram), since, looked, held)
         epsilon, empty = self.sampling.epsilon, ((), ())
-        self._groups = {one: Share(TICKS, epsilon, state["groups"].get(one, empty)) for one in self._groups}
-        self._agreements = {key: Share(TICKS, epsilon, state["keys"].get(key, empty)) for key in self._keys}
+        self._groups = {
+            one: HitRate(TICKS, epsilon, state["groups"].get(digest_of(_plain(one)), empty))
+            for one in self._groups
+        }
+        self._agreements = {key: HitRate(TICKS, epsilon, state["keys"].get(key, empty)) for key in self._keys}
         known = {digest: number for number, digest in enumerate(state["roles"])}
         roles = [known.get(digest_of(role)) for role in self._roles]
         self._recent = recent_events.from_json(state["recent"], roles)
         self._selectivities = None
+
+
+def _plain(question: Question) -> object:
+    """Return a question such that equal ones have the same digest: a set has no order of its own."""
+    return question.group, sorted(question.order), question.window
 
 
 def _spread(n_rows: int, most: int, dice: np.random.Generator) -> Array:

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from tests.helpers.engine import arrow_events
 from tests.helpers.strategies import cases
 
-from weft.adaptation.attention import Unwatched
-from weft.adaptation.live_statistics import LiveStatistics
-from weft.adaptation.sampling import Sampling
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, Literal, Place
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.measure import UNSEEN, measure
 from weft.schema import DOUBLE, LONG, STRING
+from weft.statistics.live import LiveStatistics
+from weft.statistics.measure import measure
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.sampling import UNSEEN, Sampling
+from weft.statistics.sliding_counts import UnwatchedSteps
 
 SECOND = 1_000_000
 KINDS = {"x": LONG, "d": DOUBLE, "user": STRING}
@@ -400,14 +400,14 @@ def test_rates_count_what_was_not_observed() -> None:
     """Four seconds of five are counted alone; the rate of an item is that share of its type that was seen."""
     batches = [stream(1.0, {"A": 200.0, "B": 50.0}, seed=number, start=float(number)) for number in range(60)]
     live = LiveStatistics([A, B, LOW_A], [], [], window_seconds=100.0)
-    unwatched = Unwatched()
+    unwatched = UnwatchedSteps()
     for number, batch in enumerate(batches):
         if number % 5:
             unwatched.add(batch, live.types, 0.0)
         else:
             live.catch_up(unwatched)
             live.observe(batch, (number + 1) * SECOND)
-            unwatched = Unwatched()
+            unwatched = UnwatchedSteps()
     live.catch_up(unwatched)
     found = live.statistics()
     assert found.rate(A) == pytest.approx(200.0, rel=0.05)

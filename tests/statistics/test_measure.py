@@ -24,9 +24,10 @@ from weft.expressions import (
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.measure import LEAST_TUPLES, UNSEEN, measure
 from weft.schema import LONG, STRING
+from weft.statistics.measure import LEAST_TUPLES, measure
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.sampling import UNSEEN
 
 A, B, C = map(ItemKey, "ABC")
 TYPES = {"x": LONG, "y": LONG, "user": STRING}

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.expressions import Attribute, Comparison
 from weft.hosts.spark.batch import Input
-from weft.hosts.spark.sample import (
+from weft.hosts.spark.sampling import (
     BUCKET_BITS,
     PART_BITS,
     choose_buckets,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.adaptation.exponential_histogram import ExponentialHistogram
+from weft.statistics.exponential_histogram import ExponentialHistogram
 
 ROUNDING = 1 + 1e-9
 Additions = list[tuple[int, float]]

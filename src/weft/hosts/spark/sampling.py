@@ -1,4 +1,4 @@
-"""Sample events on Spark, and estimate statistics from them.
+"""Sample events on Spark and estimate statistics from them; count the events of each kind at each site.
 
 Time is cut into slices of several windows, and the slices are dealt to buckets by a hash. A first job
 counts the events of each bucket; it reads hardly more than the times and types. A second job fetches the
@@ -9,26 +9,34 @@ in anything but what it reads.
 
 Where the first rows come in order of time, they are a stretch of the stream, and a job that ends as soon
 as it has them is enough to choose a plan. So are all rows, where there are few.
+
+Sites are counted by one more scan: what is rare at one site may be missed by a sample.
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T  # noqa: N812
 
+from weft.errors import DataError
 from weft.expressions import Attribute
 from weft.hosts.spark.batch import CONTENT, TIME, Input, wire
-from weft.hosts.spark.pushdown import quoted
+from weft.hosts.spark.pushdown import quoted, to_column
+from weft.hosts.spark.schemas import require_column
+from weft.placement.site_statistics import SiteCounts
 from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.measure import largest_window, measure
 from weft.statistics.keys import attributes_of
+from weft.statistics.measure import measure
 from weft.statistics.model import ItemKey, Question, Statistics
+from weft.statistics.sampling import MICROSECONDS, largest_window
 
 ROWS = 100_000  # events that a sample holds at most, about
 WINDOWS_PER_SLICE = 8
@@ -36,8 +44,9 @@ SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a s
 BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row
 LEAST_IN_ORDER = 0.95  # of the pairs of neighbors among the first rows, to be a stretch of the stream
 LEAST_BUCKETS = 8  # of few slices, so that the sample is not of one moment
-MICROSECONDS = 1_000_000
 BUCKET, N_EVENTS, EARLIEST, LATEST = "bucket", "n_events", "earliest", "latest"
+SITE, BYTES, KIND = "weft_site", "weft_bytes", "weft_kind"
+NUMBER_BYTES = 8  # of a number, and of a time
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class BucketDraw:
     """The buckets up to `last` hold `n_events`, of which a random `part` of 2^PART_BITS is fetched."""
 
     last: int
@@ -196,7 +205,7 @@ def slice_bits_for(window: float | None) -> int:
     return min(max(math.ceil(math.log2(length)), SHORTEST_SLICE), LONGEST_SLICE)
 
 
-def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> Drawn | None:
+def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> BucketDraw | None:
     """Choose buckets, given as (number, events), in the order of their numbers, which are hashes.
 
     As many as hold `rows` events together. If these were too few, the number of buckets has
@@ -204,9 +213,9 @@ def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> Drawn | Non
     bucket holds enough of them.
 
     >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=1_000)
-    Drawn(last=9, n_events=120, part=1048576)
+    BucketDraw(last=9, n_events=120, part=1048576)
     >>> choose_buckets([(7, 30), (2, 40), (9, 50)], rows=60)
-    Drawn(last=9, n_events=120, part=524288)
+    BucketDraw(last=9, n_events=120, part=524288)
     """
     ordered = sorted(counted)
     if not ordered:
@@ -216,7 +225,7 @@ def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> Drawn | Non
     n_buckets = min(max(int(np.searchsorted(sums, rows, side="right")), least), len(ordered))
     n_events = int(sums[n_buckets - 1])
     part = min(1 << PART_BITS, math.ceil(rows / n_events * (1 << PART_BITS)))
-    return Drawn(ordered[n_buckets - 1][0], n_events, part)
+    return BucketDraw(ordered[n_buckets - 1][0], n_events, part)
 
 
 def _bucket(source: Input, slice_bits: int, seed: int) -> Column:
@@ -254,3 +263,70 @@ def _covered(events: Events, slice_bits: int) -> float:
 def _span(counted: Sequence[Row]) -> float:
     latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
     return float(latest - earliest) / MICROSECONDS
+
+
+def site_counts(
+    source: Input, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]
+) -> SiteCounts:
+    """Return how many events of each kind there are at each site; rows without a site do not count.
+
+    Without events that a query looks at there are no sites, but it is an error if none of them has one.
+    A condition that Spark might read in another way is left out, and the kind counted among the bounds.
+    `attributes` are those that queries mention: what an event takes is its time, its id and these.
+    """
+    require_column(source.events.schema, site, "the site")
+    types = sorted({key.type for key in kinds.values()})
+    conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
+    rows, has_site = source.events.where(source.is_of_type(types)), F.col(quoted(site)).isNotNull()
+    counted = (
+        rows.where(source.is_good & has_site)
+        .groupBy(site_column(site).alias(SITE))
+        .agg(
+            F.avg(_size(source, attributes)).alias(BYTES),
+            *(
+                F.count_if(condition).alias(f"{KIND}{number}")
+                for number, (condition, _) in enumerate(conditions.values())
+            ),
+        )
+        .collect()
+    )
+    if not counted and not rows.where(~has_site).isEmpty():
+        raise DataError(f"no event that a query looks at has a site: column {site!r} is NULL in all of them")
+    counted.sort(key=lambda row: _rank(row[SITE]))
+    counts = {
+        kind: np.array([row[f"{KIND}{number}"] for row in counted], np.float64)
+        for number, kind in enumerate(conditions)
+    }
+    return SiteCounts(
+        sites=tuple(row[SITE] for row in counted),
+        counts=counts,
+        bounds=frozenset(kind for kind, (_, is_exact) in conditions.items() if not is_exact),
+        event_bytes=float(np.mean([row[BYTES] for row in counted])) if counted else 0.0,
+    )
+
+
+def site_column(site: str) -> Column:
+    """Return the name of a row's site."""
+    return F.col(quoted(site)).cast("string")
+
+
+def _rank(site: str) -> tuple[bool, int, str]:
+    """Order sites by their names, numbers as numbers."""
+    return (not site.isdigit(), len(site) if site.isdigit() else 0, site)
+
+
+def kind_condition(source: Input, key: ItemKey) -> tuple[Column, bool]:
+    """Return when a row is an event of a kind, and whether that is exact."""
+    columns = [to_column(predicate) for predicate in key.predicates]
+    known = [column for column in columns if column is not None]
+    return reduce(lambda a, b: a & b, known, source.is_of_type([key.type])), len(known) == len(columns)
+
+
+def _size(source: Input, attributes: Collection[str]) -> Column:
+    """Return the bytes of an event: numbers take 8, texts what they have."""
+    names = [name for name in (source.id, *sorted(attributes)) if name is not None and name != source.time]
+    fields = {field.name: field.dataType for field in source.events.schema.fields}
+    texts = [name for name in names if isinstance(fields.get(name), T.StringType)]
+    lengths = [F.coalesce(F.octet_length(F.col(quoted(name))), F.lit(0)) for name in texts]
+    plain = NUMBER_BYTES * (1 + len(names) - len(texts))
+    return reduce(lambda a, b: a + b, lengths, F.lit(plain)).cast("double")

@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weft.adaptation.draw_tuples import NOTHING, Weighted
 from weft.runtime.columns.events import Array, Column, Events, StringPool
 from weft.runtime.columns.merge import TIE, extended, merge_events, recoded
 from weft.schema import Type
+from weft.statistics.sampling import NO_ROWS, WeightedRows
 
 SLOTS = 8  # into which the window is cut
 
 
 @dataclass(frozen=True)
-class Recent:
+class RecentSample:
     """Sampled events, for each role the rows that can play it, and which of them no tuple had yet."""
 
     events: Events
-    roles: Sequence[Weighted]
+    roles: Sequence[WeightedRows]
     is_new: Array
 
 
@@ -57,7 +57,7 @@ def excerpt(events: Events, rows: Array, names: Collection[str]) -> Events:
     )
 
 
-def merged(old: Recent | None, new: Recent) -> Recent:
+def merged(old: RecentSample | None, new: RecentSample) -> RecentSample:
     """Return earlier and new events together.
 
     Earlier ones whose columns are not those of the new ones are given up.
@@ -77,12 +77,12 @@ def merged(old: Recent | None, new: Recent) -> Recent:
         _in_order(np.concatenate([moved[a.rows], places[b.rows]]), np.concatenate([a.weights, b.weights]))
         for a, b in zip(old.roles, new.roles, strict=True)
     ]
-    return Recent(both, roles, is_new)
+    return RecentSample(both, roles, is_new)
 
 
-def _in_order(rows: Array, weights: Array) -> Weighted:
+def _in_order(rows: Array, weights: Array) -> WeightedRows:
     order = np.argsort(rows, kind="stable")
-    return Weighted(rows[order], weights[order])
+    return WeightedRows(rows[order], weights[order])
 
 
 def _columns(events: Events) -> dict[str, Type]:
@@ -90,13 +90,13 @@ def _columns(events: Events) -> dict[str, Type]:
 
 
 def thinned(
-    sample: Recent, now: int, window: int, per_slot: int, generator: np.random.Generator
-) -> Recent | None:
+    sample: RecentSample, now: int, window: int, per_slot: int, generator: np.random.Generator
+) -> RecentSample | None:
     """Return the events of the window that ends now, at most `per_slot` of each slot and role."""
     length = max(window // SLOTS, 1)
     times = sample.events.times
     roles = [
-        _thinned(role, times, now - window, length, per_slot, generator) if role.rows.size else NOTHING
+        _thinned(role, times, now - window, length, per_slot, generator) if role.rows.size else NO_ROWS
         for role in sample.roles
     ]
     used = np.unique(np.concatenate([np.empty(0, np.int64), *(role.rows for role in roles)]))
@@ -104,12 +104,12 @@ def thinned(
         return None
     kept = excerpt(sample.events, used, sample.events.columns)
     roles = [replace(role, rows=np.searchsorted(used, role.rows)) for role in roles]
-    return Recent(kept, roles, sample.is_new[used])
+    return RecentSample(kept, roles, sample.is_new[used])
 
 
 def _thinned(
-    role: Weighted, times: Array, since: int, length: int, per_slot: int, generator: np.random.Generator
-) -> Weighted:
+    role: WeightedRows, times: Array, since: int, length: int, per_slot: int, generator: np.random.Generator
+) -> WeightedRows:
     own = times[role.rows]
     start = int(np.searchsorted(own, since, side="left"))
     slots = own[start:] // length
@@ -118,7 +118,7 @@ def _thinned(
     if not counts.size or counts.max() <= per_slot:
         return role.take(np.arange(start, role.rows.size))
     places, weights = _resampled_slots(role.weights[start:], firsts, counts, per_slot, generator)
-    return Weighted(role.rows[start + places], weights)
+    return WeightedRows(role.rows[start + places], weights)
 
 
 def _resampled_slots(
@@ -138,7 +138,7 @@ def _resampled_slots(
     return places, amounts[places]
 
 
-def to_json(sample: Recent | None) -> Any:
+def to_json(sample: RecentSample | None) -> Any:
     """Return a sample as values of JSON: texts for strings, null for NULL."""
     if sample is None:
         return None
@@ -156,7 +156,7 @@ def to_json(sample: Recent | None) -> Any:
     }
 
 
-def from_json(state: Any, roles: Sequence[int | None]) -> Recent | None:
+def from_json(state: Any, roles: Sequence[int | None]) -> RecentSample | None:
     """Return the sample that `to_json` wrote; `roles` are the numbers that today's roles had there."""
     if state is None:
         return None
@@ -175,10 +175,10 @@ def from_json(state: Any, roles: Sequence[int | None]) -> Recent | None:
         strings=StringPool(pa.array(list(texts), pa.string())),
         ties=None if state["ties"] is None else np.array(state["ties"], np.int64),
     )
-    stored = [Weighted(np.array(rows, np.int64), np.array(w, np.float64)) for rows, w in state["roles"]]
+    stored = [WeightedRows(np.array(rows, np.int64), np.array(w, np.float64)) for rows, w in state["roles"]]
     is_new = np.zeros(times.size, np.bool_)
     is_new[np.array(state["new"], np.int64)] = True
-    return Recent(events, [NOTHING if number is None else stored[number] for number in roles], is_new)
+    return RecentSample(events, [NO_ROWS if number is None else stored[number] for number in roles], is_new)
 
 
 def _plain(column: Column, strings: StringPool) -> list[Any]:

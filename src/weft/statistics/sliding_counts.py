@@ -1,0 +1,102 @@
+"""What live statistics count: events of an item, tuples that satisfy predicates, unwatched steps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.runtime.columns.events import Array, Events
+from weft.statistics.exponential_histogram import ExponentialHistogram
+
+WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
+
+
+def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
+    """Return for how long to remember: a few of the longest window, and a number of batches.
+
+    >>> sliding_window(600.0), sliding_window(1.0, batch_seconds=30.0), sliding_window(None)
+    (2400.0, 480.0, 60.0)
+    """
+    wanted = WINDOWS * longest if longest is not None else LEAST_SECONDS
+    return max(wanted, BATCHES * batch_seconds, 1.0)
+
+
+class HitRate:
+    """The share of the tuples looked at in a sliding window that satisfy predicates."""
+
+    def __init__(self, window: float, epsilon: float, state: Sequence[Any] = ((), ())) -> None:
+        self.looked, self.held = (ExponentialHistogram.from_json(one, window, epsilon) for one in state)
+
+    def add(self, tick: int, n_looked: int, n_held: int) -> None:
+        self.looked.add(tick, n_looked)
+        self.held.add(tick, n_held)
+
+    def value(self, tick: int, least: int) -> float | None:
+        looked, held = self.looked.total(tick), self.held.total(tick)
+        return min((held + 0.5) / (looked + 1), 1.0) if looked >= least else None
+
+    def to_json(self) -> list[Any]:
+        return [self.looked.to_json(), self.held.to_json()]
+
+
+@dataclass
+class ItemCount:
+    """Events of an item, counted since a time in microseconds; None: since the first event.
+
+    Those of its type are counted. `looked` and `held` say how many of them were looked at, the latest most,
+    and how many of these satisfied its predicates.
+    """
+
+    histogram: ExponentialHistogram
+    since: int | None = None
+    looked: float = 1.0
+    held: float = 1.0
+
+    def look(self, n_looked: int, n_held: int, most: int) -> None:
+        forgotten = min(1.0, most / (self.looked + n_looked))
+        self.looked, self.held = forgotten * self.looked + n_looked, forgotten * self.held + n_held
+
+
+@dataclass
+class UnwatchedSteps:
+    """The steps since the last that was watched: when, how many events of each type, and what they cost."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    n_events: int = 0
+    since: int = 0
+    until: int = 0
+    cost: float = 0.0
+
+    def add(self, events: Events, types: Iterable[str], cost: float) -> None:
+        """Count the events of a step that cost so many nanoseconds.
+
+        >>> import pyarrow as pa
+        >>> from weft.runtime.columns.events import StringPool
+        >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
+        >>> unwatched = UnwatchedSteps()
+        >>> unwatched.add(Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing), ["A"], 5e6)
+        >>> unwatched.counts, unwatched.n_events, unwatched.cost
+        ({'A': 1}, 2, 5000000.0)
+        """
+        if not events.n_events:
+            return
+        first, last = int(events.times[0]), int(events.times[-1])
+        self.since, self.until = (
+            (min(self.since, first), max(self.until, last)) if self.n_events else (first, last)
+        )
+        for name in types:
+            self.counts[name] = self.counts.get(name, 0) + int(events.rows_of_type(name).size)
+        self.n_events += events.n_events
+        self.cost += cost
+
+    def spread(self, tick: int, most: int) -> tuple[Array, Array, Mapping[str, Array]]:
+        """Return the latest ticks and an end, the events of each tick, and those by type: evenly spread."""
+        first, last = self.since // tick, self.until // tick
+        ticks = np.arange(max(first, last - most + 1), last + 2)
+        each = np.full(ticks.size - 1, 1.0 / (last - first + 1))
+        return ticks, self.n_events * each, {name: count * each for name, count in self.counts.items()}
+
+    def to_json(self) -> list[Any]:
+        """Return all of it as values of JSON."""
+        return [self.counts, self.n_events, self.since, self.until, self.cost]
