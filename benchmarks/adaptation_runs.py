@@ -27,9 +27,8 @@ from weft.cost.shape import Shape
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context, assemble
-from weft.optimizer.orders.decided import Decided, Side
+from weft.optimizer.orders.decided import Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.local_cost import local_cost, tree_steps
 from weft.optimizer.orders.zstream_tree import zstream_decided
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of

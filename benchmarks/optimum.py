@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
-from typing import Literal, get_args
 
 from measures import Measure
 from pattern_shapes import Operator, Role, Shape, query_text, roles_of
@@ -24,9 +23,6 @@ from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
-from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.sharing.simulated_annealing import simulated_annealing
-from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.weave import Heuristic, Weave
 from weft.pattern.nodes import Query
 from weft.schema import DOUBLE, TIMESTAMP, Schema
@@ -52,7 +48,11 @@ START: Name = ("none", "", "best trees, each alone")
 REPLY: Name = ("none", "", "best reply alone")
 DEFAULT: Name = ("annealing", "2", "with best reply")
 Search = Callable[[Weave], None]
-Way = Literal["with best reply", "as in the paper"]
+WAYS: dict[Heuristic, tuple[str, str]] = {
+    "replies": ("annealing", "with best reply"),
+    "annealing": ("annealing", "as in the paper"),
+    "tabu": ("tabu", "as in the paper"),
+}
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,8 @@ def searches() -> dict[Name, Search]:
         START: lambda _: None,
         REPLY: _reply_only,
     }
-    for heuristic, k, way in product(get_args(Heuristic), (2, 4, 8), get_args(Way)):
-        run = _improve if way == "with best reply" else _search_only
-        found[heuristic, str(k), way] = partial(run, heuristic=heuristic, k=k)
+    for (heuristic, (meta, way)), k in product(WAYS.items(), (2, 4, 8)):
+        found[meta, str(k), way] = partial(_improve, heuristic=heuristic, k=k)
     return found
 
 
@@ -137,13 +136,6 @@ def _improve(weave: Weave, heuristic: Heuristic, k: int) -> None:
 def _reply_only(weave: Weave) -> None:
     keys = list(weave.multitree.trees)
     best_reply(weave.multitree, weave.sharables, weave.plans, keys, Limit(steps=STEPS))
-
-
-def _search_only(weave: Weave, heuristic: Heuristic, k: int) -> None:
-    """Search with the parameters of the paper, from the best tree of each pattern."""
-    search = simulated_annealing if heuristic == "annealing" else tabu_search
-    neighborhood = Neighborhood(weave.multitree, weave.sharables, weave.plans, list(weave.multitree.trees), k)
-    search(neighborhood, Limit(steps=STEPS), random.Random(0))
 
 
 @dataclass(frozen=True)

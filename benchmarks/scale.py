@@ -32,7 +32,7 @@ METHODS: dict[str, Settings] = {
     "trivial": Settings("trivial"),
     "SH": Settings("share"),
     "RE": Settings("reorder"),
-    "edge prefix": Settings("auto", orders_only=True),
+    "edge prefix": Settings("auto", prefix_only=True),
     "edge": Settings("auto"),
     "vertex-4": Settings("auto", k=4),
     "vertex-8": Settings("auto", k=8),

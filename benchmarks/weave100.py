@@ -17,7 +17,7 @@ from stocks import MOST_MATCHES, SCHEMA, stock_events, stock_queries, stocks_par
 
 import weft
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
 from weft.optimizer.pipeline import Optimized, Settings, Strategy
@@ -29,7 +29,7 @@ class JoinsAlone(PartialMatches):
 
     __slots__ = ()
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         return super().node(shape, step, window) if step.left else 0.0
 
 

@@ -25,7 +25,6 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Check, Group, ListBounds, Shape
 from weft.optimizer.orders.decided import Decided
-from weft.optimizer.orders.exact_order import exact_order, exact_order_decided
 from weft.optimizer.orders.exact_tree import exact_tree, exact_tree_decided
 from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
 from weft.optimizer.orders.zstream_tree import zstream_decided, zstream_tree
@@ -36,7 +35,6 @@ Algorithm = tuple[Callable[[Shape, CostModel], Decided], Callable[[Shape, CostMo
 ALGORITHMS: dict[str, Algorithm] = {
     "greedy": (lambda shape, _: greedy_decided(shape), lambda shape, _: greedy_order(shape)),
     "zstream": (zstream_decided, zstream_tree),
-    "exact order": (exact_order_decided, exact_order),
     "exact tree": (exact_tree_decided, exact_tree),
 }
 CAMERAS = Shape(rates=(100.0, 15.0, 10.0), before=(0, 0b001, 0b011), window=600.0)

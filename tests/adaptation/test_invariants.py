@@ -24,11 +24,10 @@ from weft.adaptation.invariants import (
     violation_probability,
 )
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side
-from weft.optimizer.orders.exact_order import exact_order_decided
 from weft.optimizer.orders.exact_tree import exact_tree_decided
 from weft.optimizer.orders.greedy_order import greedy_decided
 from weft.optimizer.orders.zstream_tree import zstream_decided
@@ -39,7 +38,6 @@ MODEL = PartialMatches()
 ALGORITHMS: dict[str, Callable[[Shape, CostModel], Decided]] = {
     "greedy": lambda shape, _: greedy_decided(shape),
     "zstream": zstream_decided,
-    "exact order": exact_order_decided,
     "exact tree": exact_tree_decided,
 }
 
@@ -60,7 +58,7 @@ def test_figure_4_ends_with_two_invariants() -> None:
     shape = Shape(rates=(100.0, 15.0, 10.0), before=(0, A, A | B), window=1.0)
     first, second = select_invariants(greedy_decided(shape), shape, MODEL)
     assert (first.block, first.taken, first.other) == (C, 10.0, 15.0)
-    assert first.condition.other.steps == (Step(B),)
+    assert first.condition.other.steps == (PlanStep(B),)
     assert (second.block, second.taken, second.other) == (B | C, 75.0, 500.0)
     assert len(select_invariants(greedy_decided(shape), shape, MODEL, k=None)) == 3
 
@@ -98,8 +96,8 @@ def test_without_variance_nothing_changes() -> None:
 def test_variance_is_observed_on_past_statistics() -> None:
     shapes = [Shape((rate, 7.0), (0, 0), 1.0) for rate in (1.0, 3.0, 5.0)]
     variance = observed_variance(shapes)
-    assert variance(Side((Step(A),)), MODEL) == pytest.approx(8 / 3)
-    assert variance(Side((Step(B),)), MODEL) == 0.0
+    assert variance(Side((PlanStep(A),)), MODEL) == pytest.approx(8 / 3)
+    assert variance(Side((PlanStep(B),)), MODEL) == 0.0
 
 
 def test_an_unsteady_rate_makes_its_condition_the_invariant() -> None:
@@ -111,8 +109,8 @@ def test_an_unsteady_rate_makes_its_condition_the_invariant() -> None:
         select_invariants(greedy_decided(now), now, Measured(), 1, tightness)[0]
         for tightness in (by_difference, by_chance)
     )
-    assert plain.condition.other.steps == (Step(B),)
-    assert unsteady.condition.other.steps == (Step(A),)
+    assert plain.condition.other.steps == (PlanStep(B),)
+    assert unsteady.condition.other.steps == (PlanStep(A),)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -175,7 +173,7 @@ def test_invariants_survive_as_text(name: str) -> None:
 def test_a_plan_that_was_kept_is_watched_against_the_one_that_was_not_taken(dearer: float) -> None:
     """Conditions of the better plan go on to hold, however dear the one that runs becomes."""
     before, after = (Shape((rate, 10.0), (0, 0), window=1.0) for rate in (10.0 + dearer, 90.0))
-    block = still_best(Side((Step(0b01),)), Side((Step(0b10),)), before, PartialMatches())
+    block = still_best(Side((PlanStep(0b01),)), Side((PlanStep(0b10),)), before, PartialMatches())
     (better,) = greedy_decided(before).blocks[0].conditions
     (kept,) = block.conditions
     assert [better.holds(shape, PartialMatches()) for shape in (before, after)] == [True, dearer > 0]

@@ -11,7 +11,7 @@ from tests.helpers.frames import events_frame, with_plain_times
 import weft
 from weft.api.session import Detection
 from weft.errors import WeftError
-from weft.runtime.trends.shared import Sharing
+from weft.plan.trend_sets import Sharing
 from weft.testing.events import ReferenceEvent
 from weft.testing.trends import TrendResults, find_trend_results
 from weft.testing.values import Value

@@ -7,7 +7,7 @@ from tests.helpers.candidate_pairs import CandidatePairs
 from tests.helpers.random_shapes import random_shape
 
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 
 MODELS = (PartialMatches(), CandidatePairs(), Measured())
@@ -24,7 +24,7 @@ def test_the_prices_of_a_subset_are_the_costs_of_its_nodes(seed: int, model: Cos
         assert prices.ready[mask] == shape.ready(mask)
         if mask.bit_count() == 1:
             expected = tariff.fixed + tariff.leaf * rows[mask]
-            assert model.node(shape, Step(mask), shape.window) == pytest.approx(expected)
+            assert model.node(shape, PlanStep(mask), shape.window) == pytest.approx(expected)
             continue
         left = dice.choice([part for part in range(1, mask) if not part & ~mask])
         right = mask ^ left
@@ -37,9 +37,9 @@ def test_the_prices_of_a_subset_are_the_costs_of_its_nodes(seed: int, model: Cos
         share = equal[mask] / (equal[left] * equal[right])
         built = rows[mask] * passing[0] * passing[1]
         expected = tariff.fixed + tariff.row_in * sum(read) + tariff.pair * read[0] * read[1] * share
-        step = Step(mask, left, right, sides[0] | sides[1])
+        step = PlanStep(mask, left, right, sides[0] | sides[1])
         assert model.node(shape, step, shape.window) == pytest.approx(expected + tariff.row_out * built)
-        check = Step(mask, mask, 0, sides[0] | sides[1])
+        check = PlanStep(mask, mask, 0, sides[0] | sides[1])
         is_free = tariff.row_checked == 0
         expected = 0.0 if is_free else tariff.fixed + tariff.row_checked * built
         assert model.node(shape, check, shape.window) == pytest.approx(expected)

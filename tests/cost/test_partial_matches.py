@@ -1,9 +1,10 @@
 """Cost_ord and Cost_tree of examples computed by hand."""
 
 import pytest
+from tests.helpers.plan_costs import order_cost, tree_cost
 
-from weft.cost.model import Step
-from weft.cost.partial_matches import PartialMatches, order_cost, tree_cost
+from weft.cost.model import PlanStep
+from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Check, Group, ListBounds, Shape
 
 SEQUENCE = Shape(rates=(1.0, 2.0, 3.0), before=(0, 0b001, 0b011), window=10.0)
@@ -27,7 +28,7 @@ def test_a_tree_costs_what_its_nodes_hold() -> None:
 
 def test_a_node_costs_what_it_holds_in_the_window_it_is_kept_for() -> None:
     model = PartialMatches()
-    step = Step(0b011, 0b001, 0b010)
+    step = PlanStep(0b011, 0b001, 0b010)
     assert model.node(SEQUENCE, step, 10.0) == pytest.approx(100)
     assert model.node(SEQUENCE, step, 20.0) == pytest.approx(400)
 
@@ -35,9 +36,9 @@ def test_a_node_costs_what_it_holds_in_the_window_it_is_kept_for() -> None:
 def test_a_check_costs_nothing_and_what_stands_above_it_costs_less() -> None:
     model = PartialMatches()
     shape = Shape((1.0, 2.0, 3.0), (0, 0b001, 0b011), 10.0, checks=(Check(0b011, 0.25),))
-    assert model.node(shape, Step(0b011, 0b001, 0b010, checks=0), 10.0) == pytest.approx(100)
-    assert model.node(shape, Step(0b011, 0b011, 0, checks=0), 10.0) == 0
-    assert model.node(shape, Step(0b111, 0b011, 0b100, checks=1), 10.0) == pytest.approx(250)
+    assert model.node(shape, PlanStep(0b011, 0b001, 0b010, checks=0), 10.0) == pytest.approx(100)
+    assert model.node(shape, PlanStep(0b011, 0b011, 0, checks=0), 10.0) == 0
+    assert model.node(shape, PlanStep(0b111, 0b011, 0b100, checks=1), 10.0) == pytest.approx(250)
 
 
 def test_a_list_costs_its_elements_until_it_is_joined() -> None:

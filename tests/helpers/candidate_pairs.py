@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices, Tariff
 
@@ -13,7 +13,7 @@ class CandidatePairs:
 
     weight: float = 0.05
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         if step.is_check:
             return 0.0
         rows = shape.instances(step.mask, window, checks=step.checks)

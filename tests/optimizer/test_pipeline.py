@@ -46,17 +46,17 @@ class TestFigure3:
         pairs = 2 * 10 * 9 / 2
         assert plan.cost == pytest.approx(self.unshared_leaves + pairs + self.triples + self.wholes)
 
-    @pytest.mark.parametrize("orders_only", [False, True])
-    def test_b_reordering_without_sharing(self, orders_only: bool) -> None:
-        plan = chosen(self.workload, "reorder", orders_only=orders_only)
+    @pytest.mark.parametrize("prefix_only", [False, True])
+    def test_b_reordering_without_sharing(self, prefix_only: bool) -> None:
+        plan = chosen(self.workload, "reorder", prefix_only=prefix_only)
         assert trees_of(plan) == {"P1": [["a", ["b", "c"]], "d"], "P2": [["a", ["e", "c"]], "f"]}
         assert n_shared_joins(plan) == 0
         pairs = 2 * 9 * 9.5 / 2
         assert plan.cost == pytest.approx(self.unshared_leaves + pairs + self.triples + self.wholes)
 
-    @pytest.mark.parametrize("orders_only", [False, True])
-    def test_d_a_combination_shares_what_is_best_for_neither(self, orders_only: bool) -> None:
-        plan = chosen(self.workload, "auto", orders_only=orders_only)
+    @pytest.mark.parametrize("prefix_only", [False, True])
+    def test_d_a_combination_shares_what_is_best_for_neither(self, prefix_only: bool) -> None:
+        plan = chosen(self.workload, "auto", prefix_only=prefix_only)
         assert trees_of(plan) == {"P1": [[["a", "c"], "b"], "d"], "P2": [[["a", "c"], "e"], "f"]}
         assert n_shared_joins(plan) == 1
         pairs = 10 * 9.5 / 2

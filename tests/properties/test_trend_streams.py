@@ -14,8 +14,8 @@ from weft.errors import QueryError
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
+from weft.plan.trend_sets import Sharing
 from weft.runtime.trends.executor import TrendPlan
-from weft.runtime.trends.shared import Sharing
 from weft.testing.events import ReferenceEvent
 from weft.testing.trends import find_trend_results
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from math import erfc, fsum, inf, sqrt
 from typing import Any
 
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices
 from weft.optimizer.orders.decided import ROUNDING, Block, Condition, Decided, Side
@@ -94,7 +94,7 @@ def still_best(running: Side, other: Side, shape: Shape, model: CostModel) -> Bl
 
     >>> from weft.cost.partial_matches import PartialMatches
     >>> before, after = (Shape((rate, 10.0), (0, 0), window=1.0) for rate in (11.0, 30.0))
-    >>> block = still_best(Side((Step(0b01),)), Side((Step(0b10),)), before, PartialMatches())
+    >>> block = still_best(Side((PlanStep(0b01),)), Side((PlanStep(0b10),)), before, PartialMatches())
     >>> [block.conditions[0].holds(shape, PartialMatches()) for shape in (before, after)]
     [True, False]
     """
@@ -168,9 +168,9 @@ class Remembered:
 
     def __init__(self, model: CostModel) -> None:
         self._model = model
-        self._known: dict[Step, float] = {}
+        self._known: dict[PlanStep, float] = {}
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         """Return the cost of one node; shape and window are always the same."""
         if step not in self._known:
             self._known[step] = self._model.node(shape, step, window)
@@ -197,13 +197,13 @@ def plain_invariant(invariant: Invariant) -> dict[str, Any]:
 def invariant_of(plain: Mapping[str, Any]) -> Invariant:
     """Return the invariant that `plain_invariant` took apart.
 
-    >>> condition = Condition(Side((Step(1),)), Side((Step(2),), 0.5), wins_ties=True)
+    >>> condition = Condition(Side((PlanStep(1),)), Side((PlanStep(2),), 0.5), wins_ties=True)
     >>> invariant = Invariant(3, condition, 1.0, 2.0)
     >>> invariant_of(plain_invariant(invariant)) == invariant
     True
     """
     taken, other = (
-        Side(tuple(Step(*step) for step in side["steps"]), side["constant"]) for side in plain["sides"]
+        Side(tuple(PlanStep(*step) for step in side["steps"]), side["constant"]) for side in plain["sides"]
     )
     condition = Condition(taken, other, plain["wins_ties"], plain["counts_matches"], plain["rounding"])
     return Invariant(plain["block"], condition, *plain["values"])

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.adaptation.invariants import Invariant
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Array, Shape
 
@@ -36,17 +36,17 @@ class Terms:
     def __init__(self, shape: Shape, model: CostModel) -> None:
         self.model = model
         self._shape = shape
-        self._known: dict[tuple[Step, bool], tuple[float, list[Term]]] = {}
+        self._known: dict[tuple[PlanStep, bool], tuple[float, list[Term]]] = {}
         self._rows: dict[tuple[int, int], Term] = {}
 
-    def price(self, step: Step, *, counts_matches: bool) -> tuple[float, list[Term]]:
+    def price(self, step: PlanStep, *, counts_matches: bool) -> tuple[float, list[Term]]:
         """Return what a node costs: a constant, and terms."""
         key = (step, counts_matches)
         if key not in self._known:
             self._known[key] = self._matches(step) if counts_matches else self._price(step)
         return self._known[key]
 
-    def prices(self, wanted: Iterable[tuple[Step, bool]]) -> tuple[Array, Array, Array]:
+    def prices(self, wanted: Iterable[tuple[PlanStep, bool]]) -> tuple[Array, Array, Array]:
         """Return the constants of some nodes, their factors for each of some products, and the powers there.
 
         Nodes are given with whether their matches count.
@@ -63,10 +63,10 @@ class Terms:
             factors[row, place] += factor
         return np.array([constant for constant, _ in found]), factors, np.array(list(places))
 
-    def _matches(self, step: Step) -> tuple[float, list[Term]]:
+    def _matches(self, step: PlanStep) -> tuple[float, list[Term]]:
         return 0.0, [] if step.is_check or step.is_filter else [self._instances(step.mask, step.checks)]
 
-    def _price(self, step: Step) -> tuple[float, list[Term]]:
+    def _price(self, step: PlanStep) -> tuple[float, list[Term]]:
         model = self.model
         if not isinstance(model, Measured):
             return self._matches(step)
@@ -134,7 +134,7 @@ class QuickCheck:
         self._n_watched = len(watched)
         self._rounding = np.array([1.0 + one.condition.rounding for one in watched])
         self._constants = np.zeros(2 * self._n_watched)
-        numbers: dict[tuple[Step, bool], int] = {}
+        numbers: dict[tuple[PlanStep, bool], int] = {}
         rows: list[int] = []
         priced: list[int] = []
         for number, invariant in enumerate(watched):

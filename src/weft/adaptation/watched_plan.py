@@ -21,9 +21,8 @@ from weft.adaptation.invariants import still_best
 from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
-from weft.optimizer.orders.decided import Block, Condition, Decided, Side
+from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.exact_tree import exact_tree_decided
-from weft.optimizer.orders.local_cost import local_cost, tree_steps
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.api.planning import (
     PlannedShare,
-    Planning,
     costs_compared,
     estimated_statistics,
     expected_rows,
@@ -26,11 +25,12 @@ from weft.hosts.spark.batch import Input, count_rows, detect_share, matches_sche
 from weft.hosts.spark.partitioning import divide, divide_trends
 from weft.hosts.spark.trend_analyze import trend_analysis_of
 from weft.hosts.spark.trend_batch import aggregate_share
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
-from weft.runtime.trends.shared import Sharing
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
@@ -170,7 +170,11 @@ class Detection(Workload):
         for planned in self.weave():
             costs = self._costs_of(planned)
             estimated = expected_rows(planned, self.source.schema, self.statistics)
-            lines += ["", *why_lines(costs, planned), *plan_lines(planned.optimized.plan, estimated)]
+            lines += [
+                "",
+                *why_lines(costs, planned, self._planning),
+                *plan_lines(planned.optimized.plan, estimated),
+            ]
         if self.templates:
             lines += ([""] if lines else []) + trend_lines(self.templates)
         return "\n".join(lines)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 
 from weft.api.detection import Detection
-from weft.api.planning import PlannedShare, Planning
+from weft.api.planning import PlannedShare
 from weft.api.site_planning import network_of
 from weft.errors import WeftError
 from weft.explain.placements import ExplainedPlacement, bytes_text, sent_bytes
 from weft.hosts.spark.analyze import METRICS, Analysis, is_match, matches_in, metrics
 from weft.hosts.spark.batch import Input, matches_schema
 from weft.hosts.spark.placed_batch import PlacedInput, Transfer, detect_placed, transfers_of
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from weft.api.planning import PlannedShare, Planning
+from weft.api.planning import PlannedShare
 from weft.api.stream_detection import StreamDetection
 from weft.errors import DataError, WeftError
 from weft.hosts.spark.batch import Input
 from weft.hosts.spark.parts import Part
 from weft.hosts.spark.placed_stream import placed_outcomes, transfers_in
 from weft.hosts.spark.stream import Lateness, fingerprint, use_rocksdb
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.pattern.nodes import Query
 from weft.placement.muse_graph import MuseGraph

@@ -1,58 +1,24 @@
 """Choose the plans of a workload on given events: what to ask of the data, how long to search."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from weft.cost.measured import Measured
 from weft.cost.shape import MOST_EXACT
-from weft.errors import DataError, WeftError
+from weft.errors import DataError
 from weft.hosts.spark.batch import Input
 from weft.hosts.spark.partitioning import Share
 from weft.hosts.spark.sampling import estimate
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import SECONDS, STRATEGIES, Optimized, Settings, Strategy, choose_plan
+from weft.optimizer.pipeline import Optimized, Settings, Strategy, choose_plan
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import item_keys, questions_of
-from weft.optimizer.sharing.limits import Limit, Progress
+from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import CountWindow, Query, TimeWindow
 from weft.plan.nodes import Node
 from weft.schema import Schema
 from weft.statistics.model import Statistics
-
-SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
-
-
-@dataclass(frozen=True)
-class Planning:
-    """What the user wants: a strategy or a stored plan, and how long the search may take."""
-
-    plan: Strategy | StoredPlan = "auto"
-    search_seconds: float = SECONDS
-    model: Measured = field(default_factory=Measured)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.plan, StoredPlan) and self.plan not in STRATEGIES:
-            raise WeftError(
-                f"plan is {self.plan!r}; expected {', '.join(map(repr, STRATEGIES))}, or a plan read with "
-                f"weft.load_plan"
-            )
-        if self.search_seconds < 0:
-            raise WeftError(f"search_seconds is {self.search_seconds}; it must not be negative")
-
-    def needs_statistics(self, queries: Sequence[Query]) -> bool:
-        """Say whether there is a choice to make.
-
-        Two events can be joined in one way only; but whether two such joins are better computed as one, for
-        the longer window or the weaker order, is a choice too.
-        """
-        if self.plan in ("trivial", "share", "lcse"):
-            return False
-        known = self.plan.trees if isinstance(self.plan, StoredPlan) else ()
-        new = [query for query in queries if query.name not in known]
-        sizes = [len(form.items) for query in new for form in normalize(query)]
-        shares = self.plan != "reorder" and sum(size > 1 for size in sizes) > 1
-        return any(size > 2 for size in sizes) or shares
 
 
 @dataclass(frozen=True)
@@ -73,13 +39,7 @@ def plan_share(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> PlannedShare:
     """Choose the plan of a share."""
-    settings = Settings(
-        planning.plan,
-        statistics,
-        planning.model.at_rate(statistics.events_per_second),
-        limit=Limit(seconds=planning.search_seconds, progress=progress, is_cancelled=is_cancelled),
-        worth=lambda cost: SEARCH_SHARE * cost * 1e-9 * statistics.span,
-    )
+    settings = planning.settings(statistics, progress=progress, is_cancelled=is_cancelled)
     return PlannedShare(share, choose_plan(share.queries, schema, settings))
 
 
@@ -94,20 +54,25 @@ def costs_compared(
     planned: PlannedShare, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    model = planning.model.at_rate(statistics.events_per_second)
-    settings = Settings(planned.optimized.choice, statistics, model)
+    settings = Settings(planned.optimized.choice, statistics, planning.model(statistics))
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": settings} | {name: replace(settings, strategy=name) for name in baselines}
     return {name: choose_plan(planned.share.queries, schema, wanted).cost for name, wanted in chosen.items()}
 
 
-def why_lines(costs: Mapping[str, float], planned: PlannedShare) -> list[str]:
+def why_lines(costs: Mapping[str, float], planned: PlannedShare, planning: Planning) -> list[str]:
     """Say what a plan is expected to cost and how it was found.
 
-    Costs are shown in microseconds of one core for each second of the stream.
+    The measured cost is shown in microseconds of one core for each second of the stream.
     """
-    shown = ", ".join(f"{name} {cost / 1000:,.1f}" for name, cost in costs.items())
-    lines = [f"Cost in microseconds for a second of events: {shown}"]
+    is_measured = planning.cost == "measured"
+    unit = "Cost in microseconds for a second of events" if is_measured else "Partial matches at a moment"
+    scale = 1000 if is_measured else 1
+    shown = ", ".join(f"{name} {cost / scale:,.1f}" for name, cost in costs.items())
+    lines = [f"{unit}: {shown}"]
+    options = planning.options()
+    if options:
+        lines.append(f"Planning: {', '.join(f'{name} {value}' for name, value in options.items())}")
     long = [
         query.name
         for query in planned.share.queries

@@ -8,7 +8,6 @@ from weft.adaptation.settings import Adaptation, Decider
 from weft.api.detection import Detection
 from weft.api.placed_detection import PlacedDetection
 from weft.api.placed_stream_detection import PlacedStreamDetection
-from weft.api.planning import Planning
 from weft.api.stream_detection import StreamDetection
 from weft.api.workload import Workload
 from weft.errors import DataError, WeftError
@@ -21,11 +20,12 @@ from weft.language.literals import parse_duration
 from weft.language.parser import parse
 from weft.language.read import read
 from weft.optimizer.pipeline import SECONDS, Strategy
+from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.placement.network import Network
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
-from weft.runtime.trends.shared import Sharing
 from weft.schema import TIMESTAMP
 from weft.statistics.file import load_statistics
 from weft.statistics.model import Statistics
@@ -195,7 +195,7 @@ def prepare(
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
-    planning = Planning(plan, search_seconds)
+    planning = Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
     _check_sharing(sharing)
     given = budget or Budget()
@@ -237,7 +237,7 @@ def prepare_stream(
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = _bound(queries, source, origin)
     _check_partitions(partitions)
-    planning = Planning(plan, search_seconds)
+    planning = Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
     lateness = _lateness(events, time, watermark)
     _check_sharing(sharing)

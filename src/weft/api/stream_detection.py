@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 
 from weft.adaptation.adapter import adapter_of
 from weft.adaptation.settings import Adaptation
-from weft.api.planning import PlannedShare, Planning, merged_choice, plan_share
+from weft.api.planning import PlannedShare, merged_choice, plan_share
 from weft.api.workload import Workload
 from weft.errors import WeftError
 from weft.explain.plans import form_lines, plan_lines
@@ -28,13 +28,14 @@ from weft.hosts.spark.stream import (
     use_rocksdb,
 )
 from weft.hosts.spark.stream_task import AdaptedPart
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 from weft.runtime.trends.executor import TrendPlan
-from weft.runtime.trends.shared import Sharing
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:

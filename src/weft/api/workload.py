@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.api.planning import Planning
 from weft.errors import WeftError, near_name
 from weft.expressions import type_of
 from weft.hosts.spark.batch import Input, Returned, merge_returned, rejected_rows
@@ -14,9 +13,10 @@ from weft.hosts.spark.pushdown import quoted
 from weft.hosts.spark.trend_batch import TrendColumns, trend_columns
 from weft.io.trend_sinks import TrendNames, trend_names
 from weft.normalize.template import template_of
+from weft.optimizer.planning import Planning
 from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
-from weft.runtime.trends.shared import Sharing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

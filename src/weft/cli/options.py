@@ -8,8 +8,8 @@ from weft.adaptation.settings import Decider
 from weft.api.session import Placement
 from weft.io.sources import Format
 from weft.io.times import TimeUnit
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
-from weft.runtime.trends.shared import Sharing
 
 Queries = Annotated[
     str,

@@ -23,8 +23,8 @@ from weft.language.read import read
 from weft.optimizer.pipeline import STRATEGIES, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
-from weft.runtime.trends.shared import Sharing
 
 FAILED, INTERRUPTED = 1, 130
 

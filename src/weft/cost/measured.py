@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices, Tariff
 
@@ -25,7 +25,7 @@ class Measured:
 
     >>> prices = Measured(fixed=0.0, row_in=1.0, candidate=2.0, row_out=10.0)
     >>> two = Shape(rates=(3.0, 2.0), before=(0, 0b01), window=1.0)
-    >>> prices.node(two, Step(0b11, 0b01, 0b10), 1.0)  # reads 5 rows, looks at 6 pairs, builds 6 rows
+    >>> prices.node(two, PlanStep(0b11, 0b01, 0b10), 1.0)  # reads 5 rows, looks at 6 pairs, builds 6 rows
     77.0
     """
 
@@ -39,7 +39,7 @@ class Measured:
         """Return the prices for a stream: the busier it is, the more batches a node attends to."""
         return replace(self, fixed=NODE_PER_EVENT * events_per_second)
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         """Return the nanoseconds that a node takes for a second of the stream."""
         rows = shape.rows_per_second(step.mask, window, checks=step.checks)
         if step.is_filter:

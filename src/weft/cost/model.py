@@ -6,7 +6,7 @@ from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """A node of a tree: the items of its two parts (0 and 0 for a leaf) and the negations passed before.
 
     A check of a negation has one part: all its items. So has a filter, which takes what it wants of rows
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 class CostModel(Protocol):
     """A price for the nodes of a plan."""
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         """Return the cost of one node, kept for a window in seconds."""
         ...
 

@@ -9,10 +9,9 @@ Differs     The order of a sequence has its exact selectivity (1/k! for k events
 Complexity  O(k + p) for a state of k items and p predicate groups.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices, Tariff
 
@@ -21,11 +20,11 @@ from weft.kernels.matches.subsets import Prices, Tariff
 class PartialMatches:
     """The number of partial matches that a node holds.
 
-    >>> PartialMatches().node(Shape((2.0, 3.0), (0, 0), window=10.0), Step(0b11, 0b01, 0b10), 10.0)
+    >>> PartialMatches().node(Shape((2.0, 3.0), (0, 0), window=10.0), PlanStep(0b11, 0b01, 0b10), 10.0)
     600.0
     """
 
-    def node(self, shape: Shape, step: Step, window: float) -> float:
+    def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         """Return the partial matches of a node at a moment; checks and filters keep none of their own."""
         if step.is_check or step.is_filter:
             return 0.0
@@ -35,25 +34,3 @@ class PartialMatches:
         """Return the partial matches of every subset; leaves and joins hold them."""
         shares, tariff = shape.all_equality_shares, Tariff(row_out=1.0, leaf=1.0)
         return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff)
-
-
-def order_cost(shape: Shape, order: Sequence[int]) -> float:
-    """Return Cost_ord: the partial matches of all prefixes of an order.
-
-    >>> order_cost(Shape((2.0, 3.0), (0, 0), window=10.0), (0, 1))
-    620.0
-    """
-    total, mask = 0.0, 0
-    for item in order:
-        mask |= 1 << item
-        total += shape.instances(mask, shape.window)
-    return total
-
-
-def tree_cost(shape: Shape, masks: Sequence[int]) -> float:
-    """Return Cost_tree: the partial matches of all nodes of a tree, given by their items.
-
-    >>> tree_cost(Shape((2.0, 3.0), (0, 0), window=10.0), (0b01, 0b10, 0b11))
-    650.0
-    """
-    return sum(shape.instances(mask, shape.window) for mask in masks)

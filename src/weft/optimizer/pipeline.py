@@ -18,7 +18,7 @@ from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
-from weft.optimizer.weave import Heuristic, Key, Weave, Woven
+from weft.optimizer.weave import Heuristic, Weave, Woven
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
@@ -43,7 +43,7 @@ class Settings:
     whatever it costs. `mcep` is the search without weaker orders, `motto` rewriting without reordering; `mst`
     shares whole queries with others, `lcse` the longest common sub-expressions.
 
-    `k` is the number of patterns that one step of the search changes; with `orders_only`, the search and
+    `k` is the number of patterns that one step of the search changes; with `prefix_only`, the search and
     `reorder` look at orders alone, of which patterns share prefixes. The search ends at the limit; with a
     limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to search,
     given the cost of the plan from which the search starts.
@@ -52,9 +52,9 @@ class Settings:
     strategy: Strategy | StoredPlan = "auto"
     statistics: Statistics = field(default_factory=Statistics)
     model: CostModel | None = None
-    heuristic: Heuristic = "annealing"
+    heuristic: Heuristic = "replies"
     k: int = 2
-    orders_only: bool = False
+    prefix_only: bool = False
     seed: int = 0
     limit: Limit | None = None
     worth: Callable[[float], float] | None = None
@@ -102,7 +102,7 @@ def weave_for(schema: Schema | None, settings: Settings) -> Weave:
         context_of(schema),
         settings.statistics,
         settings.model,
-        orders_only=settings.orders_only,
+        prefix_only=settings.prefix_only,
         weakens=settings.strategy != "mcep",
     )
 
@@ -147,10 +147,11 @@ def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple
         case "auto" | "mcep":
             for query in queries:
                 weave.add(query, weave.plans.best)
-            _start_if_cheaper(weave, maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
+            if not settings.prefix_only:
+                weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
             if settings.worth is not None:
                 limit = limit.at_most(settings.worth(weave.cost))
-            if settings.strategy == "auto" and not settings.orders_only:
+            if settings.strategy == "auto" and not settings.prefix_only:
                 _start_with_rewriting(weave, limit, settings.seed)
             weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
             return True, []
@@ -184,14 +185,7 @@ def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:
         part = limit.part(REWRITING_SHARE)
         trees = motto_trees(multitree.patterns, multitree.model, part, seed=seed)
         limit.taken += part.taken
-        _start_if_cheaper(weave, trees)
-
-
-def _start_if_cheaper(weave: Weave, trees: Mapping[Key, Tree]) -> None:
-    """Begin with other trees where that is cheaper than what is there."""
-    before = dict(weave.multitree.trees)
-    if weave.multitree.replace(trees) >= 0:
-        weave.multitree.replace(before)
+        weave.start_with(trees)
 
 
 def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan) -> list[str]:

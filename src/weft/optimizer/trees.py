@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from weft.cost.shape import items_of
+from weft.cost.shape import Shape, items_of
 from weft.plan.nodes import Extent
 
 
@@ -123,6 +123,17 @@ def order_of(tree: Tree) -> tuple[int, ...]:
     return (*order_of(inner), last.mask.bit_length() - 1)
 
 
+def is_order(tree: Tree) -> bool:
+    """Say whether a tree grows to one side: each join adds one item.
+
+    >>> is_order(order_tree([2, 0, 1])), is_order(pair(order_tree([0, 1]), order_tree([2, 3])))
+    (True, False)
+    """
+    if tree.left is None or tree.right is None:
+        return True
+    return (tree.left.is_leaf and is_order(tree.right)) or (tree.right.is_leaf and is_order(tree.left))
+
+
 def shown(tree: Tree, names: Sequence[str]) -> str:
     """Return a tree as text.
 
@@ -132,3 +143,19 @@ def shown(tree: Tree, names: Sequence[str]) -> str:
     if tree.left is None or tree.right is None:
         return names[next(items_of(tree.mask))]
     return f"({shown(tree.left, names)} {shown(tree.right, names)})"
+
+
+def units_of(shape: Shape, pinned: Sequence[Tree]) -> list[Tree]:
+    """Return the given trees and a leaf for every other item, by their first items.
+
+    >>> units = units_of(Shape((1.0, 1.0, 1.0), (0, 0, 0), 1.0), [pair(leaf(0), leaf(2))])
+    >>> [unit.mask for unit in units]
+    [5, 2]
+    """
+    taken = 0
+    for tree in pinned:
+        if tree.mask & taken:
+            raise ValueError("given sub-trees have no item in common")
+        taken |= tree.mask
+    rest = [leaf(item) for item in range(shape.n_items) if not taken >> item & 1]
+    return sorted((*pinned, *rest), key=lambda unit: unit.mask & -unit.mask)

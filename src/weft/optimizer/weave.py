@@ -15,6 +15,7 @@ from weft.optimizer.assemble import Assembled, Content, Context, absence_of, ass
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
+from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.numbering import Numbers
@@ -29,7 +30,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Node
 from weft.statistics.model import Statistics
 
-Heuristic = Literal["annealing", "tabu"]
+Heuristic = Literal["replies", "annealing", "tabu"]
 Key: TypeAlias = tuple[str, int]  # a query and the number of its alternative
 TreeOf = Callable[[Pattern], Tree]
 WARMTH = 0.001  # annealing begins with trees that are good already
@@ -52,7 +53,7 @@ class Weave:
         statistics: Statistics,
         model: CostModel | None = None,
         *,
-        orders_only: bool = False,
+        prefix_only: bool = False,
         weakens: bool = True,
     ) -> None:
         self.context = context
@@ -62,7 +63,7 @@ class Weave:
         self.numbers = Numbers()
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
-        self.plans = LocalPlans(self.model, orders_only=orders_only)
+        self.plans = OrderPlans(self.model) if prefix_only else LocalPlans(self.model)
         self.outdated: list[str] = []
 
     @property
@@ -103,12 +104,21 @@ class Weave:
             self.multitree.remove(key)
             self.sharables.remove(key)
 
-    def improve(self, limit: Limit, *, heuristic: Heuristic = "annealing", k: int = 2, seed: int = 0) -> None:
-        """Search for cheaper trees, in each connected component on its own; never for dearer ones."""
+    def improve(self, limit: Limit, *, heuristic: Heuristic = "replies", k: int = 2, seed: int = 0) -> None:
+        """Search for cheaper trees, in each connected component on its own; never for dearer ones.
+
+        `replies` lets patterns reply to each other before and after annealing that begins cold; the other
+        heuristics are those of the paper alone. A pattern with nothing to share takes its best tree.
+        """
         dice = random.Random(seed)
-        components = [keys for keys in self.sharables.components() if len(keys) > 1]
+        components = sorted(self.sharables.components(), key=len)
+        for (key,) in (keys for keys in components if len(keys) == 1):
+            best = self.plans.best(self.multitree.patterns[key])
+            if self.multitree.trees[key] != best and limit.allows_step():
+                self.replace_if_cheaper({key: best})
+        components = [keys for keys in components if len(keys) > 1]
         n_left = sum(map(len, components))
-        for keys in sorted(components, key=len):
+        for keys in components:
             part = limit.part(len(keys) / n_left)
             n_left -= len(keys)
             self._improve_component(keys, part, heuristic, k, dice)
@@ -118,13 +128,36 @@ class Weave:
     def _improve_component(
         self, keys: list[Key], limit: Limit, heuristic: Heuristic, k: int, dice: random.Random
     ) -> None:
-        best_reply(self.multitree, self.sharables, self.plans, keys, limit)
         neighborhood = Neighborhood(self.multitree, self.sharables, self.plans, keys, k)
-        if heuristic == "annealing":
-            simulated_annealing(neighborhood, limit, dice, warmth=WARMTH)
-        else:
-            tabu_search(neighborhood, limit, dice)
-        best_reply(self.multitree, self.sharables, self.plans, keys, limit)
+        match heuristic:
+            case "replies":
+                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
+                simulated_annealing(neighborhood, limit, dice, warmth=WARMTH)
+                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
+            case "annealing":
+                simulated_annealing(neighborhood, limit, dice)
+            case "tabu":
+                tabu_search(neighborhood, limit, dice)
+
+    def replace_if_cheaper(self, trees: Mapping[Key, Tree]) -> None:
+        """Give patterns other trees, unless all together is dearer then, or costs the same."""
+        before = {key: self.multitree.trees[key] for key in trees}
+        if self.multitree.replace(trees) >= 0:
+            self.multitree.replace(before)
+
+    def start_with(self, trees: Mapping[Key, Tree]) -> None:
+        """Begin a search with other trees, in those components where they are cheaper.
+
+        Patterns that share nothing by them take their best trees.
+        """
+        for keys in self.sharables.components():
+            before = {key: self.multitree.trees[key] for key in keys}
+            total = self.multitree.ledger.total
+            self.multitree.replace({key: trees[key] for key in keys if key in trees})
+            alone = [key for key in keys if not self.multitree.shared_parts(key)]
+            self.multitree.replace({key: self.plans.best(self.multitree.patterns[key]) for key in alone})
+            if self.multitree.ledger.total >= total:
+                self.multitree.replace(before)
 
     def choice(self, *, is_shared: bool = True) -> StoredPlan:
         """Return the trees by the names of their variables."""

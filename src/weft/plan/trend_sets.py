@@ -14,8 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Literal
 
 from weft.plan.template import START, Automaton, Template, TrendSum
+
+Sharing = Literal["dynamic", "static", "none"]  # of the work on a Kleene sub-pattern
 
 
 @dataclass(frozen=True, slots=True)

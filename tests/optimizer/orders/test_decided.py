@@ -10,14 +10,12 @@ from tests.helpers.replies import bare_somewhere
 from tests.helpers.statistics_walks import even_numbers, random_pattern, walk
 
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
-from weft.cost.shape import MOST_EXACT, Check, Group, ListBounds, Shape
-from weft.optimizer.orders.decided import Block, Condition, Decided, Side
-from weft.optimizer.orders.exact_order import exact_order, exact_order_decided
+from weft.cost.shape import MOST_EXACT, Check, ListBounds, Shape
+from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost
 from weft.optimizer.orders.exact_tree import exact_tree, exact_tree_decided
 from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
-from weft.optimizer.orders.local_cost import local_cost, node_cost
 from weft.optimizer.orders.zstream_tree import zstream_decided, zstream_tree
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, shown
 
@@ -27,7 +25,6 @@ TREES: dict[str, Callable[[Shape, CostModel], Decided]] = {
     "zstream": zstream_decided,
     "exact tree": exact_tree_decided,
 }
-PROGRAMS = {**TREES, "exact order": exact_order_decided}
 A, B, C = 0b001, 0b010, 0b100
 
 
@@ -66,7 +63,6 @@ def test_the_tree_is_that_of_the_plain_algorithm(seed: int) -> None:
     assert greedy_decided(shape).tree == order_tree(greedy_order(shape))
     assert zstream_decided(shape, model).tree == zstream_tree(shape, model)
     assert zstream_decided(shape, model, constant=True).tree == zstream_tree(shape, model)
-    assert exact_order_decided(shape, model).tree == order_tree(exact_order(shape, model))
     assert exact_tree_decided(shape, model).tree == exact_tree(shape, model)
 
 
@@ -82,13 +78,6 @@ def test_given_parts_are_kept_and_not_explained(seed: int) -> None:
         assert all_hold(decided, shape, model)
         inner = {node.mask for node in nodes_of(decided.tree) if not node.is_leaf}
         assert plan(decided) == inner - {part.mask}
-    checks = dice.choice([0, -1])
-    order = exact_order(shape, model, items, start_checks=checks)
-    decided = exact_order_decided(shape, model, items, start_checks=checks)
-    assert decided.tree == order_tree(order)
-    assert all_hold(decided, shape, model)
-    assert len(decided.blocks) == 4
-    assert all(part.mask & block.mask == part.mask for block in decided.blocks)
     assert greedy_decided(shape, items).tree == order_tree(greedy_order(shape, items))
     assert len(greedy_decided(shape, items).blocks) == 4
 
@@ -106,20 +95,6 @@ def test_a_tree_is_priced_node_by_node(seed: int, model: CostModel) -> None:
             for condition in block.conditions:
                 expected = local_cost(parts[block.mask], now, model)
                 assert condition.taken.value(now, model) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("model", MODELS, ids=NAMES)
-@pytest.mark.parametrize("seed", range(20))
-def test_an_order_is_priced_join_by_join(seed: int, model: CostModel) -> None:
-    dice = random.Random(seed)
-    shape = random_pattern(dice, dice.randint(3, 5))
-    now = list(walk(dice, shape, 3))[-1]
-    order = exact_order(shape, model)
-    cost = model.node(now, Step(1 << order[0]), now.window)
-    for length, block in enumerate(exact_order_decided(shape, model).blocks, 1):
-        cost += node_cost(order_tree(order[:length]), now, model) if length > 1 else 0.0
-        for condition in block.conditions:
-            assert condition.taken.value(now, model) == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -181,12 +156,12 @@ def _block(decided: Decided, mask: int) -> Block:
     return next(block for block in decided.blocks if block.mask == mask)
 
 
-def _taken(block: Block) -> frozenset[Step]:
+def _taken(block: Block) -> frozenset[PlanStep]:
     return frozenset(block.conditions[0].taken.steps) if block.conditions else frozenset()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("path", [walk, even_numbers])
 def test_what_all_conditions_of_a_dynamic_program_say(
     name: str, model: CostModel, path: Callable[..., object]
@@ -196,10 +171,10 @@ def test_what_all_conditions_of_a_dynamic_program_say(
     for seed in range(12):
         dice = random.Random(seed)
         first, *later = list(path(dice, random_pattern(dice, dice.randint(1, 5)), 5))
-        decided = PROGRAMS[name](first, model)
+        decided = TREES[name](first, model)
         assert all_hold(decided, first, model)
         for shape in later:
-            now = PROGRAMS[name](shape, model)
+            now = TREES[name](shape, model)
             if not all_hold(decided, shape, model):
                 n_violated += 1
                 assert plan(now) != plan(decided)
@@ -236,17 +211,6 @@ def test_a_better_tree_that_was_no_option_violates_nothing() -> None:
     assert shown(zstream_tree(now, model), "abcd") == "((a (b c)) d)"
 
 
-def test_a_better_order_that_was_no_option_violates_nothing() -> None:
-    """First a c b, with 1 + 0.54, was the best order with b last; now it is c a b, with 0.9 + 0.54."""
-    groups = (Group(A | B, 0.25), Group(A | C, 0.6))
-    shape, model = Shape((1.0, 2.0, 4.0), (0, 0, 0), 1.0, groups), PartialMatches()
-    decided = exact_order_decided(shape, model)
-    now = replace(shape, rates=(1.0, 2.0, 0.9))
-    assert exact_order(shape, model) == (0, 1, 2)
-    assert all_hold(decided, now, model)
-    assert exact_order(now, model) == (2, 0, 1)
-
-
 def test_the_first_of_equals_wins_ties() -> None:
     shape, model = Shape((3.0,) * 3, (0,) * 3, 1.0), PartialMatches()
     for decided in (greedy_decided(shape), zstream_decided(shape, model)):
@@ -272,9 +236,9 @@ def test_lists_are_no_option_for_the_first_position() -> None:
 def test_a_negation_is_a_further_step_above_the_join() -> None:
     shape = Shape((2.0, 3.0, 5.0), (0, 0, 0), 1.0, checks=(Check(0b011, 0.5),))
     whole = zstream_decided(shape, Measured()).blocks[-1]
-    assert Step(0b011, 0b011, 0, 0) in whole.conditions[0].taken.steps
-    assert Step(0b111, 0b001, 0b110, 0) in whole.conditions[0].other.steps
-    assert Step(0b111, 0b111, 0, 0) in whole.conditions[0].other.steps
+    assert PlanStep(0b011, 0b011, 0, 0) in whole.conditions[0].taken.steps
+    assert PlanStep(0b111, 0b001, 0b110, 0) in whole.conditions[0].other.steps
+    assert PlanStep(0b111, 0b111, 0, 0) in whole.conditions[0].other.steps
 
 
 def test_beyond_the_exact_limit_the_better_of_two_algorithms_is_explained() -> None:
@@ -291,9 +255,7 @@ def test_beyond_the_exact_limit_the_better_of_two_algorithms_is_explained() -> N
             chosen.add(
                 decided.blocks[0].conditions[0].counts_matches if decided.blocks[0].conditions else False
             )
-            orders = exact_order_decided(shape, model)
-            assert orders == greedy_decided(shape)
-            assert all_hold(orders, shape, model)
+            assert all_hold(greedy_decided(shape), shape, model)
     assert chosen == {True, False}
 
 

@@ -5,15 +5,15 @@ from itertools import permutations
 
 import pytest
 from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.plan_costs import node_cost, order_cost
 from tests.helpers.random_shapes import random_shape
 
 from weft.cost.measured import Measured
-from weft.cost.model import CostModel, Step
-from weft.cost.partial_matches import PartialMatches, order_cost
+from weft.cost.model import CostModel, PlanStep
+from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import MOST_EXACT, Group, Shape
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.greedy_order import greedy_order
-from weft.optimizer.orders.local_cost import node_cost
 from weft.optimizer.trees import order_tree
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
@@ -22,7 +22,7 @@ NAMES = ["partial matches", "candidate pairs", "measured"]
 
 def cost(order: tuple[int, ...], shape: Shape, model: CostModel) -> float:
     """Return what the first item of an order and its joins cost, with the checks above them."""
-    first = model.node(shape, Step(1 << order[0]), shape.window)
+    first = model.node(shape, PlanStep(1 << order[0]), shape.window)
     joins = (node_cost(order_tree(order[:length]), shape, model) for length in range(2, len(order) + 1))
     return first + sum(joins)
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 from tests.helpers.candidate_pairs import CandidatePairs
+from tests.helpers.plan_costs import node_cost, tree_cost
 from tests.helpers.random_shapes import random_shape
 from tests.helpers.replies import bare_somewhere, replies
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
-from weft.cost.partial_matches import PartialMatches, tree_cost
+from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import MOST_EXACT, Check, Shape
+from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
-from weft.optimizer.orders.local_cost import local_cost, node_cost
-from weft.optimizer.orders.units import units_of
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown, units_of
 from weft_lab.exhaustive import all_trees
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]

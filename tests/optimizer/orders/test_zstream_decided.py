@@ -10,8 +10,7 @@ from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
-from weft.optimizer.orders.decided import Decided
-from weft.optimizer.orders.local_cost import local_cost
+from weft.optimizer.orders.decided import Decided, local_cost
 from weft.optimizer.orders.zstream_tree import zstream_decided, zstream_tree
 
 

@@ -11,11 +11,10 @@ from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Group, ListBounds, Shape
+from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_tree import exact_tree
-from weft.optimizer.orders.local_cost import local_cost
-from weft.optimizer.orders.units import units_of
 from weft.optimizer.orders.zstream_tree import zstream_tree
-from weft.optimizer.trees import Tree, leaf, made_bare, nodes_of, order_tree, pair, shown
+from weft.optimizer.trees import Tree, leaf, made_bare, nodes_of, order_tree, pair, shown, units_of
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]

@@ -11,15 +11,15 @@ from tests.helpers.workloads import MODEL, Workload, negating_workload, random_w
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
+from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
-from weft.optimizer.orders.local_cost import local_cost
-from weft.optimizer.orders.units import units_of
 from weft.optimizer.sharing.local_plans import LocalPlans
+from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, units_of
 from weft_lab.exhaustive import all_trees
 
 
@@ -49,7 +49,7 @@ def test_the_best_tree_of_a_part_is_the_best_of_all(seed: int) -> None:
 def test_orders_begin_with_the_given_tree(seed: int) -> None:
     dice = random.Random(seed)
     workload = random_workload(dice, 2, (4,), has_negations=True)
-    plans = LocalPlans(MODEL, orders_only=True)
+    plans = OrderPlans(MODEL)
     for pattern in workload.patterns.values():
         assert plans.best(pattern) == order_tree(exact_order(pattern.shape, MODEL))
         start = order_tree(dice.sample(range(4), 2))._replace(bare=dice.random() < 0.5)
@@ -104,7 +104,7 @@ def test_no_tree_with_negations_is_cheaper_in_the_books(seed: int, model: CostMo
 def test_no_order_with_negations_is_cheaper_in_the_books(seed: int, model: CostModel) -> None:
     pattern = negating_workload(random.Random(seed)).patterns["P1"]
     orders = [order for order in permutations(range(pattern.n_items)) if order[0] not in pattern.shape.lists]
-    found = in_the_books(pattern, LocalPlans(model, orders_only=True).best(pattern), model)
+    found = in_the_books(pattern, OrderPlans(model).best(pattern), model)
     best = min(in_the_books(pattern, order_tree(order), model) for order in orders)
     assert found == pytest.approx(best)
 

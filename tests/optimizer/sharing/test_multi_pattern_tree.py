@@ -1,24 +1,33 @@
-"""Multi-pattern trees: the paper's figures 2, 3, 5 and 6, and its theorem 4.1."""
+"""Multi-pattern trees: the paper's figures 2, 3, 5 and 6, its theorem 4.1, and searches for prefixes."""
 
 import random
 from collections.abc import Mapping
 from itertools import permutations, product
 
 import pytest
+from tests.helpers.plan_costs import order_cost
+from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import MODEL, Workload, random_workload, rates, sequence
 
-from weft.cost.partial_matches import order_cost
-from weft.cost.shape import Shape
+from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.sharing.multi_pattern_tree import MultiPatternTree
+from weft.optimizer.pipeline import Settings, choose_plan, weave_for
+from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
+from weft.optimizer.sharing.multitree import MultiTree
+from weft.optimizer.sharing.numbering import Offer
+from weft.optimizer.trees import is_order, leaf, order_of, order_tree, pair
+from weft.optimizer.weave import Heuristic
+from weft.plan.dag import topological_order
+from weft.plan.nodes import Join, Project
 
 Order = tuple[int, ...]
 
 
-def tree_of(workload: Workload, orders: Mapping[str, Order]) -> MultiPatternTree[str]:
-    tree: MultiPatternTree[str] = MultiPatternTree(workload.numbers, MODEL)
+def tree_of(workload: Workload, orders: Mapping[str, Order]) -> MultiTree[str]:
+    tree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
     for key, order in orders.items():
-        tree.add(key, workload.patterns[key], order)
+        tree.add(key, workload.patterns[key], order_tree(order))
     return tree
 
 
@@ -28,36 +37,41 @@ def written(workload: Workload, key: str, types: str) -> Order:
     return tuple(of.index(name) for name in types)
 
 
-def by_types(workload: Workload, **orders: str) -> MultiPatternTree[str]:
+def by_types(workload: Workload, **orders: str) -> MultiTree[str]:
     return tree_of(workload, {key: written(workload, key, types) for key, types in orders.items()})
 
 
-def states_of(tree: MultiPatternTree[str], key: str) -> list[int]:
-    return tree.states(tree.patterns[key], tree.orders[key])
+def states_of(tree: MultiTree[str], key: str) -> list[int]:
+    """Return the states of a pattern that its items are joined in, one for each prefix of two or more."""
+    nodes = [number for number, _ in tree.patterns[key].numbered(tree.trees[key]).nodes]
+    return [number for number in nodes if tree.numbers.priced[number][1].is_join]
 
 
-def shared_states(tree: MultiPatternTree[str], one: str, other: str) -> int:
+def n_states(tree: MultiTree[str]) -> int:
+    return len({state for key in tree.trees for state in states_of(tree, key)})
+
+
+def shared_states(tree: MultiTree[str], one: str, other: str) -> int:
     return len(set(states_of(tree, one)) & set(states_of(tree, other)))
 
 
 def test_figure_2_a_common_prefix_is_one_path() -> None:
-    workload = Workload((sequence("ABC"), sequence("ABD")))
-    tree = by_types(workload, P1="ABC", P2="ABD")
-    assert tree.n_states == 4  # A, AB, ABC, ABD instead of twice three
-    assert shared_states(tree, "P1", "P2") == 2
+    tree = by_types(Workload((sequence("ABC"), sequence("ABD"))), P1="ABC", P2="ABD")
+    assert n_states(tree) == 3  # AB, ABC, ABD instead of twice two
+    assert shared_states(tree, "P1", "P2") == 1
 
 
 class TestFigure3:
     """A,B,C,D and A,E,C,F with B and E a little rarer than A and C, within one second."""
 
     workload = Workload((sequence("ABCD", 1), sequence("AECF", 1)), rates(A=10, B=9, C=11, D=100, E=9, F=100))
-
-    def unshared(self, key: str, types: str) -> float:
-        return order_cost(self.workload.patterns[key].shape, written(self.workload, key, types))
+    waiting = 10 + 9 + 11 + 100 + 9 + 100  # events of all types, which both share
 
     def test_a_neither_costs_all_states_of_both_orders(self) -> None:
-        assert self.unshared("P1", "ABCD") == pytest.approx(10 + 45 + 165 + 4125)
-        assert self.unshared("P1", "ABCD") == self.unshared("P2", "AECF")
+        for key, types in (("P1", "ABCD"), ("P2", "AECF")):
+            order = written(self.workload, key, types)
+            expected = 10 + 45 + 165 + 4125
+            assert order_cost(self.workload.patterns[key].shape, order) == pytest.approx(expected)
 
     def test_b_reordering_alone_sorts_by_rate_and_shares_nothing(self) -> None:
         orders = {key: exact_order(p.shape, MODEL) for key, p in self.workload.patterns.items()}
@@ -67,71 +81,52 @@ class TestFigure3:
         }
         tree = tree_of(self.workload, orders)
         assert shared_states(tree, "P1", "P2") == 0
-        assert tree.cost == pytest.approx(2 * (9 + 45 + 165 + 4125))
+        assert tree.cost == pytest.approx(self.waiting + 2 * (45 + 165 + 4125))
 
-    def test_c_sharing_alone_merges_the_first_state(self) -> None:
-        tree = by_types(self.workload, P1="ABCD", P2="AECF")
-        assert shared_states(tree, "P1", "P2") == 1
-        assert tree.n_states == 7
-        assert tree.cost == pytest.approx(10 + 2 * (45 + 165 + 4125))
-
-    def test_d_the_combination_merges_two_states_and_is_the_cheapest_of_all(self) -> None:
+    def test_d_the_combination_merges_a_state_and_is_the_cheapest_of_all(self) -> None:
         tree = by_types(self.workload, P1="ACBD", P2="ACEF")
-        assert shared_states(tree, "P1", "P2") == 2
-        assert tree.cost == pytest.approx(10 + 55 + 2 * (165 + 4125))
+        assert shared_states(tree, "P1", "P2") == 1
+        assert tree.cost == pytest.approx(self.waiting + 55 + 2 * (165 + 4125))
         best, orders = cheapest_orders(self.workload)
         assert tree.cost == best
         assert {order[:2] for order in orders.values()} <= {(0, 2), (2, 0)}  # A and C, in either order
 
-
-FIGURE_5 = Workload((sequence("ABC", 10), sequence("ABD", 20)), rates(A=1, B=2, C=3, D=4))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "n_states", "n_shared", "windows"),
-    [
-        ("ABC", "ABD", 4, 2, ([20, 20, 10], [20, 20, 20])),
-        ("BCA", "BAD", 5, 1, ([20, 10, 10], [20, 20, 20])),
-        ("CBA", "ADB", 6, 0, ([10, 10, 10], [20, 20, 20])),
-    ],
-)
-def test_figure_5_a_shared_state_has_the_largest_window(
-    first: str, second: str, n_states: int, n_shared: int, windows: tuple[list[int], list[int]]
-) -> None:
-    tree = by_types(FIGURE_5, P1=first, P2=second)
-    assert tree.n_states == n_states
-    assert shared_states(tree, "P1", "P2") == n_shared
-    for key, expected in zip(("P1", "P2"), windows, strict=True):
-        assert [tree.ledger.window(state) for state in states_of(tree, key)] == expected
+    @pytest.mark.parametrize("heuristic", ["annealing", "tabu"])
+    def test_searches_find_it(self, heuristic: Heuristic) -> None:
+        settings = Settings("mcep", self.workload.statistics, heuristic=heuristic, prefix_only=True)
+        chosen = choose_plan(self.workload.queries, SCHEMA, with_steps(settings, 200))
+        assert chosen.cost == pytest.approx(cheapest_orders(self.workload)[0])
 
 
-def test_figure_5_a_shared_state_costs_what_it_holds_in_the_largest_window() -> None:
-    shared = 1 * 20 + 1 * 2 * 20**2 / 2  # A and AB, for twenty seconds
-    tree = by_types(FIGURE_5, P1="ABC", P2="ABD")
-    assert tree.cost == pytest.approx(shared + 1 * 2 * 3 * 10**3 / 6 + 1 * 2 * 4 * 20**3 / 6)
+def with_steps(settings: Settings, n_steps: int) -> Settings:
+    return Settings(**{**vars(settings), "limit": Limit(steps=n_steps)})
 
 
-FIGURE_6 = Workload((*FIGURE_5.texts, sequence("ACE", 10)), rates(A=1, B=2, C=3, D=4, E=5))
+def test_figure_5_a_shared_state_has_the_largest_window() -> None:
+    """P1, within ten seconds, takes what it wants of A before B within twenty."""
+    texts = (sequence("ABC", 10), sequence("ABD", 20))
+    workload = Workload(texts, rates(A=0.1, B=0.1, C=3, D=4))
+    settings = Settings("mcep", workload.statistics, prefix_only=True, limit=Limit(steps=300))
+    nodes = topological_order(choose_plan(workload.queries, SCHEMA, settings).plan)
+    pairs = [node for node in nodes if isinstance(node, Join) and not isinstance(node.left, Join | Project)]
+    assert [node.extent.length for node in pairs if node.extent is not None] == [20_000_000]
+    (taken,) = [node for node in nodes if isinstance(node, Project)]
+    assert taken.extent is not None
+    assert taken.extent.length == 10_000_000
 
 
 def test_figure_6_adding_and_removing_an_order_touches_its_own_states() -> None:
-    tree = by_types(FIGURE_6, P1="ABC", P2="ABD")
-    assert tree.n_states == 4
-    tree.add("P3", FIGURE_6.patterns["P3"], written(FIGURE_6, "P3", "ACE"))
-    assert tree.n_states == 6  # AC and ACE are new, A is shared by all three
-    assert len(set.intersection(*(set(states_of(tree, key)) for key in tree.orders))) == 1
+    texts = (sequence("ABC"), sequence("ABD"), sequence("ABCE"))
+    workload = Workload(texts, rates(A=1, B=2, C=3, D=4, E=5))
+    tree = by_types(workload, P1="ABC", P2="ABD")
+    assert n_states(tree) == 3
+    tree.add("P3", workload.patterns["P3"], order_tree(written(workload, "P3", "ABCE")))
+    assert n_states(tree) == 4  # only ABCE is new: P1 ends inside the path of P3
     before = {key: states_of(tree, key) for key in ("P2", "P3")}
     tree.remove("P1")
-    assert tree.n_states == 5  # only ABC goes
+    assert n_states(tree) == 4
     assert {key: states_of(tree, key) for key in ("P2", "P3")} == before
-    assert tree.cost == by_types(FIGURE_6, P2="ABD", P3="ACE").cost
-
-
-def test_a_final_state_may_be_inside_the_path_of_another_pattern() -> None:
-    workload = Workload((sequence("ABC"), sequence("AB")))
-    tree = by_types(workload, P1="ABC", P2="AB")
-    assert tree.n_states == 3
-    assert states_of(tree, "P2") == states_of(tree, "P1")[:2]
+    assert tree.cost == by_types(workload, P2="ABD", P3="ABCE").cost
 
 
 DIFFERENT = {
@@ -151,66 +146,25 @@ DIFFERENT = {
 @pytest.mark.parametrize("texts", DIFFERENT.values(), ids=DIFFERENT)
 def test_states_with_other_conditions_are_not_shared(texts: tuple[str, str]) -> None:
     tree = by_types(Workload(texts), P1="AB", P2="AB")
-    assert states_of(tree, "P1")[1] != states_of(tree, "P2")[1]
+    assert shared_states(tree, "P1", "P2") == 0
 
 
 def test_a_predicate_on_three_items_tells_states_apart() -> None:
     texts = tuple(f"SEQ(A a, B b, C c) WHERE a.x + b.x {sign} c.x" for sign in "<>")
     tree = by_types(Workload(texts), P1="ABC", P2="ABC")
-    assert shared_states(tree, "P1", "P2") == 2
-
-
-def test_an_order_is_added_once_and_names_every_item() -> None:
-    tree = by_types(FIGURE_5, P1="ABC")
-    with pytest.raises(ValueError, match="already"):
-        tree.add("P1", FIGURE_5.patterns["P1"], (0, 1, 2))
-    for order in ((0, 1), (0, 1, 1), (0, 1, 2, 3)):
-        with pytest.raises(ValueError, match="no order of 3 items"):
-            tree.add("P2", FIGURE_5.patterns["P2"], order)
-    assert list(tree.orders) == ["P1"]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_the_cost_after_any_changes_is_that_of_a_new_tree(seed: int) -> None:
-    dice = random.Random(seed)
-    workload = random_workload(dice, 5, (2, 3, 4), windows=(5, 10, 20), has_lists=True, has_negations=True)
-    tree: MultiPatternTree[str] = MultiPatternTree(workload.numbers, MODEL)
-    for _ in range(40):
-        key = dice.choice(list(workload.patterns))
-        pattern = workload.patterns[key]
-        order = tuple(dice.sample(range(pattern.n_items), pattern.n_items))
-        before = tree.ledger.total
-        if key not in tree.orders:
-            tree.add(key, pattern, order)
-        elif dice.random() < 0.5:
-            expected = tree.orders[key]
-            assert tree.remove(key) == expected
-        else:
-            assert tree.replace({key: order}) == tree.ledger.total - before
-        anew = tree_of(workload, tree.orders)
-        assert tree.ledger.total == anew.ledger.total
-        assert tree.n_states == anew.n_states
-
-
-def test_a_state_costs_the_same_whichever_pattern_came_first() -> None:
-    texts = ("SEQ(A a, NOT D n, B b, C c) WITHIN 10 seconds", sequence("ABE"))
-    costs = set()
-    for ordered in (texts, texts[::-1]):
-        workload = Workload(ordered)
-        costs.add(tree_of(workload, dict.fromkeys(workload.patterns, (0, 1, 2))).ledger.total)
-    assert len(costs) == 1
+    assert shared_states(tree, "P1", "P2") == 1
 
 
 def cheapest_orders(workload: Workload) -> tuple[float, dict[str, Order]]:
-    """Return the cheapest multi-pattern tree, by looking at all of them."""
+    """Return the cheapest orders of all patterns together, by looking at all of them."""
     keys = list(workload.patterns)
     options = [permutations(range(workload.patterns[key].n_items)) for key in keys]
     tree = tree_of(workload, {key: tuple(range(workload.patterns[key].n_items)) for key in keys})
     best: tuple[int, dict[str, Order]] | None = None
     for chosen in product(*map(list, options)):
-        tree.replace(dict(zip(keys, chosen, strict=True)))
+        tree.replace({key: order_tree(order) for key, order in zip(keys, chosen, strict=True)})
         if best is None or tree.ledger.total < best[0]:
-            best = (tree.ledger.total, dict(tree.orders))
+            best = (tree.ledger.total, dict(zip(keys, chosen, strict=True)))
     assert best is not None
     return tree_of(workload, best[1]).cost, best[1]
 
@@ -218,17 +172,51 @@ def cheapest_orders(workload: Workload) -> tuple[float, dict[str, Order]]:
 @pytest.mark.parametrize("seed", range(30))
 def test_theorem_4_1_what_is_not_shared_is_the_best_continuation_of_what_is(seed: int) -> None:
     dice = random.Random(seed)
-    workload = random_workload(dice, dice.choice([2, 3]), (3,), n_types=4, windows=(10, 20))
+    workload = random_workload(dice, dice.choice([2, 3]), (3,), n_types=4)
     _, orders = cheapest_orders(workload)
     tree = tree_of(workload, orders)
     for key, order in orders.items():
         others = {state for other in orders if other != key for state in states_of(tree, other)}
         n_shared = sum(state in others for state in states_of(tree, key))
+        start = order[: n_shared + 1] if n_shared else ()
         shape = workload.patterns[key].shape
-        best = exact_order(shape, MODEL, order[:n_shared])
-        assert rest(shape, order, n_shared) <= rest(shape, best, n_shared) + 1e-6 * order_cost(shape, best)
+        best = exact_order(shape, MODEL, start)
+        found, least = (local_cost(order_tree(one), shape, MODEL) for one in (order, best))
+        assert found <= least * (1 + 1e-6)
 
 
-def rest(shape: Shape, order: Order, n_shared: int) -> float:
-    """Return what an order costs besides its shared prefix."""
-    return order_cost(shape, order) - (order_cost(shape, order[:n_shared]) if n_shared else 0.0)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_part_has_its_best_order(seed: int) -> None:
+    dice = random.Random(seed)
+    pattern = random_workload(dice, 1, (4, 5)).patterns["P1"]
+    for _ in range(5):
+        items = dice.sample(range(pattern.n_items), dice.randint(2, pattern.n_items))
+        found = OrderPlans(MODEL).part(pattern, sum(1 << item for item in items))
+        best = min(order_cost(pattern.shape, order) for order in permutations(items))
+        first, second = order_of(found)[:2]  # which of them comes first, the tree does not tell
+        orders = [order_of(found), (second, first, *order_of(found)[2:])]
+        assert sorted(orders[0]) == sorted(items)
+        assert min(order_cost(pattern.shape, order) for order in orders) == pytest.approx(best)
+
+
+def test_a_reply_begins_with_what_is_there_where_that_pays() -> None:
+    pattern = Workload((sequence("ABC", 1),), rates(A=10, B=9, C=11)).patterns["P1"]
+    plans, offered = OrderPlans(MODEL), pair(leaf(0), leaf(2))
+    assert plans.reply(pattern, {0b101: Offer(offered)}) == pair(offered, leaf(1))
+    assert plans.reply(pattern, {0b101: Offer(offered, cost=1e9)}) == plans.best(pattern)
+    assert plans.reply(pattern, {}, [offered]) == pair(offered, leaf(1))
+
+
+@pytest.mark.parametrize("heuristic", ["replies", "annealing", "tabu"])
+@pytest.mark.parametrize("seed", range(5))
+def test_searches_for_prefixes_keep_to_orders(seed: int, heuristic: Heuristic) -> None:
+    workload = random_workload(
+        random.Random(seed), 6, (3, 4), n_types=4, windows=(1, 2), has_lists=True, has_negations=True
+    )
+    weave = weave_for(SCHEMA, Settings("mcep", workload.statistics, prefix_only=True))
+    for query in workload.queries:
+        weave.add(query, weave.plans.best)
+    alone = weave.cost
+    weave.improve(Limit(steps=200), heuristic=heuristic, k=3, seed=seed)
+    assert weave.cost <= alone
+    assert all(is_order(tree) for tree in weave.multitree.trees.values())

@@ -7,15 +7,16 @@ import pytest
 from tests.helpers.workloads import MODEL, Workload, random_workload, sequence
 
 from weft.optimizer.sharing.local_plans import LocalPlans
+from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.trees import made_specific, nodes_of, order_of, order_tree
 
 
 def neighborhood_of(
-    workload: Workload, k: int = 2, *, orders_only: bool = False
+    workload: Workload, k: int = 2, *, prefix_only: bool = False
 ) -> tuple[Neighborhood[str], MultiTree[str]]:
-    plans = LocalPlans(MODEL, orders_only=orders_only)
+    plans = OrderPlans(MODEL) if prefix_only else LocalPlans(MODEL)
     multitree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
     for key, pattern in workload.patterns.items():
         multitree.add(key, pattern, plans.best(pattern))
@@ -81,7 +82,7 @@ def test_a_neighborhood_changes_two_patterns_at_least() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_orders_stay_orders(seed: int) -> None:
     workload = random_workload(random.Random(seed), 5, (3, 4), n_types=4, windows=(1, 2))
-    neighborhood, multitree = neighborhood_of(workload, orders_only=True)
+    neighborhood, multitree = neighborhood_of(workload, prefix_only=True)
     dice = random.Random(seed)
     for _ in range(40):
         changes = neighborhood.propose(dice)

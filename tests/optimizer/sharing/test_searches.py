@@ -15,6 +15,7 @@ from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.trees import Tree, order_tree
+from weft.optimizer.weave import Heuristic
 from weft_lab.exhaustive import cheapest_multitree
 
 Search = Callable[[Workload, MultiTree[str], Limit, int], None]
@@ -236,13 +237,13 @@ def test_small_workloads_are_solved_nearly_always(name: str, share: float) -> No
     assert n_near >= share * N_SMALL
 
 
-@pytest.mark.parametrize("heuristic", ["annealing", "tabu"])
-def test_all_searches_together_solve_small_workloads_nearly_always(heuristic: str) -> None:
+@pytest.mark.parametrize("heuristic", ["replies", "annealing", "tabu"])
+def test_all_searches_together_solve_small_workloads_nearly_always(heuristic: Heuristic) -> None:
     n_near = 0
     for seed in range(N_SMALL):
         workload, best = small(seed)
         weave = workload.weave()
-        weave.improve(Limit(steps=300), heuristic="tabu" if heuristic == "tabu" else "annealing", seed=seed)
+        weave.improve(Limit(steps=300), heuristic=heuristic, seed=seed)
         assert weave.cost >= best * (1 - 1e-9)
         n_near += weave.cost <= 1.01 * best
     assert n_near >= 0.95 * N_SMALL

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from weft.adaptation.settings import Adaptation
     from weft.pattern.nodes import Query
-    from weft.runtime.trends.shared import Sharing
+    from weft.plan.trend_sets import Sharing
     from weft.statistics.model import Statistics
 
 SHARD, PACK, NEWS = "weft_shard", "weft_pack", "weft_news"  # NEWS: the report of a step, with its first pack

@@ -14,8 +14,8 @@ from weft.hosts.spark.partitioning import TrendShare
 from weft.hosts.spark.pushdown import wanted_by_items
 from weft.hosts.spark.trend_worker import TrendTask
 from weft.plan.template import Template
+from weft.plan.trend_sets import Sharing
 from weft.runtime.trends.emit import result_type, trend_schema
-from weft.runtime.trends.shared import Sharing
 from weft.tree import find
 
 

@@ -12,12 +12,13 @@ from weft.codec import from_json
 from weft.hosts.spark.partitioning import Array, Slices
 from weft.hosts.spark.worker import shard_tables
 from weft.plan.template import Template
+from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import ROWS_PER_BATCH
 from weft.runtime.trends.emit import BEYOND, emit_trends, trend_schema
 from weft.runtime.trends.rows import TrendRows
-from weft.runtime.trends.shared import Counters, Sharing, aggregate_workload
+from weft.runtime.trends.shared import Counters, aggregate_workload
 
 COUNTERS = "counters"
 LIMBS_PER_ROW = 256  # a row with more of them counts as several, so that batches have bounds in bytes

@@ -1,16 +1,22 @@
-"""Why a plan is as it is: its building blocks, and the comparisons by which each was chosen, as data.
+"""Why a plan is as it is: what trees cost, step by step, and by which comparisons one was chosen.
 
 A side of a comparison is a sum of prices of nodes, and perhaps a constant: whoever has the statistics of
 a later moment can tell whether the comparison would end the same way, without planning anew.
+
+A join costs what it does before the negations above it are checked. A negation is checked as soon as its
+items are there, and those that become ready together one after the other, as the pattern names them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
+from typing import NamedTuple
 
-from weft.cost.model import CostModel, Step
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
-from weft.cost.shape import Shape
-from weft.optimizer.trees import Tree
+from weft.cost.shape import Shape, items_of
+from weft.optimizer.trees import Tree, nodes_of, pair
 
 ROUNDING = 1e-9  # relative: sums of the same numbers in another order do not differ by more
 
@@ -19,7 +25,7 @@ ROUNDING = 1e-9  # relative: sums of the same numbers in another order do not di
 class Side:
     """What one of two options costs: nodes priced with the statistics of the moment, and a constant."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     constant: float = 0.0
 
     def value(self, shape: Shape, model: CostModel) -> float:
@@ -35,7 +41,7 @@ class Condition:
     that adds prices up in a way of its own leaves some `rounding`: its condition is violated when the
     option taken is dearer by more than that, so never by a tie.
 
-    >>> condition = Condition(Side((Step(0b10),)), Side((Step(0b01),)), wins_ties=False)
+    >>> condition = Condition(Side((PlanStep(0b10),)), Side((PlanStep(0b01),)), wins_ties=False)
     >>> [condition.holds(Shape(rates, (0, 0), 1.0), PartialMatches()) for rates in ((3.0, 2.0), (2.0, 2.0))]
     [True, False]
     """
@@ -83,3 +89,96 @@ class Decided:
 
     tree: Tree
     blocks: tuple[Block, ...]
+
+
+class PricedTree(NamedTuple):
+    """A tree, the steps of its parts, and those of its own: its last join with the checks above it."""
+
+    tree: Tree
+    below: tuple[PlanStep, ...]
+    own: tuple[PlanStep, ...]
+
+    @property
+    def steps(self) -> tuple[PlanStep, ...]:
+        return self.below + self.own
+
+
+def unit_option(unit: Tree, shape: Shape) -> PricedTree:
+    """Return the only option for a part that is given."""
+    return PricedTree(unit, (), tree_steps(unit, shape))
+
+
+def joined(left: PricedTree, right: PricedTree, shape: Shape) -> PricedTree:
+    """Return the join of two options.
+
+    >>> from weft.optimizer.trees import leaf
+    >>> shape = Shape((1.0, 1.0), (0, 0), 1.0)
+    >>> both = joined(unit_option(leaf(1), shape), unit_option(leaf(0), shape), shape)
+    >>> [step.mask for step in both.steps]
+    [2, 1, 3]
+    """
+    tree = pair(left.tree, right.tree)
+    return PricedTree(tree, left.steps + right.steps, node_steps(tree, shape))
+
+
+def against_others(
+    sides: Sequence[Side], taken: int, *, counts_matches: bool = False, rounding: float = 0.0
+) -> tuple[Condition, ...]:
+    """Return why one of some options was taken, by an algorithm that takes the first of equals.
+
+    >>> [condition.wins_ties for condition in against_others([Side(()), Side(()), Side(())], 1)]
+    [False, True]
+    """
+    return tuple(
+        Condition(sides[taken], side, taken < place, counts_matches, rounding)
+        for place, side in enumerate(sides)
+        if place != taken
+    )
+
+
+def local_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
+    """Return what all nodes of a tree cost; nothing that can be checked is left to a reader.
+
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.cost.shape import Check
+    >>> from weft.optimizer.trees import leaf
+    >>> shape = Shape((2.0, 3.0, 5.0), (0, 0, 0), window=1.0, checks=(Check(0b011, 0.5),))
+    >>> local_cost(pair(pair(leaf(0), leaf(1)), leaf(2)), shape, PartialMatches())  # 10 + 6 + 30 / 2
+    31.0
+    """
+    return fsum(prices_of(tree_steps(tree._replace(bare=False), shape), shape, model))
+
+
+def prices_of(steps: tuple[PlanStep, ...], shape: Shape, model: CostModel) -> tuple[float, ...]:
+    """Return what each of some steps costs."""
+    return tuple(model.node(shape, step, shape.window) for step in steps)
+
+
+def tree_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
+    """Return all joins, leaves and checks of a tree, parts before the whole."""
+    return tuple(chain.from_iterable(node_steps(node, shape) for node in nodes_of(tree)))
+
+
+def node_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
+    """Return the last join of a tree (or its leaf), and the checks above it."""
+    if tree.left is None or tree.right is None:
+        return _with_checks(PlanStep(tree.mask), passed(tree, shape))
+    below = passed(tree.left, shape) | passed(tree.right, shape)
+    return _with_checks(PlanStep(tree.mask, tree.left.mask, tree.right.mask, below), passed(tree, shape))
+
+
+def _with_checks(step: PlanStep, passed_above: int) -> tuple[PlanStep, ...]:
+    steps, checks = [step], step.checks
+    for number in items_of(passed_above & ~checks):
+        steps.append(PlanStep(step.mask, step.mask, 0, checks))
+        checks |= 1 << number
+    return tuple(steps)
+
+
+def passed(tree: Tree, shape: Shape) -> int:
+    """Return the negations that the rows of a tree have passed."""
+    if not tree.bare:
+        return shape.ready(tree.mask)
+    if tree.left is None or tree.right is None:
+        return 0
+    return passed(tree.left, shape) | passed(tree.right, shape)

@@ -20,15 +20,23 @@ from operator import or_
 import numpy as np
 
 from weft.cost.model import CostModel
-from weft.cost.shape import MOST_EXACT, Shape
-from weft.kernels.matches.subsets import cheapest_splits
-from weft.optimizer.orders.decided import ROUNDING, Block, Decided, Side
+from weft.cost.shape import MOST_EXACT, Array, Shape
+from weft.kernels.matches.subsets import Prices, cheapest_splits
+from weft.optimizer.orders.decided import (
+    ROUNDING,
+    Block,
+    Decided,
+    PricedTree,
+    Side,
+    against_others,
+    joined,
+    passed,
+    tree_steps,
+    unit_option,
+)
 from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.local_cost import passed, tree_steps
-from weft.optimizer.orders.options import Option, against_others, joined, unit_option
-from weft.optimizer.orders.units import built_tree, subset_masks, unit_prices, units_of
 from weft.optimizer.orders.zstream_tree import zstream_decided
-from weft.optimizer.trees import Tree, nodes_of
+from weft.optimizer.trees import Tree, nodes_of, pair, units_of
 
 
 def exact_tree(
@@ -92,7 +100,7 @@ class _Table:
     ) -> None:
         self._shape = shape
         self._units = units = units_of(shape, pinned)
-        masks = subset_masks(units)
+        masks = _subset_masks(units)
         usable = {mask: tree for mask, tree in existing.items() if _contains(tree, pinned)}
         covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
         found = {
@@ -105,9 +113,9 @@ class _Table:
             costs[subset] = reading.get(tree.mask, 0.0) if subset & (subset - 1) else 0.0
         self._found = found
         self._lists = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
-        prices = unit_prices(model.prices(shape), masks)
+        prices = _unit_prices(model.prices(shape), masks)
         _, self._parts_of = cheapest_splits(prices, given, costs, self._lists)
-        self._options: dict[int, Option] = {}
+        self._options: dict[int, PricedTree] = {}
         self.whole = masks.size - 1
 
     def tree(self) -> Tree:
@@ -135,7 +143,7 @@ class _Table:
             if not any(only_lists) or (self._lists == self.whole and not all(only_lists)):
                 yield left, right
 
-    def _option(self, subset: int) -> Option:
+    def _option(self, subset: int) -> PricedTree:
         if subset not in self._options:
             if subset & (subset - 1) == 0:
                 found = unit_option(self._units[subset.bit_length() - 1], self._shape)
@@ -144,7 +152,7 @@ class _Table:
             self._options[subset] = found
         return self._options[subset]
 
-    def _joined(self, left: int, right: int) -> Option:
+    def _joined(self, left: int, right: int) -> PricedTree:
         return joined(self._option(left), self._option(right), self._shape)
 
 
@@ -164,3 +172,34 @@ def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Deci
     best = costs.index(min(costs))
     last = Block(shape.everything, against_others(sides, best))
     return replace(options[best], blocks=(*options[best].blocks, last))
+
+
+def _subset_masks(units: Sequence[Tree]) -> Array:
+    """Return the items of every subset of the units."""
+    masks = np.zeros(1, np.int64)
+    for unit in units:
+        masks = np.concatenate([masks, masks | unit.mask])
+    return masks
+
+
+def _unit_prices(prices: Prices, masks: Array) -> Prices:
+    """Return the prices of subsets of units."""
+    return prices._replace(rows=prices.rows[masks], equal=prices.equal[masks], ready=prices.ready[masks])
+
+
+def built_tree(part: int, parts_of: Array, units: Sequence[Tree], given: Mapping[int, Tree]) -> Tree:
+    """Return the tree that `cheapest_splits` describes, from units and from trees that are there.
+
+    >>> from weft.optimizer.trees import leaf
+    >>> parts_of = np.array([[0, 0], [0, 0], [0, 0], [0b01, 0b10]])
+    >>> built_tree(0b11, parts_of, [leaf(0), leaf(1)], {}) == pair(leaf(0), leaf(1))
+    True
+    """
+    if part < 0:
+        return given[-part]
+    if part & (part - 1) == 0:
+        return units[part.bit_length() - 1]
+    left, right = parts_of[part].tolist()
+    if not right:
+        return given[part]._replace(bare=False)
+    return pair(built_tree(left, parts_of, units, given), built_tree(right, parts_of, units, given))

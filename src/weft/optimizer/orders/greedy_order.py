@@ -13,10 +13,9 @@ Complexity  O(n^2) estimates for n items. Not optimal in general.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape
-from weft.optimizer.orders.decided import Block, Decided, Side
-from weft.optimizer.orders.options import against_others
+from weft.optimizer.orders.decided import Block, Decided, Side, against_others
 from weft.optimizer.trees import order_tree
 
 
@@ -51,7 +50,7 @@ def greedy_decided(shape: Shape, start: Sequence[int] = ()) -> Decided:
     for before, candidates, item in _positions(shape, start):
         order.append(item)
         masks = [before | 1 << candidate for candidate in candidates]
-        sides = [Side((Step(mask, checks=shape.ready(mask)),)) for mask in masks]
+        sides = [Side((PlanStep(mask, checks=shape.ready(mask)),)) for mask in masks]
         conditions = against_others(sides, candidates.index(item), counts_matches=True)
         blocks.append(Block(before | 1 << item, conditions))
     return Decided(order_tree(order), tuple(blocks))

@@ -16,18 +16,26 @@ from math import fsum
 
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape
-from weft.optimizer.orders.decided import ROUNDING, Block, Condition, Decided, Side
-from weft.optimizer.orders.local_cost import prices_of
-from weft.optimizer.orders.options import Option, against_others, joined, unit_option
-from weft.optimizer.orders.units import units_of
-from weft.optimizer.trees import Tree, pair
+from weft.optimizer.orders.decided import (
+    ROUNDING,
+    Block,
+    Condition,
+    Decided,
+    PricedTree,
+    Side,
+    against_others,
+    joined,
+    prices_of,
+    unit_option,
+)
+from weft.optimizer.trees import Tree, pair, units_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
     """The best tree over an interval that is divided at a place, and what its nodes cost."""
 
-    option: Option
+    option: PricedTree
     below: tuple[float, ...]
     own: tuple[float, ...]
     place: int = 0

@@ -5,24 +5,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from weft.cost.model import CostModel
-from weft.cost.shape import MOST_EXACT, Array, Shape
+from weft.cost.shape import MOST_EXACT, Array
 from weft.kernels.matches.subsets import cheapest_splits
-from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.orders.exact_tree import exact_tree
+from weft.optimizer.orders.exact_tree import built_tree, exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order
-from weft.optimizer.orders.local_cost import passed
-from weft.optimizer.orders.units import built_tree, units_of
 from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, order_of, order_tree
+from weft.optimizer.trees import Tree, order_tree, units_of
 
 
 class LocalPlans:
-    """The best trees of patterns and of their parts; with `orders_only`, trees that grow to one side."""
+    """The best trees of patterns and of their parts."""
 
-    def __init__(self, model: CostModel, *, orders_only: bool = False) -> None:
+    def __init__(self, model: CostModel) -> None:
         self.model = model
-        self.orders_only = orders_only
         self._best: dict[tuple[Pattern, tuple[Tree, ...]], Tree] = {}
         self._splits: dict[Pattern, Array] = {}
 
@@ -30,22 +26,14 @@ class LocalPlans:
         """Return the best tree that contains the given ones."""
         key = (pattern, tuple(sorted(pinned)))
         if key not in self._best:
-            find = self._best_order if self.orders_only else exact_tree
-            self._best[key] = find(pattern.shape, self.model, pinned)
+            self._best[key] = self._find(pattern, pinned)
         return self._best[key]
 
-    def _best_order(self, shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Tree:
-        """Return the best order that starts with the first of the given trees; it cannot keep others."""
-        if not pinned:
-            return order_tree(exact_order(shape, model))
-        start = order_of(pinned[0])
-        order = exact_order(shape, model, start, start_checks=passed(pinned[0], shape))
-        return order_tree(order[len(start) :], pinned[0])
+    def _find(self, pattern: Pattern, pinned: Sequence[Tree]) -> Tree:
+        return exact_tree(pattern.shape, self.model, pinned)
 
     def reply(self, pattern: Pattern, existing: Mapping[int, Offer], pinned: Sequence[Tree] = ()) -> Tree:
         """Return the tree that costs least when the trees of others are there already."""
-        if self.orders_only:
-            return self.best(pattern, pinned)
         trees = {mask: offer.tree for mask, offer in existing.items()}
         reading = {mask: offer.cost for mask, offer in existing.items()}
         return exact_tree(pattern.shape, self.model, pinned, trees, reading)
@@ -53,7 +41,7 @@ class LocalPlans:
     def part(self, pattern: Pattern, mask: int) -> Tree:
         """Return the best tree over some items of a pattern."""
         shape = pattern.shape
-        if shape.n_items > MOST_EXACT or self.orders_only:
+        if shape.n_items > MOST_EXACT:
             order = [item for item in greedy_order(shape) if mask >> item & 1]
             return order_tree(sorted(order, key=lambda item: item in shape.lists))
         if pattern not in self._splits:

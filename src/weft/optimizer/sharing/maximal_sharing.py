@@ -13,10 +13,9 @@ from typing import TypeVar
 
 from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.orders.units import units_of
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, made_bare, order_tree, pair, relabelled
+from weft.optimizer.trees import Tree, made_bare, order_tree, pair, relabelled, units_of
 from weft.plan.extents import longest
 
 Key = TypeVar("Key", bound=Hashable)

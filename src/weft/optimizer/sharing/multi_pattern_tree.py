@@ -1,84 +1,56 @@
-"""The multi-pattern tree: an evaluation order for every pattern, common prefixes shared.
+"""The multi-pattern tree: an evaluation order for every pattern, of which common prefixes are shared.
 
 Idea        The orders of all patterns in one tree of states; a state is a prefix with all its
             conditions, and equal prefixes are one state. Which states are shared follows from the
-            orders alone.
-Reference   Sections 3.1 to 3.3 of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event
+            orders alone. To share a sub-pattern, patterns take the cheapest orders that begin with it.
+Reference   Sections 3.1 to 3.3 and 4.2 of Kolchinsky, Schuster. Real-Time Multi-Pattern Detection over Event
             Streams. SIGMOD 2019.
-Differs     Negations have no state of their own; they are checked wherever their items are bound.
-Complexity  O(m) states to add, remove or replace an order of m items, and for the change of cost.
+Differs     An order is a tree that grows to one side, so a state is a node of the multitree: events that are
+            waiting to be joined count too, and so do negations, which are checked wherever their items are
+            bound.
+Complexity  One run of the exact order's program for each order.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Mapping, Sequence
 
-from weft.cost.model import CostModel, Step
-from weft.optimizer.sharing.ledger import Ledger
-from weft.optimizer.sharing.numbering import Numbers
+from weft.cost.shape import MOST_EXACT
+from weft.kernels.matches.subsets import cheapest_lasts
+from weft.optimizer.orders.decided import local_cost, passed
+from weft.optimizer.orders.exact_order import exact_order, order_within
+from weft.optimizer.sharing.local_plans import LocalPlans
+from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
-
-Key = TypeVar("Key", bound=Hashable)
-Order = tuple[int, ...]
+from weft.optimizer.trees import Tree, is_order, order_of, order_tree
 
 
-class MultiPatternTree(Generic[Key]):
-    """One order for each pattern, by a key of the caller's, and the cost of all together."""
+class OrderPlans(LocalPlans):
+    """The best orders of patterns and of their parts, as trees that grow to one side."""
 
-    def __init__(self, numbers: Numbers, model: CostModel) -> None:
-        self.model = model
-        self.numbers = numbers
-        self.patterns: dict[Key, Pattern] = {}
-        self.orders: dict[Key, Order] = {}
-        self.ledger = Ledger(self._price)
+    def _find(self, pattern: Pattern, pinned: Sequence[Tree]) -> Tree:
+        """Return the best order that starts with the first of the given trees; it cannot keep others."""
+        if not pinned:
+            return order_tree(exact_order(pattern.shape, self.model))
+        start = order_of(pinned[0])
+        checks = passed(pinned[0], pattern.shape)
+        order = exact_order(pattern.shape, self.model, start, start_checks=checks)
+        return order_tree(order[len(start) :], pinned[0])
 
-    def _price(self, state: int, window: float) -> float:
-        shape, step = self.numbers.priced[state]
-        return self.model.node(shape, step, window)
+    def reply(self, pattern: Pattern, existing: Mapping[int, Offer], pinned: Sequence[Tree] = ()) -> Tree:
+        """Return the order that costs least when the orders of others are there already."""
+        best = self.best(pattern, pinned)
+        options = {best: local_cost(best, pattern.shape, self.model)}
+        for offer in existing.values() if not pinned else ():
+            if is_order(offer.tree):
+                tree = self.best(pattern, [offer.tree])
+                there = local_cost(offer.tree, pattern.shape, self.model)
+                options[tree] = local_cost(tree, pattern.shape, self.model) - there + offer.cost
+        return min(options, key=options.__getitem__)
 
-    @property
-    def cost(self) -> float:
-        """The cost of all states, each counted once for the longest window that needs it."""
-        return self.ledger.cost
-
-    @property
-    def n_states(self) -> int:
-        """The number of states besides the initial one."""
-        return self.ledger.n_nodes
-
-    def add(self, key: Key, pattern: Pattern, order: Sequence[int]) -> None:
-        """Add the order of a pattern; only states that do not exist yet are new."""
-        if key in self.orders:
-            raise ValueError(f"there is an order for {key!r} already")
-        if sorted(order) != list(range(pattern.n_items)):
-            raise ValueError(f"{tuple(order)} is no order of {pattern.n_items} items")
-        self.patterns[key], self.orders[key] = pattern, tuple(order)
-        self.ledger.add((state, pattern.window) for state in self.states(pattern, order))
-
-    def remove(self, key: Key) -> Order:
-        """Remove the order of a pattern; states that others need stay."""
-        pattern, order = self.patterns.pop(key), self.orders.pop(key)
-        self.ledger.remove((state, pattern.window) for state in self.states(pattern, order))
-        return order
-
-    def replace(self, orders: Mapping[Key, Sequence[int]]) -> int:
-        """Give patterns other orders; return the change of the cost, in the ledger's units."""
-        before = self.ledger.total
-        for key, order in orders.items():
-            pattern = self.patterns[key]
-            self.remove(key)
-            self.add(key, pattern, order)
-        return self.ledger.total - before
-
-    def states(self, pattern: Pattern, order: Sequence[int]) -> list[int]:
-        """Return the states of an order, one for each prefix."""
-        found: list[int] = []
-        mask, state, related = 0, -1, pattern.relations
-        for place, item in enumerate(order):
-            relations = tuple(related[earlier][item] for earlier in order[:place])
-            wide = pattern.wide_between(tuple(order[: place + 1]), mask, 1 << item)
-            frame = pattern.frame if place else -1
-            thing = ("state", state, frame, pattern.leaves[item], relations, wide)
-            mask |= 1 << item
-            state = self.numbers.node(thing, pattern.shape, Step(mask, mask & ~(1 << item), 1 << item, 0))
-            found.append(state)
-        return found
+    def part(self, pattern: Pattern, mask: int) -> Tree:
+        """Return the best order of some items of a pattern."""
+        shape = pattern.shape
+        if shape.n_items > MOST_EXACT:
+            return super().part(pattern, mask)
+        if pattern not in self._splits:
+            self._splits[pattern] = cheapest_lasts(self.model.prices(shape), shape.list_mask, 0, 0)[1]
+        return order_tree(order_within(mask, self._splits[pattern]))

@@ -7,7 +7,7 @@ one thing would only miss a chance to share.
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape
 from weft.optimizer.trees import Tree
 from weft.plan.nodes import Extent
@@ -40,13 +40,13 @@ class Numbers:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self.priced: dict[int, tuple[Shape, Step]] = {}
+        self.priced: dict[int, tuple[Shape, PlanStep]] = {}
         self.labels: dict[int, Labelled] = {}
 
     def of(self, thing: Hashable) -> int:
         return self._numbers.setdefault(thing, len(self._numbers))
 
-    def node(self, thing: Hashable, shape: Shape, step: Step) -> int:
+    def node(self, thing: Hashable, shape: Shape, step: PlanStep) -> int:
         """Return the number of a node, which costs what a step of this shape costs."""
         number = self.of(thing)
         self.priced.setdefault(number, (shape, step))

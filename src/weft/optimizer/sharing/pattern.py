@@ -8,7 +8,7 @@ and what it demands.
 from dataclasses import replace
 from functools import cached_property
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context, absence_of, needs_of
 from weft.optimizer.shape_of import shape_of
@@ -92,7 +92,7 @@ class Pattern(SubPatterns):
         (thing, columns) = min(
             self._joined(left, right, wanted), self._joined(right, left, wanted), key=lambda option: option[0]
         )
-        step = Step(tree.mask, tree.left.mask, tree.right.mask, checks)
+        step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, checks)
         number = self.numbers.node(thing, self.shape_under(wanted.order), step)
         return Numbered((*left.nodes, *right.nodes, (number, window)), columns, checks)
 
@@ -111,7 +111,7 @@ class Pattern(SubPatterns):
         place = inner.columns.index
         missing = [(place(a), place(b)) for a, b in self.within(wanted.order, tree.mask) - general.order]
         thing = ("filter", inner.number, tuple(sorted(missing)), wanted.extent)
-        step = Step(tree.mask, tree.mask, is_filter=True)
+        step = PlanStep(tree.mask, tree.mask, is_filter=True)
         number = self.numbers.node(thing, self.shape_under(general.order), step)
         node = (number, self.window_of(general.extent))
         return Numbered((*inner.nodes, node), inner.columns, 0)
@@ -123,7 +123,7 @@ class Pattern(SubPatterns):
                 continue
             negated, forbidden = self._forbidden(place, found.columns)
             thing = ("check", found.number, forbidden)
-            number = self.numbers.node(thing, self.shape, Step(mask, mask, 0, found.checks))
+            number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, found.checks))
             nodes = (*found.nodes, (negated, self.window), (number, self.window))
             found = Numbered(nodes, found.columns, found.checks | 1 << place)
         return found
@@ -138,7 +138,7 @@ class Pattern(SubPatterns):
         negation, inner = self.form.negations[place], self.negated[place]
         names = tuple(self.variables[item] for item in columns)
         absence = absence_of(negation, names, self.form, self.context)
-        number = self.numbers.node(absence.negated, inner, Step(inner.everything, checks=-1))
+        number = self.numbers.node(absence.negated, inner, PlanStep(inner.everything, checks=-1))
         return number, self.numbers.of(absence)
 
     def negations_in(self, items: tuple[int, ...]) -> frozenset[int]:

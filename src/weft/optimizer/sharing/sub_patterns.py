@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from itertools import islice, product
 
-from weft.cost.model import Step
+from weft.cost.model import PlanStep
 from weft.cost.shape import items_of
 from weft.expressions import Expression, variables_of
 from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
@@ -64,7 +64,7 @@ class SubPatterns:
                 node = ("list", node, item.least, item.most, about, starts)
             elif self.n_items == 1 and self.form.keys:
                 node = ("present", node, self.form.keys)
-            found.append(self.numbers.node(node, self.shape, Step(1 << place)))
+            found.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))
         return tuple(found)
 
     def order_within(self, mask: int) -> Order:

@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.errors import BudgetError
 from weft.plan.template import Template
+from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
@@ -19,7 +20,7 @@ from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard_executor import Emitted, FoundTrends, Holdings
 from weft.runtime.state.journal import BEGINNING
 from weft.runtime.state.segments import arrivals_of
-from weft.runtime.trends.shared import Sharing, aggregate_workload
+from weft.runtime.trends.shared import aggregate_workload
 
 MILLISECOND = 1_000
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from math import gcd
-from typing import Literal
 
 import numpy as np
 
@@ -13,14 +12,12 @@ from weft.kernels.trends.rows import largest_window
 from weft.kernels.trends.shared import sum_shared_trends
 from weft.kernels.trends.trends import EVERY_WINDOW
 from weft.plan.template import Automaton, Template, TrendItem
-from weft.plan.trend_sets import sharable_sets
+from weft.plan.trend_sets import Sharing, sharable_sets
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.trends.aggregate import aggregate_trends, bits_of, limbs_for
 from weft.runtime.trends.measures import Measures, Values
 from weft.runtime.trends.rows import TrendRows, combined, merged_rows, results_of, room_for
 from weft.runtime.trends.selection import Selection, rows_of_item
-
-Sharing = Literal["dynamic", "static", "none"]
 
 MOST_CLASSES = 64  # that take different events of one Kleene type: they are bits of a word
 

@@ -1,0 +1,170 @@
+"""What a user may ask of the optimizer: a plan or how to search for one, and by which cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from weft.cost.measured import Measured
+from weft.cost.model import CostModel
+from weft.cost.partial_matches import PartialMatches
+from weft.errors import WeftError
+from weft.normalize.pipeline import normalize
+from weft.optimizer.pipeline import SECONDS, STRATEGIES, Settings, Strategy
+from weft.optimizer.sharing.limits import Limit, Progress
+from weft.optimizer.stored_plan import StoredPlan
+from weft.optimizer.weave import Heuristic
+from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
+from weft.statistics.model import Statistics
+
+NeighborhoodName = Literal["edge", "vertex"]
+CostName = Literal["measured", "partial-matches"]
+
+SEARCHING: tuple[Strategy, ...] = ("auto", "mcep")
+ORDERING: tuple[Strategy, ...] = ("auto", "mcep", "reorder")
+VERTEX_K = 4  # patterns that a step of the vertex neighborhood changes, when nothing else is said
+SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """How plans are chosen; every default is the best that is known.
+
+    plan
+        `auto` searches for the best plan that shares, rewrites and reorders; `mcep` searches without
+        rewriting, `motto` rewrites without reordering, `mst` shares whole queries, `lcse` the longest common
+        sub-expressions, `share` as much as possible; `reorder` is the best tree of each query without
+        sharing, `trivial` pattern order without sharing. Or a plan read with `load_plan`.
+    statistics
+        Rates and selectivities, or the path of a file of them; otherwise they are estimated.
+    search_seconds, steps
+        When the search ends. With `steps`, time is no limit: the same seed gives the same plan.
+    seed
+        Of all that is left to chance.
+    heuristic
+        `replies` gives each query the best reply to the others, with cold annealing in between; `annealing`
+        and `tabu` are the searches of the MCEP paper by themselves.
+    neighborhood, k
+        What a step of the search changes: `edge` two queries that share a sub-pattern, `vertex` up to `k`.
+    prefix_only
+        Evaluate orders, of which only prefixes are shared, instead of trees.
+    cost
+        `measured` is what a plan costs this engine, `partial-matches` the cost of the papers.
+    sharing
+        Of work among trend queries: `dynamic`, `static` or `none`.
+
+    >>> Planning(heuristic="tabu", neighborhood="vertex", k=8).options()
+    {'heuristic': 'tabu', 'neighborhood': 'vertex of 8'}
+    """
+
+    plan: Strategy | StoredPlan = "auto"
+    statistics: Statistics | str | Path | None = None
+    search_seconds: float = SECONDS
+    steps: int | None = None
+    seed: int = 0
+    heuristic: Heuristic = "replies"
+    neighborhood: NeighborhoodName = "edge"
+    k: int | None = None
+    prefix_only: bool = False
+    cost: CostName = "measured"
+    sharing: Sharing = "dynamic"
+
+    def __post_init__(self) -> None:
+        for problem in self._problems():
+            raise WeftError(problem)
+
+    def _problems(self) -> Iterator[str]:
+        if not isinstance(self.plan, StoredPlan) and self.plan not in STRATEGIES:
+            yield (
+                f"plan is {self.plan!r}; expected {', '.join(map(repr, STRATEGIES))}, or a plan read with "
+                f"weft.load_plan"
+            )
+        for name, allowed in (
+            ("heuristic", get_args(Heuristic)),
+            ("neighborhood", get_args(NeighborhoodName)),
+            ("cost", get_args(CostName)),
+            ("sharing", get_args(Sharing)),
+        ):
+            if getattr(self, name) not in allowed:
+                yield f"{name} is {getattr(self, name)!r}; expected {', '.join(map(repr, allowed))}"
+        if not self.search_seconds >= 0:
+            yield f"search_seconds is {self.search_seconds}; it must not be negative"
+        if self.steps is not None and (type(self.steps) is not int or self.steps < 0):
+            yield f"steps is {self.steps!r}; expected a whole number, not negative"
+        if type(self.seed) is not int:
+            yield f"seed is {self.seed!r}; expected a whole number"
+        if self.k is not None and (type(self.k) is not int or self.k < 2):
+            yield f"k is {self.k!r}; expected a whole number of at least 2"
+        if self.k is not None and self.neighborhood == "edge":
+            yield f"k is {self.k}, but an edge joins two queries; set neighborhood='vertex' or leave out k"
+        for name, plans in (
+            ("heuristic", SEARCHING),
+            ("neighborhood", SEARCHING),
+            ("prefix_only", ORDERING),
+        ):
+            if name in self.options() and self.plan not in plans:
+                shown = "a stored plan" if isinstance(self.plan, StoredPlan) else repr(self.plan)
+                yield (
+                    f"{name} is {getattr(self, name)!r}, which plan={shown} does not use; leave it out, or "
+                    f"set plan to one of {', '.join(map(repr, plans))}"
+                )
+
+    def options(self) -> dict[str, str]:
+        """Return what differs from the defaults, by name, apart from the plan itself and the statistics."""
+        shown = {
+            "heuristic": self.heuristic,
+            "neighborhood": f"vertex of {self.k or VERTEX_K}" if self.neighborhood == "vertex" else "edge",
+            "prefix_only": str(self.prefix_only),
+            "cost": self.cost,
+            "steps": str(self.steps),
+            "seed": str(self.seed),
+        }
+        usual = {"heuristic": "replies", "neighborhood": "edge", "prefix_only": "False"}
+        usual |= {"cost": "measured", "steps": "None", "seed": "0"}
+        return {name: value for name, value in shown.items() if value != usual[name]}
+
+    def needs_statistics(self, queries: Sequence[Query]) -> bool:
+        """Say whether there is a choice to make.
+
+        Two events can be joined in one way only; but whether two such joins are better computed as one, for
+        the longer window or the weaker order, is a choice too.
+        """
+        if self.plan in ("trivial", "share", "lcse"):
+            return False
+        known = self.plan.trees if isinstance(self.plan, StoredPlan) else ()
+        new = [query for query in queries if query.name not in known]
+        sizes = [len(form.items) for query in new for form in normalize(query)]
+        shares = self.plan != "reorder" and sum(size > 1 for size in sizes) > 1
+        return any(size > 2 for size in sizes) or shares
+
+    def model(self, known: Statistics) -> CostModel:
+        """Return the prices of nodes for a stream of which this is known."""
+        if self.cost == "partial-matches":
+            return PartialMatches()
+        return Measured().at_rate(known.events_per_second)
+
+    def settings(
+        self,
+        known: Statistics,
+        *,
+        progress: Progress | None = None,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Settings:
+        """Return the same for the optimizer, with the statistics that it is to use.
+
+        A search by the measured cost ends when it has taken a share of what the plan is expected to take.
+        """
+        seconds = self.search_seconds if self.steps is None else None
+        is_worth_while = self.cost == "measured" and self.steps is None
+        return Settings(
+            self.plan,
+            known,
+            self.model(known),
+            heuristic=self.heuristic,
+            k=(self.k or VERTEX_K) if self.neighborhood == "vertex" else 2,
+            prefix_only=self.prefix_only,
+            seed=self.seed,
+            limit=Limit(seconds, self.steps, is_cancelled, progress),
+            worth=(lambda cost: SEARCH_SHARE * cost * 1e-9 * known.span) if is_worth_while else None,
+        )
