@@ -221,7 +221,7 @@ def _simulated(say: Say) -> list[Measure]:
             {
                 "sites": n_sites,
                 "transmission ratio, %": 100 * draft.cost / central_cost(problem.network, problem.queries),
-                "streams": simulated.n_streams,
+                "streams": simulated.n_channels,
                 "rows predicted": simulated.rows,
                 "rows drawn, mean": float(simulated.drawn.mean()),
                 "standard error": simulated.error,

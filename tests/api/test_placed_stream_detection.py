@@ -115,8 +115,9 @@ def test_a_restart_in_the_middle_gives_the_matches_of_the_batch(
     assert found == expected
     assert sum(report["late"] for report in reports) == 1
     assert sum(report["rejected"] for report in reports) == 2
-    sites = detection.program.sites
-    known = {(one.projection, sites[one.source], sites[one.target]): one for one in detection.program.streams}
+    program = detection.program
+    sites = program.sites
+    known = {(one.projection, sites[one.source], sites[one.target]): one for one in program.channels}
     sent = [one for report in reports for one in report["sent"]]
     assert sum(one["rows"] for one in sent) > 0
     for one in sent:

@@ -93,8 +93,8 @@ def run_program(placed: PlacedCase, program: SiteProgram) -> PlacedOutcome:
         received = {stream: pa.concat_arrays(sent[stream]) for stream in work.reads if stream in sent}
         evaluator = SiteEvaluator(work, wire)
         for finding, found in evaluator.run(own[work.site], received):
-            for stream in finding.streams:
-                written = wire.written(found, finding.columns, program.streams[stream].attributes)
+            for stream in finding.channels:
+                written = wire.written(found, finding.columns, program.channels[stream].attributes)
                 sent.setdefault(stream, []).append(written)
             if finding.query is not None:
                 output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
@@ -116,7 +116,7 @@ def expected_rows(placed: PlacedCase, graph: MuseGraph) -> dict[int, int]:
     """Count the matches of every stream's projection among all events, with events from the right sites."""
     found = FoundBindings(graph, placed.queries)
     counts = {}
-    for number, (vertex, _) in enumerate(graph.streams):
+    for number, (vertex, _) in enumerate(graph.channels):
         if graph.inputs[vertex]:
             query, items = found.part(vertex)
             counts[number] = _count(placed, query, items, found.boxes(vertex))

@@ -10,7 +10,6 @@ from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain
 from tests.helpers.placed import PlacedCase
 from tests.helpers.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
 
-from weft.codec import from_json
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.matches.emit import emit, match_schema
@@ -106,7 +105,7 @@ class PlacedStream:
         for work, finding, found in outcome.found:
             if finding.query is None:
                 continue
-            output = replace(from_json("plan", work.plan).outputs[found.output], query=finding.query)
+            output = replace(work.plan.outputs[found.output], query=finding.query)
             names = [f"c{number}" for number in range(len(output.columns))]
             kinds = dict(zip(names, (column.type for column in output.columns), strict=True))
             for row in emit(found, output, names, match_schema(self.wire.id_type, kinds)).to_pylist():

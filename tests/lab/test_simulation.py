@@ -33,12 +33,12 @@ def test_what_is_predicted_is_what_the_graph_says(n_sites: int) -> None:
     draft = search.settle(search.start(range(2)), lambda: False)
     graph = draft.graph(given.queries)
     simulated = simulate(draft, n_units=300)
-    assert simulated.n_streams == len(graph.streams)
+    assert simulated.n_channels == len(graph.channels)
     assert simulated.rows == pytest.approx(graph.cost)
     assert abs(simulated.drawn.mean() - simulated.rows) < 4 * simulated.error
     assert simulated.received.sum() == pytest.approx(simulated.drawn.mean())
     sizes = {vertex.projection.text: len(vertex.projection.kinds) for vertex in graph.inputs}
-    expected = sum(graph.rate(vertex) * sizes[vertex.projection.text] for vertex, _ in graph.streams)
+    expected = sum(graph.rate(vertex) * sizes[vertex.projection.text] for vertex, _ in graph.channels)
     assert simulated.bytes == pytest.approx(32 * expected)
 
 
@@ -70,5 +70,5 @@ def test_thousands_of_sites() -> None:
     draft = search.start(range(2))
     simulated = simulate(draft, n_units=20)
     assert simulated.rows == pytest.approx(draft.cost)
-    assert simulated.n_streams > 3_000
+    assert simulated.n_channels > 3_000
     assert abs(simulated.drawn.mean() - simulated.rows) < 4 * simulated.error

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network
-from weft.placement.picture import MOST_ROWS, MOST_STREAMS, picture
+from weft.placement.picture import MOST_CHANNELS, MOST_ROWS, picture
 from weft.placement.projection import Projection
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,7 +31,7 @@ def test_every_site_and_stream_is_drawn() -> None:
     graph = everywhere(4)
     svg = picture(graph, unit="rows per second")
     assert len(drawn(svg, "box")) == 4
-    assert len(drawn(svg, "stream")) == len(graph.streams) == 12
+    assert len(drawn(svg, "stream")) == len(graph.channels) == 12
     assert len(drawn(svg, "cost")) == 12
     assert len(drawn(svg, "local")) == 8
     assert [element.text for element in drawn(svg, "site")] == ["<0>", "<1>", "<2>", "<3>"]
@@ -50,8 +50,8 @@ def test_wider_lines_cost_more() -> None:
 def test_a_picture_says_what_it_leaves_out() -> None:
     graph = everywhere(12)
     svg = picture(graph)
-    assert len(graph.streams) > MOST_STREAMS
-    assert len(drawn(svg, "stream")) == MOST_STREAMS
+    assert len(graph.channels) > MOST_CHANNELS
+    assert len(drawn(svg, "stream")) == MOST_CHANNELS
     assert "the 60 most costly streams are drawn: 68.2% of the cost" in svg
     assert not drawn(svg, "cost")
 

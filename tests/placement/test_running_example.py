@@ -86,7 +86,7 @@ def test_figure_1c_sends_no_event_of_a_frequent_type() -> None:
     check_graph(graph, problem.queries)
     pairs = RATE_C * RATE_F * 0.01
     assert same(graph.cost, RATE_F + 3 * pairs)
-    assert {read.projection.text for read, _ in graph.streams} == {"F", "SEQ(C, F)"}
+    assert {read.projection.text for read, _ in graph.channels} == {"F", "SEQ(C, F)"}
     assert optimal(problem.network, problem.queries).cost <= graph.cost
 
 
@@ -171,7 +171,7 @@ def test_example_9_weight_of_an_edge_and_the_cost_of_the_graph() -> None:
     problem, graph, vertices = figure_2()
     output_rate = rate_per_binding(problem.network, vertices["v1"].projection)
     assert same(output_rate, 1000.0 * 1.0 * 0.01)
-    assert same(graph.streams[vertices["v1"], 1], output_rate * 4)
+    assert same(graph.channels[vertices["v1"], 1], output_rate * 4)
     # example 17: 3 r(L) for AND(C, L) and 2 r(L) + r(F) for SEQ(L, F), of which 2 r(L) go to the same site
     assert same(graph.cost, 3 * 1000.0 + 1.0 + 4 * output_rate)
     assert same(graph.cost, slow_cost(problem, graph))
@@ -208,4 +208,4 @@ def test_the_algorithms_beat_the_graph_of_figure_2() -> None:
     assert same(best.cost, 45.0)
     assert same(multi_query(problem.network, problem.queries).cost, 45.0)
     assert best.cost < graph.cost
-    assert same(float(np.sum(list(best.streams.values()))), best.cost)
+    assert same(float(np.sum(list(best.channels.values()))), best.cost)

@@ -52,7 +52,7 @@ def solved() -> tuple[tuple[Problem, list[MuseGraph]], ...]:
 
 def sent_composites(problem: Problem, graph: MuseGraph) -> set[Vertex]:
     """Return the vertices that send matches of more than one event, as all do in collapsed normal form."""
-    return {vertex for vertex, _ in graph.streams if not vertex.projection.is_primitive}
+    return {vertex for vertex, _ in graph.channels if not vertex.projection.is_primitive}
 
 
 def test_theorem_2_vertices_of_optimal_graphs_are_beneficial() -> None:

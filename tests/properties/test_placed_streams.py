@@ -28,7 +28,7 @@ def test_a_stream_in_pieces_gives_the_matches_of_the_reference(seeds: range, cou
         assert matches_of(stream, [query.name for query in case.queries]) == expected_outcome(case), case
         in_batch = run_program(placed, program).sent
         sites = program.sites
-        ways = [(one.projection, sites[one.source], sites[one.target]) for one in program.streams]
+        ways = [(one.projection, sites[one.source], sites[one.target]) for one in program.channels]
         assert stream.sent == {ways[number]: rows for number, rows in in_batch.items() if rows}, case
         n_matches += case.n_matches
     count(placed_streams=len(seeds), matches=n_matches)

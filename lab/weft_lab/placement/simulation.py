@@ -25,7 +25,7 @@ class SentProjection:
 
     text: str
     n_items: int
-    n_streams: int
+    n_channels: int
     rows: float
 
 
@@ -52,9 +52,9 @@ class Simulated:
         return sum(sent.rows * sent.n_items for sent in self.projections) * self.event_bytes
 
     @cached_property
-    def n_streams(self) -> int:
-        """How many streams there are from site to site."""
-        return sum(sent.n_streams for sent in self.projections)
+    def n_channels(self) -> int:
+        """How many channels there are from site to site."""
+        return sum(sent.n_channels for sent in self.projections)
 
     @cached_property
     def error(self) -> float:
@@ -84,22 +84,22 @@ def simulate(
     True
     """
     network = draft.ledger.network
-    streams = [(draft.source(text), sent) for text, sent in draft.sends.items()]
+    channels = [(draft.source(text), sent) for text, sent in draft.sends.items()]
     projections = tuple(
         SentProjection(
             source.projection.text,
             len(source.projection.kinds),
-            _n_streams(source, sent),
+            _n_channels(source, sent),
             float(_rows(source.rates, sent).sum()),
         )
-        for source, sent in streams
+        for source, sent in channels
     )
     random = np.random.default_rng(seed)
     drawn, received = [], np.zeros(len(network.sites))
     for n_drawn in _parts(n_units, len(network.sites) * len(network.rates)):
         arrivals = _Arrivals(network, n_drawn, random)
         totals = np.zeros(n_drawn)
-        for source, sent in streams:
+        for source, sent in channels:
             rows = _rows(arrivals.found(source), sent)
             totals += rows.sum(axis=1)
             received += rows.sum(axis=0)
@@ -152,7 +152,7 @@ def _rows(found: Numbers, sent: Sent) -> Numbers:
     return np.asarray(rows)
 
 
-def _n_streams(source: Arrangement, sent: Sent) -> int:
+def _n_channels(source: Arrangement, sent: Sent) -> int:
     n_targets = sent.everything_to.bit_count()
     n_own = int(mask_of(sent.everything_to, len(source.rates))[source.sites].sum())
     return len(source.sites) * n_targets - n_own + len(sent.origins)

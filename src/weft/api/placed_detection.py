@@ -146,7 +146,7 @@ class PlacedDetection(Detection):
     def _predicted(self) -> list[tuple[float, float]]:
         """Return the rows and bytes that every stream is expected to have."""
         found = []
-        for vertex, _ in self.placed.graph.streams:
+        for vertex, _ in self.placed.graph.channels:
             rows = self.known.rows(self.placed.graph.rate(vertex))
             found.append((rows, rows * sent_bytes(self.known, vertex.projection)))
         return found

@@ -104,7 +104,7 @@ class PlacedStreamDetection(StreamDetection):
         """Return what each site evaluates at each level, and what it sends."""
         program = self.program
         lines = [f"{len(program.sites)} sites, {max(1, program.n_levels)} levels"]
-        for stream in program.streams:
+        for stream in program.channels:
             way = f"{program.sites[stream.source]} -> {program.sites[stream.target]}"
             lines.append(f"{way}: {stream.projection} ({stream.rate:.6g} per second)")
         return "\n".join(lines)

@@ -34,7 +34,7 @@ PLACE_EXAMPLES = (
     '"links": {"R1": {"R2": 2.5}} says what a row costs on its way, 1 if it does not.'
 )
 MOST_SITES = 40  # shown with what they find
-MOST_STREAMS = 20  # shown one by one, the most costly first
+MOST_CHANNELS = 20  # shown one by one, the most costly first
 
 Algorithm = Literal["best", "amuse", "amuse-star", "optimal", "single-sink", "central"]
 
@@ -130,7 +130,7 @@ def _write(path: str, text: str) -> None:
 def placed_json(name: str, placed: Placed) -> dict[str, object]:
     """Return a graph and its cost as JSON values; the costs of all edges add up to that of the graph.
 
-    The cost of a stream is divided among the edges that share it, as in the paper.
+    The cost of a channel is divided among the edges that share it, as in the paper.
     """
     graph = placed.graph
     sites = graph.network.sites
@@ -139,7 +139,7 @@ def placed_json(name: str, placed: Placed) -> dict[str, object]:
     edges = [(read, vertex) for vertex in graph.order for read in graph.inputs[vertex]]
     for read, vertex in edges:
         n_sharing[read, vertex.site] = n_sharing.get((read, vertex.site), 0) + 1
-    costs = {stream: cost / n_sharing[stream] for stream, cost in graph.streams.items()}
+    costs = {channel: cost / n_sharing[channel] for channel, cost in graph.channels.items()}
     return {
         "name": name,
         "algorithm": placed.algorithm,
@@ -165,7 +165,7 @@ def placed_tables(problem: Problem, placed: Placed) -> Group:
     """Return what people see of a graph: what each site finds, what is sent, and what it costs."""
     title = f"[bold]{escape(problem.name)}[/bold]: {_count(len(problem.network.sites), 'site', 'sites')}, "
     title += f"{_count(len(problem.queries), 'query', 'queries')}, {placed.algorithm}"
-    return Group(title, _sites_table(placed.graph), *_streams_tables(placed.graph), _costs_table(placed), "")
+    return Group(title, _sites_table(placed.graph), *_channels_tables(placed.graph), _costs_table(placed), "")
 
 
 def _sites_table(graph: MuseGraph) -> Table:
@@ -201,12 +201,12 @@ def _inputs_of(graph: MuseGraph, vertex: Vertex) -> Iterable[str]:
             yield f"{text} of {len(others)} {'others too' if len(sites) > len(others) else 'others'}"
 
 
-def _streams_tables(graph: MuseGraph) -> Iterable[Table]:
-    """Yield what is sent, by projection, and stream by stream if there are few."""
-    if not graph.streams:
+def _channels_tables(graph: MuseGraph) -> Iterable[Table]:
+    """Yield what is sent, by projection, and channel by channel if there are few."""
+    if not graph.channels:
         return
     by_projection: dict[str, list[float]] = {}
-    for (vertex, _), cost in graph.streams.items():
+    for (vertex, _), cost in graph.channels.items():
         by_projection.setdefault(vertex.projection.text, []).append(cost)
     table = Table("projection", title="What is sent", title_justify="left")
     for heading in ("streams", "cost", "share"):
@@ -216,9 +216,9 @@ def _streams_tables(graph: MuseGraph) -> Iterable[Table]:
         share = f"{sum(costs) / total:.1%}" if total else ""
         table.add_row(escape(text), f"{len(costs):,}", number_text(sum(costs)), share)
     yield table
-    dearest = sorted(graph.streams.items(), key=lambda stream: -stream[1])[:MOST_STREAMS]
-    is_all = len(dearest) == len(graph.streams)
-    title = "Streams" if is_all else f"The {len(dearest)} most costly of {len(graph.streams):,} streams"
+    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:MOST_CHANNELS]
+    is_all = len(dearest) == len(graph.channels)
+    title = "Streams" if is_all else f"The {len(dearest)} most costly of {len(graph.channels):,} streams"
     streams = Table("projection", "from", "to", title=title, title_justify="left")
     streams.add_column("cost", justify="right")
     names = graph.network.sites

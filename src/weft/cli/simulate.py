@@ -48,7 +48,7 @@ def simulated_json(
         "cost": draft.cost,
         "central_cost": central,
         "ratio": draft.cost / central,
-        "streams": simulated.n_streams,
+        "streams": simulated.n_channels,
         "rows": simulated.rows,
         "bytes": simulated.bytes,
         "drawn_rows": float(simulated.drawn.mean()),

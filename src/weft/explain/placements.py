@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from weft.placement.graph_text import number_text, projection_lines, stream_lines
+from weft.placement.graph_text import channel_lines, number_text, projection_lines
 from weft.placement.picture import picture
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
@@ -44,7 +44,7 @@ class ExplainedPlacement:
         }
         found = projection_lines(placed.graph)
         lines += ["", "Found, matches per second", *(f"  {line}" for line in found)]
-        sent = stream_lines(placed.graph, columns) if placed.graph.streams else ["nothing"]
+        sent = channel_lines(placed.graph, columns) if placed.graph.channels else ["nothing"]
         lines += ["", "Sent between sites", *(f"  {line}".rstrip() for line in sent)]
         return "\n".join(lines)
 

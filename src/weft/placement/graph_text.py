@@ -6,7 +6,7 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.projection import Projection
 
 MOST_NAMED = 4  # sites that are named; of more, the number is said
-MOST_STREAMS = 20  # shown one by one, the most costly first
+MOST_CHANNELS = 20  # shown one by one, the most costly first
 
 Column = Callable[[Projection, float], str]  # what a column says of the matches of a projection, given a rate
 
@@ -46,19 +46,19 @@ def projection_lines(graph: MuseGraph) -> list[str]:
     return lines
 
 
-def stream_lines(graph: MuseGraph, columns: dict[str, Column], most: int = MOST_STREAMS) -> list[str]:
-    """Return a table of what is sent, by projection, and of the most costly streams from site to site."""
+def channel_lines(graph: MuseGraph, columns: dict[str, Column], most: int = MOST_CHANNELS) -> list[str]:
+    """Return a table of what is sent, by projection, and of the most costly channels from site to site."""
     by_projection: dict[Projection, list[tuple[Vertex, int]]] = {}
-    for vertex, site in graph.streams:
+    for vertex, site in graph.channels:
         by_projection.setdefault(vertex.projection, []).append((vertex, site))
     rows = []
-    for projection, streams in by_projection.items():
-        rate = sum(graph.rate(vertex) for vertex, _ in streams)
+    for projection, channels in by_projection.items():
+        rate = sum(graph.rate(vertex) for vertex, _ in channels)
         cells = [column(projection, rate) for column in columns.values()]
-        rows.append((rate, [projection.text, str(len(streams)), *cells]))
+        rows.append((rate, [projection.text, str(len(channels)), *cells]))
     ranked = [cells for _, cells in sorted(rows, key=lambda row: -row[0])]
     lines = table_lines(["projection", "streams", *columns], ranked)
-    dearest = sorted(graph.streams.items(), key=lambda stream: -stream[1])[:most]
+    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most]
     if not dearest:
         return lines
     names = graph.network.sites
@@ -70,7 +70,7 @@ def stream_lines(graph: MuseGraph, columns: dict[str, Column], most: int = MOST_
         ]
         for (vertex, site), _ in dearest
     ]
-    rest = len(graph.streams) - len(shown)
+    rest = len(graph.channels) - len(shown)
     more = [f"and {rest:,} more streams"] if rest else []
     return [*lines, "", *table_lines(["stream", "from and to", *columns], shown), *more]
 

@@ -2,7 +2,7 @@
 
 Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021,
 sections 4.3 and 4.4. What differs: rates may differ from site to site and links may have unequal costs. A
-match that several vertices at a site read is sent there once, so costs belong to streams, not to edges.
+match that several vertices at a site read is sent there once, so costs belong to channels, not to edges.
 """
 
 from collections.abc import Iterable, Mapping
@@ -85,7 +85,7 @@ class MuseGraph:
         )
 
     @cached_property
-    def streams(self) -> dict[tuple[Vertex, int], float]:
+    def channels(self) -> dict[tuple[Vertex, int], float]:
         """What is sent: the vertex whose matches they are and the site they go to, with the cost."""
         sent = dict.fromkeys(
             (read, vertex.site)
@@ -99,7 +99,7 @@ class MuseGraph:
     @property
     def cost(self) -> float:
         """The rate, or cost, of all that is sent over the network."""
-        return sum(self.streams.values(), 0.0)
+        return sum(self.channels.values(), 0.0)
 
 
 def central_cost(network: Network, queries: Iterable[ProjectedQuery]) -> float:

@@ -8,8 +8,8 @@ from html import escape
 from weft.placement.graph_text import number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
 
-MOST_STREAMS = 60  # drawn; of more, the most costly
-MOST_LABELS = 40  # with more streams, a cost shows only when the pointer rests on its line
+MOST_CHANNELS = 60  # drawn; of more, the most costly
+MOST_LABELS = 40  # with more channels, a cost shows only when the pointer rests on its line
 MOST_ROWS = 9  # of a box
 LONGEST_TEXT = 34  # characters of a projection; the rest shows when the pointer rests on it
 ROW, HEAD, CHARACTER, PADDING, MARGIN, GAP = 17, 24, 6.7, 9, 30, 46  # pixels
@@ -54,7 +54,7 @@ class _Box:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A stream on its way from box to box, bent toward the center of the ring."""
+    """A channel on its way from box to box, bent toward the center of the ring."""
 
     start: Point
     bend: Point
@@ -91,7 +91,7 @@ class _Line:
         return f'<text class="cost" x="{x:.1f}" y="{y - 3:.1f}">{text}</text>'
 
 
-def picture(graph: MuseGraph, *, unit: str = "", most_streams: int = MOST_STREAMS) -> str:
+def picture(graph: MuseGraph, *, unit: str = "", most_channels: int = MOST_CHANNELS) -> str:
     """Return an SVG document that shows a graph; `unit` is that of rates and costs.
 
     Vertices that no other reads are bold. A line from site to site is what is sent, the wider the more it
@@ -107,8 +107,8 @@ def picture(graph: MuseGraph, *, unit: str = "", most_streams: int = MOST_STREAM
     >>> svg.startswith("<svg"), "SEQ(A, B)" in svg, svg.count('class="stream"')
     (True, True, 1)
     """
-    dearest = sorted(graph.streams.items(), key=lambda stream: -stream[1])[:most_streams]
-    shown = [stream for stream, _ in dearest]
+    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most_channels]
+    shown = [channel for channel, _ in dearest]
     boxes, size = _ring(graph, shown)
     costs = [cost for _, cost in dearest if cost > 0]
     lines = [
@@ -163,7 +163,7 @@ def _ring(
 
 
 def _readers(graph: MuseGraph, shown: Iterable[tuple[Vertex, int]]) -> set[Vertex]:
-    """Return who reads the streams that are drawn, one vertex for each."""
+    """Return who reads the channels that are drawn, one vertex for each."""
     sent = set(shown)
     found: dict[tuple[Vertex, int], Vertex] = {}
     for reader in graph.order:
@@ -174,7 +174,7 @@ def _readers(graph: MuseGraph, shown: Iterable[tuple[Vertex, int]]) -> set[Verte
 
 
 def _rows(graph: MuseGraph, vertices: Sequence[Vertex], wanted: set[Vertex]) -> tuple[Vertex, ...]:
-    """Choose the vertices that a box shows: sinks and the ends of streams first."""
+    """Choose the vertices that a box shows: sinks and the ends of channels first."""
     sinks = _sinks(graph)
     ranked = sorted(vertices, key=lambda vertex: (vertex not in sinks, vertex not in wanted))
     kept = set(ranked[:MOST_ROWS])
@@ -199,9 +199,9 @@ def _notes(graph: MuseGraph, dearest: Sequence[tuple[tuple[Vertex, int], float]]
     said = f" {unit}" if unit else ""
     n_sites = len({vertex.site for vertex in graph.inputs})
     notes = [
-        f"{n_sites} sites, {len(graph.streams)} streams between them, cost {number_text(graph.cost)}{said}"
+        f"{n_sites} sites, {len(graph.channels)} streams between them, cost {number_text(graph.cost)}{said}"
     ]
-    if len(dearest) < len(graph.streams):
+    if len(dearest) < len(graph.channels):
         share = sum(cost for _, cost in dearest) / graph.cost if graph.cost else 1.0
         notes.append(f"the {len(dearest)} most costly streams are drawn: {share:.1%} of the cost")
     return [

@@ -9,7 +9,6 @@ another site has checked is not: what a match has in common with that input must
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.codec import to_json
 from weft.expressions import Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
@@ -24,7 +23,7 @@ from weft.placement.projection_text import kind_of
 from weft.placement.travelling import attributes_by_type
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
-from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork, Stream
+from weft.plan.sites import SITE, Among, Channel, Finding, Origins, SiteProgram, SiteWork
 from weft.schema import LONG, Schema
 from weft.statistics.model import Statistics
 
@@ -77,8 +76,8 @@ class _Compiler:
     def __post_init__(self) -> None:
         self.context = context_of(self.schema)
         self.found = FoundBindings(self.graph, self.queries)
-        self.numbers = {stream: number for number, stream in enumerate(self.graph.streams)}
-        self.sent = [vertex for vertex, _ in self.graph.streams]
+        self.numbers = {channel: number for number, channel in enumerate(self.graph.channels)}
+        self.sent = [vertex for vertex, _ in self.graph.channels]
         self.levels = _levels(self.graph)
         self.leaves: dict[str, tuple[Item, NormalForm]] = {}
         for query in self.queries:
@@ -96,18 +95,18 @@ class _Compiler:
             works.setdefault(place, []).append(task)
         return SiteProgram(
             sites=self.graph.network.sites,
-            streams=tuple(self._stream(vertex, target) for vertex, target in self.numbers),
+            channels=tuple(self._channel(vertex, target) for vertex, target in self.numbers),
             works=tuple(self._work(level, site, own) for (level, site, _), own in sorted(works.items())),
             repeated=_repeated(self.queries),
         )
 
-    def _stream(self, vertex: Vertex, target: int) -> Stream:
+    def _channel(self, vertex: Vertex, target: int) -> Channel:
         if self.graph.inputs[vertex]:
             query, items = self.found.part(vertex)
             types = tuple(query.whole_form.items[item].type for item in query.places(items))
         else:
             types = (self.leaves[vertex.projection.text][0].type,)
-        return Stream(
+        return Channel(
             projection=vertex.projection.text,
             source=vertex.site,
             target=target,
@@ -171,13 +170,13 @@ class _Compiler:
         """Whether all events of some kinds are where a vertex is."""
         sites = dict.fromkeys(kinds, 1 << vertex.site)
         for number in self._reads(vertex):
-            stream = self.sent[number]
-            if stream.projection.text in sites:
-                sites[stream.projection.text] |= 1 << stream.site
+            sent = self.sent[number]
+            if sent.projection.text in sites:
+                sites[sent.projection.text] |= 1 << sent.site
         return all(not self.graph.network.emitters(kind) & ~found for kind, found in sites.items())
 
     def _reads(self, vertex: Vertex) -> set[int]:
-        """Return the streams that a vertex depends on at its site."""
+        """Return the channels that a vertex depends on at its site."""
         found: set[int] = set()
         for read in self.graph.inputs[vertex]:
             if read.site == vertex.site:
@@ -200,7 +199,7 @@ class _Compiler:
             findings.append(self._finding(task, built.variables, reads))
         plan = Plan(tuple(outputs))
         check_plan(plan, "site_program")
-        return SiteWork(site, level, to_json("plan", plan), tuple(findings), tuple(reads))
+        return SiteWork(site, level, plan, tuple(findings), tuple(reads))
 
     def _woven(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
         """Return the trees of forms that one site evaluates at a level; other sites may do the same."""
@@ -224,13 +223,13 @@ class _Compiler:
 
     def _finding(self, task: _Task, variables: tuple[str, ...], reads: Sequence[int]) -> Finding:
         if task.query is None:
-            return Finding((0,), streams=self._streams_of(task.vertex))
+            return Finding((0,), channels=self._channels_of(task.vertex))
         places = _columns(task.query, task.items, variables)
         is_product = len(task.boxes) == 1
         return Finding(
             columns=places,
             query=task.query.query.name if task.is_match else None,
-            streams=() if task.is_match else self._streams_of(task.vertex),
+            channels=() if task.is_match else self._channels_of(task.vertex),
             among=tuple(
                 tuple(
                     Among(
@@ -245,7 +244,7 @@ class _Compiler:
             elsewhere=tuple(_origins(box, places) for box in task.elsewhere),
         )
 
-    def _streams_of(self, vertex: Vertex) -> tuple[int, ...]:
+    def _channels_of(self, vertex: Vertex) -> tuple[int, ...]:
         return tuple(number for (sent, _), number in self.numbers.items() if sent == vertex)
 
 

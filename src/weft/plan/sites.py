@@ -7,6 +7,7 @@ lower levels; so at every level there is one plan for all that a site has to fin
 from dataclasses import dataclass
 
 from weft.codec import from_json, stored, to_json
+from weft.plan.nodes import Plan
 
 Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which its events come
 
@@ -15,8 +16,8 @@ SITE = "\0site"  # the attribute that holds the number of the site at which an e
 
 @stored()
 @dataclass(frozen=True, slots=True)
-class Stream:
-    """The matches of a projection that one site sends to another.
+class Channel:
+    """What one site sends another of a projection: its matches.
 
     `types` and `attributes` tell, for each place of the projection, the type of its events and which of
     their attributes travel. `rate` is how many matches per second are expected.
@@ -33,9 +34,9 @@ class Stream:
 @stored()
 @dataclass(frozen=True, slots=True)
 class Among:
-    """What a row has in some of its columns must be a match that came with one of the streams."""
+    """What a row has in some of its columns must be a match that came on one of the channels."""
 
-    streams: tuple[int, ...]
+    channels: tuple[int, ...]
     columns: tuple[int, ...]
 
 
@@ -44,7 +45,7 @@ class Among:
 class Finding:
     """What becomes of the rows of one output of a site's plan.
 
-    They are matches of `query`, if it is given, and go out with `streams`, their columns in the order of
+    They are matches of `query`, if it is given, and go out on `channels`, their columns in the order of
     `columns`. Of every group of `among`, one must hold. Rows whose events come from the sites that one of
     `elsewhere` gives for each column are left to other sites; where there are such in `within`, only rows
     of one of these are kept.
@@ -52,7 +53,7 @@ class Finding:
 
     columns: tuple[int, ...]
     query: str | None = None
-    streams: tuple[int, ...] = ()
+    channels: tuple[int, ...] = ()
     among: tuple[tuple[Among, ...], ...] = ()
     within: tuple[Origins, ...] = ()
     elsewhere: tuple[Origins, ...] = ()
@@ -61,21 +62,21 @@ class Finding:
 @stored()
 @dataclass(frozen=True, slots=True)
 class SiteWork:
-    """What a site evaluates at a level: a plan as JSON, a finding for each of its outputs.
+    """What a site evaluates at a level: a plan, and a finding for each of its outputs.
 
-    Work either sends or finds matches of queries; `reads` are the streams whose rows it needs.
+    Work either sends or finds matches of queries; `reads` are the channels whose rows it needs.
     """
 
     site: int
     level: int
-    plan: str
+    plan: Plan
     findings: tuple[Finding, ...]
     reads: tuple[int, ...]
 
     @property
     def sends(self) -> bool:
         """Whether what is found goes to other sites."""
-        return any(finding.streams for finding in self.findings)
+        return any(finding.channels for finding in self.findings)
 
 
 @stored()
@@ -87,7 +88,7 @@ class SiteProgram:
     """
 
     sites: tuple[str, ...]
-    streams: tuple[Stream, ...]
+    channels: tuple[Channel, ...]
     works: tuple[SiteWork, ...]
     repeated: tuple[str, ...] = ()
 
@@ -99,7 +100,7 @@ class SiteProgram:
     def to_json(self) -> str:
         """Return the program as JSON text.
 
-        >>> program = SiteProgram(("here", "there"), (), (SiteWork(0, 0, "{}", (Finding((0,)),), ()),))
+        >>> program = SiteProgram(("here", "there"), (), (SiteWork(0, 0, Plan(()), (Finding((0,)),), ()),))
         >>> SiteProgram.from_json(program.to_json()) == program
         True
         """

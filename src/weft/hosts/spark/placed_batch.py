@@ -17,7 +17,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
-from weft.codec import from_json
 from weft.hosts.spark.batch import (
     Input,
     Returned,
@@ -92,7 +91,7 @@ class _Levels:
         self.division = time_of(_distinct(placed.queries))
         self.slices = _slices(self.division, most // max(n_sites, 1))
         self.n_partitions = min(most, n_sites * (1 if self.slices is None else self.slices.n_shards))
-        plans = [from_json("plan", work.plan) for work in self.program.works]
+        plans = [work.plan for work in self.program.works]
         types = {name for plan in plans for name in scanned_types(plan)}
         names = {name for plan in plans for name in mentioned(plan)} - {SITE_NUMBER}
         self.columns, self.layout = wire_columns(types, names, source)
@@ -185,8 +184,8 @@ def transfers_of(
     measured: Iterable[str], program: SiteProgram, predicted: Iterable[tuple[float, float]]
 ) -> tuple[Transfer, ...]:
     """Sum up what sites say they received; `predicted` has the rows and bytes expected of each stream."""
-    rows = [0] * len(program.streams)
-    sizes = [0] * len(program.streams)
+    rows = [0] * len(program.channels)
+    sizes = [0] * len(program.channels)
     for text in measured:
         counted: Mapping[str, int] = json.loads(text)
         rows[counted["stream"]] += counted["rows"]
@@ -201,7 +200,7 @@ def transfers_of(
             expected[1],
             sizes[number],
         )
-        for number, (stream, expected) in enumerate(zip(program.streams, predicted, strict=True))
+        for number, (stream, expected) in enumerate(zip(program.channels, predicted, strict=True))
     )
 
 

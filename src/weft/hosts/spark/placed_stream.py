@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
-from weft.codec import from_json
 from weft.hosts.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
 from weft.hosts.spark.packing import PackTask, Route, unpacked
 from weft.hosts.spark.placed_stream_operator import LevelOperator
@@ -83,10 +82,10 @@ def transfers_in(outcomes: DataFrame) -> DataFrame:
 
 def _wire(program: SiteProgram, source: Input) -> tuple[list[str], dict[str, Column], Layout]:
     """Return the types of events that a program looks at, and the columns that travel for them."""
-    plans = [from_json("plan", text) for text in dict.fromkeys(work.plan for work in program.works)]
+    plans = list(dict.fromkeys(work.plan for work in program.works))
     types = {scan.type for plan in plans for output in plan.outputs for scan in find(output, Scan)}
     names = set[str]().union(*map(mentioned, plans)) - {SITE}
-    names |= {name for stream in program.streams for own in stream.attributes for name in own}
+    names |= {name for stream in program.channels for own in stream.attributes for name in own}
     return sorted(types), *wire_columns(types, names, source)
 
 

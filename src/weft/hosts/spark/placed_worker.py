@@ -107,12 +107,12 @@ class SiteTask:
         return replace(found, table=found.table.take(np.flatnonzero(owners == shard)))
 
     def _sent(self, program: SiteProgram, finding: Finding, found: Found) -> Iterator[pa.RecordBatch]:
-        attributes = program.streams[finding.streams[0]].attributes
+        attributes = program.channels[finding.channels[0]].attributes
         written = self.wire.written(found, finding.columns, attributes)
         rows, shards, copies = self._shards(found)
         matches = written if self.slices is None else written.take(pa.array(rows))
-        for number in finding.streams:
-            target = program.sites[program.streams[number].target]
+        for number in finding.channels:
+            target = program.sites[program.channels[number].target]
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array([target] * len(matches), pa.string()),

@@ -7,7 +7,6 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from weft.codec import from_json
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.nodes import Await, Branch, Output, Plan
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteWork
@@ -82,7 +81,7 @@ class _Known:
         """Say of each row whether its columns are a match of one of the streams."""
         keys = [
             _received_keys(self._bindings(stream), found.events)
-            for stream in among.streams
+            for stream in among.channels
             if stream in self._received
         ]
         if not keys:
@@ -153,9 +152,8 @@ def program_of(work: SiteWork, lag: int = 0) -> Program:
 
 
 @lru_cache(maxsize=64)
-def _program(plan: str, awaited: tuple[bool, ...], lag: int) -> Program:
-    outputs = from_json("plan", plan).outputs
-    pairs = zip(outputs, awaited, strict=True)
+def _program(plan: Plan, awaited: tuple[bool, ...], lag: int) -> Program:
+    pairs = zip(plan.outputs, awaited, strict=True)
     return Program(Plan(tuple(_awaited(output, lag) if waits else output for output, waits in pairs)))
 
 

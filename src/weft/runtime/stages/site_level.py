@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.plan.sites import SiteProgram, Stream
+from weft.plan.sites import Channel, SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Store
 from weft.runtime.stages.site_shard import MATCHES, Arrived, LevelWork, SiteMemory, SiteOutcome, SiteShard
@@ -119,10 +119,10 @@ class Level:
                     received.setdefault(stream, []).extend(matches.chunks)
         return Arrived(raw, own, received)
 
-    def _sent(self, outcome: SiteOutcome) -> Iterator[tuple[int, Stream, pa.Array]]:
+    def _sent(self, outcome: SiteOutcome) -> Iterator[tuple[int, Channel, pa.Array]]:
         for _, finding, found in outcome.found:
-            for number in finding.streams:
-                stream = self.program.streams[number]
+            for number in finding.channels:
+                stream = self.program.channels[number]
                 yield number, stream, self.wire.written(found, finding.columns, stream.attributes)
 
 
@@ -131,7 +131,7 @@ def is_on_its_way_out(role: str) -> bool:
     return role == OUTCOME or role.startswith(NEWS)
 
 
-def _transfer(program: SiteProgram, stream: Stream, matches: pa.Array) -> dict[str, Any]:
+def _transfer(program: SiteProgram, stream: Channel, matches: pa.Array) -> dict[str, Any]:
     """Return what a report says of matches that were sent."""
     return {
         "projection": stream.projection,

@@ -63,7 +63,7 @@ class LevelWork:
             for finding in work.findings
             for group in finding.among
             for among in group
-            for stream in among.streams
+            for stream in among.channels
         )
 
     @property

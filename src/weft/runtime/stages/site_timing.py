@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from weft.codec import from_json
 from weft.errors import WeftError
-from weft.plan.nodes import Extent, NegationCheck, Node, inputs_of
+from weft.plan.nodes import Extent, NegationCheck, Node, Plan, inputs_of
 from weft.plan.sites import SiteProgram
 from weft.runtime.matches.execute import Program
 from weft.runtime.matches.retention import Lags, lags_of, settled_after
@@ -54,12 +53,11 @@ def site_timing(program: SiteProgram) -> SiteTiming:
 
 
 @lru_cache(maxsize=64)
-def work_timing(plan: str) -> WorkTiming:
-    """Return the timing of a plan, given as JSON."""
-    made = from_json("plan", plan)
-    program = Program(made)
+def work_timing(plan: Plan) -> WorkTiming:
+    """Return the timing of a plan."""
+    program = Program(plan)
     lags = lags_of(program.order)
-    branches = [branch for output in made.outputs for branch in output.branches]
+    branches = [branch for output in plan.outputs for branch in output.branches]
     checks = [check for branch in branches for check in _on_rows(branch.node)]
     trails = [_settled(check, lags) for check in checks if not check.absence.before]
     within = [_settled(check, lags) for check in checks if check.absence.before]
