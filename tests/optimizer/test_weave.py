@@ -252,3 +252,47 @@ def test_hundreds_of_patterns_in_any_order_do_not_compare_all_pairs() -> None:
     assert 0 < len(near) < 300
     asked = sum(len(pattern._weaker) for pattern in weave.multitree.patterns.values())
     assert asked < 3_000
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_a_query_with_nothing_to_share_takes_its_best_tree(heuristic: Heuristic) -> None:
+    texts = (sequence("ABC", 1), sequence("DEF", 1))
+    workload = Workload(texts, rates(A=50, B=10, C=1, D=50, E=10, F=1))
+    weave = empty(workload)
+    for query in workload.queries:
+        weave.add(query, lambda pattern: order_tree(range(pattern.n_items)))
+    assert weave.choice().trees == {"P1": ([["a", "b"], "c"],), "P2": ([["d", "e"], "f"],)}
+    weave.improve(Limit(steps=0), heuristic=heuristic)
+    assert weave.choice().trees["P1"] == ([["a", "b"], "c"],)
+    weave.improve(Limit(steps=1), heuristic=heuristic)
+    assert weave.choice().trees == {"P1": (["a", ["b", "c"]],), "P2": ([["d", "e"], "f"],)}
+    weave.improve(Limit(steps=1), heuristic=heuristic)
+    assert weave.choice() == workload.weave().choice()
+
+
+def test_other_trees_are_a_start_only_where_they_are_cheaper() -> None:
+    """Much is gained by sharing among P1 and P2; among P3 and P4, the start shares what does not pay."""
+    texts = tuple(sequence(types, 1) for types in ("ABC", "ABD", "FGH", "FGI"))
+    workload = Workload(texts, rates(A=11, B=10, C=9, D=9, F=3, G=3, H=1, I=1))
+    weave = workload.weave()
+    before, best = weave.cost, weave.choice().trees
+    start = {key: order_tree(range(p.n_items)) for key, p in weave.multitree.patterns.items()}
+    weave.multitree.replace(start)
+    assert weave.cost < before  # all in all
+    weave = workload.weave()
+    weave.start_with(start)
+    assert weave.choice().trees == {**best, "P1": ([["a", "b"], "c"],), "P2": ([["a", "b"], "d"],)}
+
+
+def test_patterns_that_share_nothing_by_a_start_keep_their_best_trees() -> None:
+    """P3 has A with B in common with the others, but its part of the start is another."""
+    texts = tuple(sequence(types, 1) for types in ("ABC", "ABD", "ABE"))
+    weave = Workload(texts, rates(A=11, B=10, C=9, D=9, E=0.1)).weave()
+    start = {key: order_tree([0, 1, 2]) for key in weave.multitree.trees}
+    start["P3", 0] = order_tree([0, 2, 1])
+    weave.start_with(start)
+    assert weave.choice().trees == {
+        "P1": ([["a", "b"], "c"],),
+        "P2": ([["a", "b"], "d"],),
+        "P3": (["a", ["b", "e"]],),
+    }

@@ -82,3 +82,28 @@ def test_at_most_shortens_a_limit_and_never_lengthens_it() -> None:
     limit.allows_step()
     assert limit.at_most(2.0).seconds == 2
     assert limit.at_most(2.0).steps == 9
+
+
+def test_what_is_over_is_told_as_all_of_it() -> None:
+    told: list[float] = []
+    Limit(seconds=1.0, started=Limit().started - 5.0, progress=lambda used, _: told.append(used)).tell(1.0)
+    assert told == [1.0]
+
+
+def test_at_most_counts_the_time_that_is_over_and_passes_on_who_listens_and_who_stops() -> None:
+    told: list[float] = []
+    is_cancelled = False
+    late = Limit(
+        seconds=10.0,
+        started=Limit().started - 6.0,
+        progress=lambda used, _: told.append(used),
+        is_cancelled=lambda: is_cancelled,
+    )
+    shorter = late.at_most(7.0)
+    assert shorter.seconds == pytest.approx(4, abs=0.1)
+    assert shorter.allows_step()
+    shorter.tell(1.0)
+    assert len(told) == 1
+    is_cancelled = True
+    assert not shorter.allows_step()
+    assert Limit(seconds=1.0, started=Limit().started - 6.0).at_most(7.0).seconds == 0

@@ -31,8 +31,6 @@ class Limit:
 
     def allows_step(self) -> bool:
         """Count a step, and say whether it may be taken."""
-        if self.steps is not None and self.taken >= self.steps:
-            return False
         if self.is_cancelled() or self.used() >= 1.0:
             return False
         self.taken += 1
@@ -57,7 +55,7 @@ class Limit:
         """Return a limit that ends after so many seconds if this one does not end before."""
         left = seconds if self.seconds is None else min(seconds, self.seconds * (1.0 - min(self.used(), 1.0)))
         steps = None if self.steps is None else self.steps - self.taken
-        return Limit(max(left, 0.0), steps, self.is_cancelled, self.progress)
+        return Limit(left, steps, self.is_cancelled, self.progress)
 
     def part(self, share: float) -> "Limit":
         """Return a limit for a share of what is left; steps taken under it count here too."""

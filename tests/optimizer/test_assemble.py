@@ -1,0 +1,202 @@
+"""Nodes of a plan, put together from a normal form along a tree: written down one by one."""
+
+import pytest
+from tests.helpers.strategies import SCHEMA
+from tests.helpers.workloads import Workload
+
+from weft.expressions import Attribute, Comparison, Expression
+from weft.optimizer.assemble import Assembled, Content, assemble, demands_of
+from weft.optimizer.pipeline import context_of
+from weft.optimizer.trees import Demands, Tree, leaf, made_bare, order_tree, pair
+from weft.pattern.normal_form import NormalForm
+from weft.plan.nodes import (
+    Absence,
+    Extent,
+    Filter,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    Project,
+    Scan,
+    column_types,
+)
+
+A, B, C = Scan("A"), Scan("B"), Scan("C")
+TEN = Extent("time", 10_000_000)
+
+
+def form_of(text: str) -> NormalForm:
+    return Workload((text,)).patterns["P1"].form
+
+
+def built(text: str, tree: Tree | None = None, contents: dict[Node, Content] | None = None) -> Assembled:
+    form = form_of(text)
+    chosen = tree or order_tree(range(len(form.items)))
+    return assemble(form, chosen, context_of(SCHEMA), contents)
+
+
+def attribute(column: int, name: str) -> Attribute:
+    return Attribute(f"${column}", name, type=SCHEMA.type_of(name))
+
+
+def equal(a: int, b: int, name: str) -> Expression:
+    return Comparison("=", attribute(a, name), attribute(b, name))
+
+
+def test_an_item_is_a_scan_with_the_predicates_on_it_alone() -> None:
+    found = built("SEQ(A a, B b) WHERE a.x < 3 AND a.x < b.x WITHIN 10 seconds").node
+    assert isinstance(found, Join)
+    assert isinstance(found.left, Filter)
+    assert found.left.input == A
+    assert [
+        predicate.operator for predicate in found.left.predicates if isinstance(predicate, Comparison)
+    ] == ["<"]
+    assert found.right == B
+    assert found.predicates == (Comparison("<", attribute(0, "x"), attribute(1, "x")),)
+    assert found.extent == TEN
+
+
+def test_one_item_with_a_key_must_have_it() -> None:
+    assert built("A a").node == A
+    assert built("A a WHERE [k]").node == Filter(A, (equal(0, 0, "k"),))
+
+
+def test_a_list_alone_is_expanded_from_nothing_and_agrees_with_its_first_element() -> None:
+    first = Attribute("$0", "k", "first", SCHEMA.type_of("k"))
+    same = (Comparison("=", attribute(0, "k"), first),)
+    assert built("A{2,3} a[] WHERE [k]").node == KleeneExpand(None, A, 2, 3, (), (), same, None)
+
+
+def test_a_list_is_expanded_where_the_other_part_stands() -> None:
+    expected = KleeneExpand(A, B, 1, None, ((0, 1),), (), (), TEN)
+    found = built("SEQ(A a, B+ b[]) WITHIN 10 seconds")
+    assert found == Assembled(expected, ("a", "b"))
+    assert built("SEQ(B+ b[], A a) WITHIN 10 seconds") == Assembled(
+        KleeneExpand(A, B, 1, None, ((1, 0),), (), (), TEN), ("a", "b")
+    )
+
+
+def test_two_lists_stand_one_upon_the_other() -> None:
+    found = built("SEQ(A+ a[], B{2} b[])").node
+    assert isinstance(found, KleeneExpand)
+    assert isinstance(found.input, KleeneExpand)
+    assert found.input.input is None
+    assert {column_types(found)} == {("A", "B")} or {column_types(found)} == {("B", "A")}
+
+
+def test_the_order_between_two_parts_leaves_out_what_follows() -> None:
+    found = built("SEQ(A a, B b, C c)", pair(pair(leaf(0), leaf(2)), leaf(1)))
+    assert found.variables == ("b", "a", "c")  # what ends the match stands right
+    assert isinstance(found.node, Join)
+    assert found.node.order == ((0, 2), (1, 0))
+    last = built("SEQ(A a, B b, C c)").node
+    assert isinstance(last, Join)
+    assert last.order == ((1, 2),)  # a before c follows
+
+
+def test_events_of_one_type_that_nothing_orders_are_distinct() -> None:
+    found = built("AND(A a, A b)").node
+    assert isinstance(found, Join)
+    assert (found.order, found.distinct) == ((), ((0, 1),))
+    ordered = built("SEQ(A a, A b)").node
+    assert isinstance(ordered, Join)
+    assert (ordered.order, ordered.distinct) == (((0, 1),), ())
+    apart = built("AND(A a, B b)").node
+    assert isinstance(apart, Join)
+    assert apart.distinct == ()
+
+
+@pytest.mark.parametrize("text", ["SEQ(A a, B b)", "AND(A a, B b)", "AND(B b, A a)", "AND(A a, A b)"])
+def test_a_join_is_the_same_whoever_names_its_parts(text: str) -> None:
+    other = text.replace(" a", " x").replace(" b", " y")
+    assert built(text).node == built(other).node
+
+
+def test_what_ends_a_match_stands_right() -> None:
+    assert built("SEQ(B b, A a)").variables == ("b", "a")
+    assert built("AND(B b, A a)").variables == ("a", "b")  # by the types
+
+
+def test_keys_are_compared_at_a_single_event() -> None:
+    found = built("SEQ(A+ a[], B b, C c) WHERE [k]", pair(pair(leaf(0), leaf(1)), leaf(2)))
+    assert isinstance(found.node, Join)
+    column = found.variables.index("b")
+    assert equal(column, 2, "k") in found.node.predicates
+
+
+NEGATED = "SEQ(A a, NOT D n, B b, C c) WITHIN 10 seconds"
+
+
+def absence_in(node: Node) -> Absence:
+    assert isinstance(node, NegationCheck)
+    return node.absence
+
+
+def test_a_negation_is_checked_as_soon_as_its_items_are_there() -> None:
+    found = built(NEGATED).node
+    assert isinstance(found, Join)
+    absence = absence_in(found.left)
+    assert absence == Absence(Scan("D"), after=(0,), before=(1,), distinct=(), predicates=(), extent=TEN)
+
+
+def test_a_tree_that_leaves_negations_to_its_reader_is_checked_last() -> None:
+    found = built(NEGATED, made_bare(order_tree([0, 1, 2]))).node
+    absence = absence_in(found)
+    assert (absence.after, absence.before) == ((0,), (1,))
+    assert isinstance(found, NegationCheck)
+    assert isinstance(found.input, Join)
+    assert not isinstance(found.input.left, NegationCheck)
+
+
+def test_a_negation_that_the_window_bounds_waits_for_the_whole_match() -> None:
+    found = built("SEQ(A a, B b, C c, NOT D n) WITHIN 10 seconds").node
+    absence = absence_in(found)
+    assert (absence.after, absence.before, absence.extent) == ((2,), (), TEN)
+    assert isinstance(found, NegationCheck)
+    assert isinstance(found.input, Join)
+
+
+def test_what_is_bound_does_not_negate() -> None:
+    """The second A may lie in the scope; then it is waited for, and is no forbidden event."""
+    text = "AND(SEQ(A a, NOT A n, B b), A d) WITHIN 10 seconds"
+    found = built(text, pair(pair(leaf(0), leaf(1)), leaf(2)))
+    absence = absence_in(found.node)
+    place = found.variables.index("d")
+    assert (place, 3) in absence.distinct
+
+
+def test_a_part_for_more_general_demands_is_narrowed_by_its_reader() -> None:
+    text = "SEQ(A a, B b, C c) WITHIN 10 seconds"
+    general = Demands(frozenset(), Extent("time", 20_000_000))
+    tree = pair(pair(leaf(0), leaf(1))._replace(general=general), leaf(2))
+    found = built(text, tree).node
+    assert isinstance(found, Join)
+    inner = Join(A, B, (), (), (), Extent("time", 20_000_000))
+    assert found.left == Project(inner, (0, 1), TEN, ((0, 1),))
+    same_window = Demands(frozenset(), TEN)
+    tree = pair(pair(leaf(0), leaf(1))._replace(general=same_window), leaf(2))
+    found = built(text, tree).node
+    assert isinstance(found, Join)
+    assert found.left == Project(Join(A, B, (), (), (), TEN), (0, 1), None, ((0, 1),))
+
+
+def test_contents_tell_what_each_node_holds() -> None:
+    contents: dict[Node, Content] = {}
+    found = built(NEGATED, None, contents)
+    own = demands_of(form_of(NEGATED))
+    assert contents[found.node].tree.mask == 0b111
+    assert contents[found.node].checks == -1  # all of them
+    assert isinstance(found.node, Join)
+    checked = found.node.left
+    assert (contents[checked].tree.mask, contents[checked].checks) == (0b011, 1)
+    assert isinstance(checked, NegationCheck)
+    assert (contents[checked.input].tree.mask, contents[checked.input].checks) == (0b011, 0)
+    assert contents[C].tree == leaf(2)
+    assert all(content.demands == own for content in contents.values())
+
+
+def test_a_window_of_events_counts_positions() -> None:
+    found = built("SEQ(A a, B b) WITHIN 5 EVENTS").node
+    assert isinstance(found, Join)
+    assert found.extent == Extent("position", 4)
