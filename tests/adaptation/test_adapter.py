@@ -102,7 +102,10 @@ WAYS = {
     "chosen": eager(),
     "every condition": eager(k=1_000, distance=0.0, least_gain=0.0),
     "average distance": eager(distance="average"),
+    "all conditions": eager(k=None, distance=0.0),
+    "likeliest": eager(selection="violation-probability"),
     "threshold": eager("threshold"),
+    "amount": eager("threshold", threshold=3.0, threshold_is="amount"),
     "unconditional": eager("unconditional", least_gain=0.0, steps=20),
     "off": eager("off"),
 }
@@ -138,6 +141,33 @@ def test_the_log_says_why_and_what_it_gains() -> None:
     assert any(one["measured"] is not None for one in log[:-1])
     reported = [change for outcome in stream.outcomes for change in outcome.report.changes]
     assert [one.version for one in reported] == [one["version"] for one in log]
+
+
+@pytest.mark.parametrize("is_calm", [True, False])
+def test_rates_that_vary_decide_what_is_watched_also_in_shards_that_are_recovered(is_calm: bool) -> None:
+    wanted = eager(selection="violation-probability")
+    stream = run(CASE, wanted, is_calm=is_calm)
+    state = remembered(stream)
+    assert [one["step"] for one in state["log"]] == [one["step"] for one in likeliest()["log"]]
+    assert state["variances"] == likeliest()["variances"]
+    assert len(state["variances"]) == len({ItemKey(name) for name in PHASES[0]})
+    assert all(variance > 0 for variance in state["variances"])
+
+
+@lru_cache(maxsize=1)
+def likeliest() -> dict[str, Any]:
+    return remembered(run(CASE, eager(selection="violation-probability")))
+
+
+def test_what_is_watched_is_said() -> None:
+    first, second, *watched = adapter_of(CASE, Adaptation(k=2, distance=0.25)).lines()
+    assert first == (
+        "Planned anew when one of the 2 tightest conditions of a part is violated by more than 25%."
+    )
+    assert second == "Watched, in nanoseconds for a second of events:"
+    assert all(" costs " in line and ", another one " in line for line in watched)
+    (alone,) = adapter_of(CASE, Adaptation("threshold", threshold=4.0, threshold_is="amount")).lines()
+    assert alone.startswith("Planned anew when a statistic is more than 4 away from")
 
 
 def test_a_steady_stream_keeps_its_plan() -> None:

@@ -15,7 +15,7 @@ from tests.helpers.strategies import Case, event, random_case
 from tests.helpers.streams import Stream, counted, cut, deliveries, merged, never_settled, plans_of, work_of
 
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
-from weft.adaptation.served import leading_types
+from weft.adaptation.plan_tenure import leading_types
 from weft.codec import from_json, to_json
 from weft.errors import BudgetError
 from weft.plan.nodes import Plan

@@ -186,13 +186,13 @@ class StreamAdapter:
         wanted = self.adaptation
         found = state.watched.replanned(alarm, known, Limit(steps=wanted.steps), seed=state.version)
         state.watched.learn(alarm, found.gain)
-        way = self._way(state, found)
+        way, variances = self._way(state, found), self._variances(state.live, known)
         if way is None:
-            state.watched.adopt(state.watched.choice, known)
+            state.watched.adopt(state.watched.choice, known, variances)
             return
         state.version += 1
         state.way = way
-        state.watched.adopt(found.choice, known)
+        state.watched.adopt(found.choice, known, variances)
         change = PlanChange(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
         state.log = [*state.log, change][-MOST_LOGGED:]
 
@@ -224,9 +224,11 @@ class StreamAdapter:
         wanted = self.adaptation
         match wanted.decide:
             case "invariants":
-                return Invariants(self._model, wanted.k, wanted.distance, switch_cost=wanted.least_gain)
+                return Invariants(
+                    self._model, wanted.k, wanted.distance, wanted.selection, switch_cost=wanted.least_gain
+                )
             case "threshold":
-                return Threshold(wanted.threshold)
+                return Threshold(wanted.threshold, is_share=wanted.threshold_is == "share")
             case "unconditional":
                 return Unconditional()
             case "off":
@@ -242,10 +244,11 @@ class StreamAdapter:
             initial=self.statistics,
         )
         if stored is None:
-            watched = self._watch(self.choice, self.statistics)
+            watched = self._watch(self.choice, self.statistics, self._variances(live, self.statistics))
             return _State(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
         choice = self.choice if stored["choice"] is None else _choice_of(stored["choice"])
-        watched = self._watch(choice, self._statistics_of(stored["adopted"]))
+        variances = dict(zip(self._items, stored["variances"], strict=False))
+        watched = self._watch(choice, self._statistics_of(stored["adopted"]), variances)
         watched.tune(stored["distances"])
         live.restore(stored["live"])
         return _State(
@@ -260,8 +263,18 @@ class StreamAdapter:
             stored=stored,
         )
 
-    def _watch(self, choice: StoredPlan, statistics: Statistics) -> WatchedPlan:
-        return WatchedPlan(self.queries, self.schema, self._model, self._decision, choice, statistics)
+    def _watch(
+        self, choice: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]
+    ) -> WatchedPlan:
+        return WatchedPlan(
+            self.queries, self.schema, self._model, self._decision, choice, statistics, variances
+        )
+
+    def _variances(self, live: LiveStatistics, known: Statistics) -> Mapping[ItemKey, float]:
+        """Return how the rates of items vary, where the selection of invariants asks for that."""
+        if self.adaptation.selection != "violation-probability":
+            return {}
+        return {item: live.rate_variance(item, known.rate(item)) for item in self._items}
 
     def _stored(self, state: _State) -> Mapping[str, Any]:
         """Return all of a state that only steps that are watched change, as values of JSON."""
@@ -271,6 +284,7 @@ class StreamAdapter:
             "choice": _plain_choice(watched.choice) if state.version else None,
             "way": state.way,
             "adopted": self._numbers_of(watched.statistics),
+            "variances": [watched.variances[item] for item in self._items] if watched.variances else [],
             "distances": watched.distances,
             "live": state.live.to_json(),
             "log": [{**asdict(change), "queries": list(change.queries)} for change in state.log],

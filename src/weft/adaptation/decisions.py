@@ -1,18 +1,15 @@
 """When to plan anew: functions that look at the statistics of the moment and say why, if at all."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from weft.adaptation.invariants import (
     Invariant,
     Remembered,
-    Tightness,
     average_relative_difference,
     by_difference,
-    by_relative_difference,
-    invariant_of,
-    plain_invariant,
+    by_violation_probability,
     select_invariants,
 )
 from weft.adaptation.quick_check import QuickCheck, Terms, terms_of
@@ -20,10 +17,7 @@ from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.orders.decided import Decided
 
-SELECTIONS: Mapping[str, Tightness] = {
-    "difference": by_difference,
-    "relative difference": by_relative_difference,
-}
+Selection = Literal["tightest", "violation-probability"]
 FARTHEST = 1.0  # a distance that is tuned never exceeds it: twice the cost is always noticed
 
 
@@ -61,35 +55,38 @@ class Violation:
         return f"the {about} costs {self.value:.6g}, another one {self.compared_to:.6g}{allowed}"
 
 
-class DecisionFunction(Protocol):
-    """Says when to plan anew. It depends on nothing but what it is told, and its state is plain data."""
+class DecisionFunction:
+    """Says when to plan anew, by nothing but what it is told; this one never does.
 
-    def adopt(self, decided: Decided, shape: Shape) -> None:
-        """Take note of a plan that was made, and of the statistics that it was made with."""
-        ...
+    `distance` is what it has learned, which a restart has to know; `watched` is what it looks at; `rule` says
+    when to plan anew.
+    """
 
-    def violation(self, shape: Shape) -> Violation | None:
+    distance: float = 0.0
+    watched: Sequence[Invariant] = ()
+    rule = "never"
+
+    def adopt(self, decided: Decided, shape: Shape, variances: Sequence[float] = ()) -> None:
+        """Take note of a plan that was made, of the statistics then, and of how the rates of items vary."""
+
+    def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
         """Return why to plan anew under the statistics of a moment, or None."""
-        ...
+        return None
 
     def learn(self, gain: float) -> None:
         """Take note of the share of the cost that planning anew has saved."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """Return all that later answers depend on, as JSON can hold it."""
-        ...
 
 
-class Invariants:
-    """Plan anew when one of the `k` tightest conditions of a block is violated beyond a distance.
+class Invariants(DecisionFunction):
+    """Plan anew when one of `k` conditions of a block, or of all, is violated beyond a distance.
 
-    The distance is a number; or "average", which is the average relative difference of all conditions
-    whenever a plan is adopted; or "tuned". A tuned distance starts with `switch_cost`, the gain from
-    which planning anew is worth what it costs. A gain below it makes the distance d become 2d +
-    `switch_cost`, but not more than FARTHEST. A gain of at least twice that makes it become 0.9d. So few
-    poor plans in a row keep the function from answering to small differences, and it takes many good
-    ones until it does again.
+    These are the tightest by their difference when the plan was made, or those that are most likely to be
+    violated, as the rates vary. The distance is a number; or "average", which is the average relative
+    difference of all conditions whenever a plan is adopted; or "tuned". A tuned distance starts with
+    `switch_cost`, the gain from which planning anew is worth what it costs. A gain below it makes the
+    distance d become 2d + `switch_cost`, but not more than FARTHEST. A gain of at least twice that makes it
+    become 0.9d. So few poor plans in a row keep the function from answering to small differences, and it
+    takes many good ones until it does again.
 
     With a distance of 0, a violation means that the algorithm returns another plan, as long as its
     conditions price all nodes of a plan anew.
@@ -108,34 +105,30 @@ class Invariants:
         model: CostModel,
         k: int | None = 1,
         distance: float | Literal["average", "tuned"] = 0.0,
-        selection: str | Tightness = "difference",
+        selection: Selection = "tightest",
         *,
         switch_cost: float = 0.05,
     ) -> None:
-        if isinstance(distance, str) and distance not in ("average", "tuned"):
-            raise ValueError(f"found the distance {distance!r}, expected a number, 'average' or 'tuned'")
-        if isinstance(selection, str) and selection not in SELECTIONS:
-            known = ", ".join(map(repr, SELECTIONS))
-            raise ValueError(f"found the selection {selection!r}, expected one of {known}, or a function")
-        self._model, self._k, self._rule, self._selection = model, k, distance, selection
+        self._model, self._k, self._distance, self._selection = model, k, distance, selection
         self._switch_cost = switch_cost
         self.distance = switch_cost if distance == "tuned" else 0.0 if distance == "average" else distance
-        self.watched: tuple[Invariant, ...] = ()
+        self.watched = ()
+        self.rule = _rule_of(k, distance, selection)
         self._terms: Terms | None = None
         self._check: QuickCheck | None = None
 
-    def adopt(self, decided: Decided, shape: Shape) -> None:
+    def adopt(self, decided: Decided, shape: Shape, variances: Sequence[float] = ()) -> None:
         """Choose the invariants of a plan."""
         if self._terms is None:
             self._terms = terms_of(shape, self._model)
         if self._k is None and self._terms is not None:
             self._watch_all(decided, shape, self._terms)
         else:
-            selection = self._selection
-            tightness = SELECTIONS[selection] if isinstance(selection, str) else selection
+            is_likely = self._selection == "violation-probability"
+            tightness = by_violation_probability(shape, variances) if is_likely else by_difference
             self.watched = select_invariants(decided, shape, self._model, self._k, tightness)
             self._check = None if self._terms is None else QuickCheck(self.watched, self._terms)
-        if self._rule == "average":
+        if self._distance == "average":
             self.distance = average_relative_difference(decided, shape, self._model)
 
     def violation(self, shape: Shape) -> Violation | None:
@@ -169,40 +162,15 @@ class Invariants:
 
     def learn(self, gain: float) -> None:
         """Tune the distance, if it is to be tuned."""
-        if self._rule != "tuned":
+        if self._distance != "tuned":
             return
         if gain < self._switch_cost:
             self.distance = min(FARTHEST, 2.0 * self.distance + self._switch_cost)
         elif gain >= 2.0 * self._switch_cost:
             self.distance *= 0.9
 
-    def state(self) -> dict[str, Any]:
-        """Return what was asked for, the distance of the moment, and the invariants."""
-        return {
-            "kind": "invariants",
-            "k": self._k,
-            "rule": self._rule,
-            "selection": self._selection if isinstance(self._selection, str) else None,
-            "switch_cost": self._switch_cost,
-            "distance": self.distance,
-            "watched": [plain_invariant(invariant) for invariant in self.watched],
-        }
 
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], model: CostModel, selection: Tightness | None = None
-    ) -> "Invariants":
-        """Return the function with a state; a selection that is no name has to be given again."""
-        chosen = selection or state["selection"]
-        if chosen is None:
-            raise ValueError("found invariants that a function had selected, expected that function again")
-        restored = cls(model, state["k"], state["rule"], chosen, switch_cost=state["switch_cost"])
-        restored.distance = state["distance"]
-        restored.watched = tuple(map(invariant_of, state["watched"]))
-        return restored
-
-
-class Threshold:
+class Threshold(DecisionFunction):
     """Plan anew when any statistic is farther from its value at adoption than `t`.
 
     That is a share of the value; or, as in the paper, an amount: the same for all rates and selectivities.
@@ -220,14 +188,14 @@ class Threshold:
     """
 
     def __init__(self, t: float, *, is_share: bool = True) -> None:
-        if t < 0:
-            raise ValueError(f"found the threshold {t}, expected at least 0")
         self._t = t
+        allowed = f"{t:.0%}" if is_share else f"{t:g}"
+        self.rule = f"when a statistic is more than {allowed} away from what it was when the plan was made"
         self._is_share = is_share
         self._adopted: list[float] = []
 
-    def adopt(self, decided: Decided, shape: Shape) -> None:  # noqa: ARG002
-        """Remember the statistics."""
+    def adopt(self, decided: Decided, shape: Shape, variances: Sequence[float] = ()) -> None:  # noqa: ARG002
+        """Take note of the statistics."""
         self._adopted = [value for _, _, value in statistics_of(shape)]
 
     def violation(self, shape: Shape) -> Violation | None:
@@ -237,81 +205,33 @@ class Threshold:
                 return Violation("statistic", subject, mask, value, adopted, self._t, is_share=self._is_share)
         return None
 
-    def learn(self, gain: float) -> None:
-        """Do nothing: the threshold stays."""
 
-    def state(self) -> dict[str, Any]:
-        """Return the threshold and the statistics at adoption."""
-        return {
-            "kind": "threshold",
-            "t": self._t,
-            "is_share": self._is_share,
-            "adopted": list(self._adopted),
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Threshold":
-        """Return the function with a state."""
-        restored = cls(state["t"], is_share=state.get("is_share", True))
-        restored._adopted = list(state["adopted"])
-        return restored
-
-
-class Unconditional:
+class Unconditional(DecisionFunction):
     """Plan anew whenever asked."""
 
-    def adopt(self, decided: Decided, shape: Shape) -> None:
-        """Do nothing: any plan is as good."""
+    rule = "in every step that is watched"
 
     def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
         """Return that it is time."""
         return Violation("always", "everything", 0, 0.0, 0.0)
 
-    def learn(self, gain: float) -> None:
-        """Do nothing."""
 
-    def state(self) -> dict[str, Any]:
-        """Return the name of the function."""
-        return {"kind": "unconditional"}
-
-
-class Static:
+class Static(DecisionFunction):
     """Never plan anew."""
 
-    def adopt(self, decided: Decided, shape: Shape) -> None:
-        """Do nothing: the plan stays."""
 
-    def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
-        """Return None."""
-        return None
+def _rule_of(k: int | None, distance: float | str, selection: Selection) -> str:
+    """Say which conditions are watched, and how far they may be violated.
 
-    def learn(self, gain: float) -> None:
-        """Do nothing."""
-
-    def state(self) -> dict[str, Any]:
-        """Return the name of the function."""
-        return {"kind": "static"}
-
-
-def decision_from_state(
-    state: Mapping[str, Any], model: CostModel, selection: Tightness | None = None
-) -> DecisionFunction:
-    """Return the decision function that has a state.
-
-    >>> from weft.cost.partial_matches import PartialMatches
-    >>> decision_from_state(Threshold(0.25).state(), PartialMatches()).state()["t"]
-    0.25
+    >>> _rule_of(1, 0.1, "tightest")
+    'when the tightest condition of a part is violated by more than 10%'
     """
-    match state["kind"]:
-        case "invariants":
-            return Invariants.from_state(state, model, selection)
-        case "threshold":
-            return Threshold.from_state(state)
-        case "unconditional":
-            return Unconditional()
-        case "static":
-            return Static()
-    raise ValueError(f"found the state of a decision function of kind {state['kind']!r}, which is not known")
+    measure = "likeliest" if selection == "violation-probability" else "tightest"
+    which = "any condition"
+    if k is not None:
+        which = f"the {measure} condition" if k == 1 else f"one of the {k} {measure} conditions"
+    allowed = f"a distance that is {distance}" if isinstance(distance, str) else f"{distance:.0%}"
+    return f"when {which} of a part is violated by more than {allowed}"
 
 
 def statistics_of(shape: Shape) -> Iterator[tuple[str, int, float]]:

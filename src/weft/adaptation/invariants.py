@@ -5,17 +5,17 @@ Idea        The tightest condition of each building block of a plan is its invar
 Reference   Kolchinsky, Schuster. Efficient Adaptive Detection of Complex Event Patterns. PVLDB 11(11),
             2018: sections 3.1 (tightest conditions), 3.3 (K of them), 3.4 (the average relative
             difference as a distance) and 3.5 (the probability of a violation).
-Differs     The distance of section 3.4 is added to the side of the option not taken: an invariant is
-            violated when the option taken costs more than (1 + d) times the other. The formula there has
-            the factor on the other side, which would make invariants stricter; its text wants the
-            opposite.
+Differs     Section 3.5 leaves open how likely a violation is: here rates vary as in the latest window, or as
+            arrivals at random do. The distance of section 3.4 is added to the side of the option not taken:
+            an invariant is violated when the option taken costs more than (1 + d) times the other. The
+            formula there has the factor on the other side, which would make invariants stricter; its text
+            wants the opposite.
 Complexity  O(c) prices of trees to choose from c conditions; O(K b) to verify those of b blocks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import erfc, fsum, inf, sqrt
-from typing import Any
 
 from weft.cost.model import CostModel, PlanStep
 from weft.cost.shape import Shape
@@ -34,7 +34,6 @@ class Invariant:
 
 
 Tightness = Callable[[Invariant, CostModel], float]
-Variance = Callable[[Side, CostModel], float]
 
 
 def by_difference(invariant: Invariant, model: CostModel) -> float:  # noqa: ARG001
@@ -42,21 +41,31 @@ def by_difference(invariant: Invariant, model: CostModel) -> float:  # noqa: ARG
     return invariant.other - invariant.taken
 
 
-def by_relative_difference(invariant: Invariant, model: CostModel) -> float:  # noqa: ARG001
-    """Return how far the two sides were apart in relation to the smaller one."""
-    return _relative(invariant.taken, invariant.other)
+def by_violation_probability(shape: Shape, variances: Sequence[float]) -> Tightness:
+    """Return a measure of tightness that knows how much the rate of each item varies.
 
+    The difference of the sides is taken to be normally distributed around what it was. Its variance is the
+    sum of the squares of what one standard deviation of each rate changes.
 
-def by_violation_probability(variance: Variance) -> Tightness:
-    """Return a measure of tightness that knows how much the sides vary.
-
-    They are taken to be normally distributed around what they were, and independent.
+    >>> from weft.cost.partial_matches import PartialMatches
+    >>> condition = Condition(Side((PlanStep(0b01),)), Side((PlanStep(0b10),)), wins_ties=True)
+    >>> tightness = by_violation_probability(Shape((9.0, 10.0), (0, 0), window=1.0), (0.36, 0.64))
+    >>> round(-tightness(Invariant(3, condition, 9.0, 10.0), PartialMatches()), 4)  # one standard deviation
+    0.1587
     """
+    moved = []
+    for item, variance in enumerate(variances):
+        if variance > 0:
+            rates = list(shape.rates)
+            rates[item] += sqrt(variance)
+            moved.append(replace(shape, rates=tuple(rates)))
 
     def tightness(invariant: Invariant, model: CostModel) -> float:
-        condition = invariant.condition
-        prices = condition.prices(model)
-        spread = sqrt(variance(condition.taken, prices) + variance(condition.other, prices))
+        changes = []
+        for elsewhere in moved:
+            taken, other = invariant.condition.values(elsewhere, model)
+            changes.append((other - taken) - (invariant.other - invariant.taken))
+        spread = sqrt(fsum(change * change for change in changes))
         return -violation_probability(invariant.taken, invariant.other, spread)
 
     return tightness
@@ -73,17 +82,6 @@ def violation_probability(taken: float, other: float, spread: float) -> float:
     if spread == 0:
         return 0.0 if taken <= other else 1.0
     return 0.5 * erfc((other - taken) / (spread * sqrt(2.0)))
-
-
-def observed_variance(shapes: Sequence[Shape]) -> Variance:
-    """Return the variance of sides under the statistics of some moments in the past."""
-
-    def variance(side: Side, model: CostModel) -> float:
-        values = [side.value(shape, model) for shape in shapes]
-        mean = fsum(values) / max(len(values), 1)
-        return fsum((value - mean) ** 2 for value in values) / max(len(values), 1)
-
-    return variance
 
 
 def still_best(running: Side, other: Side, shape: Shape, model: CostModel) -> Block:
@@ -179,35 +177,3 @@ class Remembered:
     def prices(self, shape: Shape) -> Prices:
         """Return the prices of every subset."""
         return self._model.prices(shape)
-
-
-def plain_invariant(invariant: Invariant) -> dict[str, Any]:
-    """Return an invariant as numbers and lists, which JSON can hold."""
-    condition = invariant.condition
-    return {
-        "block": invariant.block,
-        "values": [invariant.taken, invariant.other],
-        "sides": [_plain_side(condition.taken), _plain_side(condition.other)],
-        "wins_ties": condition.wins_ties,
-        "counts_matches": condition.counts_matches,
-        "rounding": condition.rounding,
-    }
-
-
-def invariant_of(plain: Mapping[str, Any]) -> Invariant:
-    """Return the invariant that `plain_invariant` took apart.
-
-    >>> condition = Condition(Side((PlanStep(1),)), Side((PlanStep(2),), 0.5), wins_ties=True)
-    >>> invariant = Invariant(3, condition, 1.0, 2.0)
-    >>> invariant_of(plain_invariant(invariant)) == invariant
-    True
-    """
-    taken, other = (
-        Side(tuple(PlanStep(*step) for step in side["steps"]), side["constant"]) for side in plain["sides"]
-    )
-    condition = Condition(taken, other, plain["wins_ties"], plain["counts_matches"], plain["rounding"])
-    return Invariant(plain["block"], condition, *plain["values"])
-
-
-def _plain_side(side: Side) -> dict[str, Any]:
-    return {"steps": [list(step) for step in side.steps], "constant": side.constant}

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from weft.adaptation.served import Share, hidden, negated_types, types_of
+from weft.adaptation.plan_tenure import PlanTenure, hidden, negated_types, types_of
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Events
@@ -73,7 +73,7 @@ class MigratingExecutor:
     def __init__(self, plan: Plan, budget: Budget) -> None:
         self._budget = budget
         self._since: Mapping[str, int] = {output.query: 0 for output in plan.outputs}
-        self._shares = [Share(MatchExecutor(plan, budget))]
+        self._tenures = [PlanTenure(MatchExecutor(plan, budget))]
         self._log: Events | None = None  # while there are several plans: all events that one of them keeps
         self._frontier = BEGINNING
 
@@ -85,7 +85,7 @@ class MigratingExecutor:
     @property
     def n_plans(self) -> int:
         """How many plans run: the latest, and old ones that still serve matches."""
-        return len(self._shares)
+        return len(self._tenures)
 
     @property
     def meter(self) -> Meter:
@@ -98,43 +98,43 @@ class MigratingExecutor:
 
     @property
     def needs_every_event(self) -> bool:
-        return any(share.executor.needs_every_event for share in self._shares)
+        return any(tenure.executor.needs_every_event for tenure in self._tenures)
 
     @property
     def holdings(self) -> Holdings:
         total = Holdings()
-        for share in self._shares:
-            own = share.executor.holdings
+        for tenure in self._tenures:
+            own = tenure.executor.holdings
             _add(total.events, own.events)
             _add(total.partial_matches, own.partial_matches)
         return total
 
     @property
     def _latest(self) -> MatchExecutor:
-        return self._shares[-1].executor
+        return self._tenures[-1].executor
 
     def exchange(self, change: Callable[[Events], Events]) -> None:
         self._log = None if self._log is None else change(self._log)
-        for share in self._shares:
-            share.executor.exchange(change)
+        for tenure in self._tenures:
+            tenure.executor.exchange(change)
 
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
         self._budget, self._since = budget, since
-        for share in self._shares:
-            share.executor.begin(budget, since)
+        for tenure in self._tenures:
+            tenure.executor.begin(budget, since)
 
     def repeat(self, events: Events, frontier: int) -> None:
-        for share in self._shares:
-            share.executor.repeat(share.seen(events), frontier)
+        for tenure in self._tenures:
+            tenure.executor.repeat(tenure.seen(events), frontier)
         self._advance(events, frontier)
 
     def step(self, events: Events, frontier: int) -> Emitted:
-        emitted = [_step(share, events, frontier) for share in reversed(self._shares)]
+        emitted = [_step(tenure, events, frontier) for tenure in reversed(self._tenures)]
         self._advance(events, frontier)
         return _together(emitted)
 
     def wakes_at(self, frontier: int) -> int | None:
-        moments = [share.executor.wakes_at(frontier) for share in self._shares]
+        moments = [tenure.executor.wakes_at(frontier) for tenure in self._tenures]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def switch(self, plan: Plan, way: Way) -> None:
@@ -148,7 +148,7 @@ class MigratingExecutor:
         if log is None or way == "rebuild":
             if log is not None:
                 executor.repeat(log, self._frontier)
-            self._shares, self._log = [Share(executor)], None
+            self._tenures, self._log = [PlanTenure(executor)], None
         else:
             self._run_beside(executor, log)
 
@@ -157,8 +157,8 @@ class MigratingExecutor:
         unseen = types_of(log) - negated_types(executor.plan)
         executor.repeat(hidden(log, unseen, np.ones(log.n_events, np.bool_)), self._frontier)
         first = int(arrivals_of(log).max()) + 1
-        ended = self._shares[-1].ended(first, int(log.times[-1]))
-        self._shares, self._log = [*self._shares[:-1], ended, Share(executor, first)], log
+        ended = self._tenures[-1].ended(first, int(log.times[-1]))
+        self._tenures, self._log = [*self._tenures[:-1], ended, PlanTenure(executor, first)], log
         self._retire()
 
     def _everything(self) -> Events | None:
@@ -176,19 +176,19 @@ class MigratingExecutor:
 
     def _retire(self) -> None:
         """Give up plans that serve no match to come, and events that nobody needs."""
-        self._shares = [share for share in self._shares if not share.is_over(self._frontier)]
-        if len(self._shares) == 1:
+        self._tenures = [tenure for tenure in self._tenures if not tenure.is_over(self._frontier)]
+        if len(self._tenures) == 1:
             self._log = None
         elif self._log is not None:
-            kept = [events for share in self._shares for events in share.executor.known if events.n_events]
+            kept = [events for tenure in self._tenures for events in tenure.executor.known if events.n_events]
             oldest = min([self._frontier, *(int(events.times[0]) for events in kept)])
             n_forgotten = int(np.searchsorted(self._log.times, oldest, side="left"))
             self._log = self._log.take(slice(n_forgotten, None))
 
 
-def _step(share: Share, events: Events, frontier: int) -> Emitted:
-    emitted = share.executor.step(share.seen(events), frontier)
-    own = map(share.own, emitted.found)
+def _step(tenure: PlanTenure, events: Events, frontier: int) -> Emitted:
+    emitted = tenure.executor.step(tenure.seen(events), frontier)
+    own = map(tenure.own, emitted.found)
     return replace(emitted, found=[found for found in own if found.table.n_rows])
 
 

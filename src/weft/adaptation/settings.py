@@ -1,25 +1,37 @@
 """How a stream adapts its plan; little is imported here, because it travels to the workers of Spark."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
 
 from weft.errors import WeftError
 
 Decider = Literal["invariants", "threshold", "unconditional", "off"]
 DECIDERS: tuple[Decider, ...] = ("invariants", "threshold", "unconditional", "off")
+CHOICES: Mapping[str, tuple[object, ...]] = {
+    "selection": ("tightest", "violation-probability"),
+    "threshold_is": ("share", "amount"),
+    "way": ("parallel", "rebuild", None),
+}
+AMOUNTS = ("threshold", "least_gain", "horizon", "planning", "watching")
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
     """When a stream plans anew, and when it takes the new plan.
 
-    `decide` is the decision function: `invariants` with the `k` tightest conditions of each part of the
-    plan and a distance, `threshold` with a share by which a statistic may differ, `unconditional`, or
-    `off`. Watching takes at most the share `watching` of a run, as its time is reckoned from the events and
-    the plan; steps that are not watched merely count events, and with 1 all are watched. A search takes at
-    most `steps`. A new plan must save the share `least_gain` of the cost, and more in `horizon` sliding
-    windows than it costs to switch. Where all work of that time takes less than planning does, `planning`
-    nanoseconds for each query, the plan stays. `way` forces how to switch.
+    `decide` is the decision function. `invariants` watches `k` conditions of each part of the plan, or all of
+    them with None; which ones is the `selection`: the tightest, or those that the variance of rates makes
+    likeliest to be violated. A violation counts beyond a `distance`: a share of the cost, the average
+    difference of all conditions, or one that is tuned by what new plans save. `threshold` watches every
+    statistic, which may differ from its value when the plan was made by a share of it, or by an amount.
+    `unconditional` plans anew in every step that is watched; `off` never does.
+
+    Watching takes at most the share `watching` of a run, as its time is reckoned from the events and the
+    plan; steps that are not watched merely count events, and with 1 all are watched. A search takes at most
+    `steps`. A new plan must save the share `least_gain` of the cost, and more in `horizon` sliding windows
+    than it costs to switch. Where all work of that time takes less than planning does, `planning` nanoseconds
+    for each query, the plan stays. `way` forces how to switch.
 
     >>> Adaptation(decide="invariant")
     Traceback (most recent call last):
@@ -27,7 +39,7 @@ class Adaptation:
     """
 
     decide: Decider = "invariants"
-    k: int = 1
+    k: int | None = 1
     distance: float | Literal["average", "tuned"] = "tuned"
     threshold: float = 0.5
     steps: int = 200
@@ -36,13 +48,24 @@ class Adaptation:
     planning: float = 1e7
     watching: float = 0.01
     way: Literal["parallel", "rebuild"] | None = None
+    selection: Literal["tightest", "violation-probability"] = "tightest"
+    threshold_is: Literal["share", "amount"] = "share"
 
     def __post_init__(self) -> None:
         if self.decide not in DECIDERS:
             raise WeftError(f"adapt is {self.decide!r}; expected {', '.join(map(repr, DECIDERS))}")
-        for name in ("k", "steps"):
-            if getattr(self, name) < 1:
-                raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it must be at least 1")
-        for name in ("threshold", "least_gain", "horizon", "planning", "watching"):
-            if getattr(self, name) < 0:
-                raise WeftError(f"{name} of the adaptation is {getattr(self, name)}; it is not negative")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                self._refuse(name, f"expected {', '.join(map(repr, known))}")
+        if self.steps < 1 or (self.k is not None and self.k < 1):
+            self._refuse("steps" if self.steps < 1 else "k", "it must be at least 1")
+        for name in AMOUNTS:
+            if not getattr(self, name) >= 0:
+                self._refuse(name, "it is not negative")
+        if self.distance not in ("average", "tuned") and not (
+            isinstance(self.distance, int | float) and self.distance >= 0
+        ):
+            self._refuse("distance", "expected a share of at least 0, 'average' or 'tuned'")
+
+    def _refuse(self, name: str, remedy: str) -> NoReturn:
+        raise WeftError(f"{name} of the adaptation is {getattr(self, name)!r}; {remedy}")

@@ -13,26 +13,28 @@ Differs     The conditions of sharing price what a pattern needs for itself; wha
 Complexity  O(K b) prices to verify the invariants of b blocks; planning anew is a search with a limit.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from weft.adaptation.decisions import DecisionFunction, Violation
 from weft.adaptation.invariants import still_best
-from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.model import CostModel
-from weft.cost.shape import items_of
+from weft.cost.shape import Shape, items_of
+from weft.optimizer.assemble import Context
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.exact_tree import exact_tree_decided
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.shape_of import item_key, shape_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Key, Weave
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Query, TimeWindow
+from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Plan
 from weft.schema import Schema
-from weft.statistics.model import Statistics
+from weft.statistics.model import ItemKey, Statistics
 
 MOST_OFFERS = 4  # parts that a pattern could share and does not, for which that is watched
 
@@ -61,6 +63,36 @@ class Replanned:
         return 1.0 - self.cost_after / self.cost_before if self.cost_before > 0 else 0.0
 
 
+class ShapeReader:
+    """The shape of a pattern under changing statistics, as `shape_of` gives it, without repeated work.
+
+    Rates change all the time, selectivities and agreement seldom: as long as the statistics hold the same
+    values of these, only the rates are read. Negations and windows that count events depend on rates too.
+
+    >>> from weft.optimizer.trees import leaf
+    >>> from weft.pattern.normal_form import Item
+    >>> form = NormalForm((Item("a", "A"),), frozenset(), window=TimeWindow(60_000_000))
+    >>> reader = ShapeReader(form, Context(lambda name: None, False, lambda form: leaf(0)))
+    >>> [reader.shape(Statistics({ItemKey("A"): rate})).rates for rate in (2.0, 3.0)]
+    [(2.0,), (3.0,)]
+    """
+
+    def __init__(self, form: NormalForm, context: Context) -> None:
+        self._form, self._context = form, context
+        self.items = [item_key(item, form) for item in form.items]
+        self._reads_rates_alone = isinstance(form.window, TimeWindow) and not form.negations
+        self._latest: tuple[Statistics, Shape] | None = None
+
+    def shape(self, statistics: Statistics) -> Shape:
+        """Return the shape under statistics."""
+        if self._latest is not None and self._reads_rates_alone:
+            known, shape = self._latest
+            if statistics.selectivities is known.selectivities and statistics.agreements == known.agreements:
+                return replace(shape, rates=tuple(map(statistics.rate, self.items)))
+        self._latest = statistics, shape_of(self._form, statistics, self._context)
+        return self._latest[1]
+
+
 class WatchedPlan:
     """A choice of trees for queries, the statistics it was made with, and what would make it another."""
 
@@ -72,6 +104,7 @@ class WatchedPlan:
         decide: Callable[[], DecisionFunction],
         choice: StoredPlan,
         statistics: Statistics,
+        variances: Mapping[ItemKey, float],
     ) -> None:
         self.queries = tuple(queries)
         self.schema = schema
@@ -80,11 +113,11 @@ class WatchedPlan:
         self._decide = decide
         self._decisions: dict[Key, DecisionFunction] = {}
         self._planned: tuple[Statistics, Weave] | None = None  # all queries, as they were planned last
-        self.adopt(choice, statistics)
+        self.adopt(choice, statistics, variances)
 
-    def adopt(self, choice: StoredPlan, statistics: Statistics) -> None:
-        """Watch a choice from now on."""
-        self.choice, self.statistics = choice, statistics
+    def adopt(self, choice: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]) -> None:
+        """Watch a choice from now on, made with statistics; `variances` are those of the rates of items."""
+        self.choice, self.statistics, self.variances = choice, statistics, variances
         if self._planned is not None and self._planned[0] is statistics:
             self._weave = self._planned[1]
             self._weave.adopt(choice)
@@ -96,7 +129,8 @@ class WatchedPlan:
         for key in self._weave.multitree.trees:
             decision = self._decisions.setdefault(key, self._decide())
             pattern = self._weave.multitree.patterns[key]
-            decision.adopt(self._decided(key, pattern), pattern.shape)
+            varying = [variances.get(item, 0.0) for item in self._readers[key].items]
+            decision.adopt(self._decided(key, pattern), pattern.shape, varying)
 
     def _woven(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
         weave = weave_for(self.schema, Settings("auto", statistics, self.model))
@@ -123,14 +157,13 @@ class WatchedPlan:
 
     @property
     def distances(self) -> list[float]:
-        """The distances of all decision functions that have one, to be given back with `tune`."""
-        return [getattr(decision, "distance", 0.0) for decision in self._decisions.values()]
+        """What the decision functions have learned, to be given back with `tune`."""
+        return [decision.distance for decision in self._decisions.values()]
 
     def tune(self, distances: Sequence[float]) -> None:
         """Set the distances that the decision functions had."""
         for decision, distance in zip(self._decisions.values(), distances, strict=False):
-            if hasattr(decision, "distance"):
-                decision.distance = distance
+            decision.distance = distance
 
     def _decided(self, key: Key, pattern: Pattern) -> Decided:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
@@ -193,17 +226,20 @@ class WatchedPlan:
         return Replanned(choice, tuple(names), before, weave.cost)
 
     def lines(self) -> list[str]:
-        """Say what is watched: the cost of what was chosen in each part, and of the next best."""
-        found = []
+        """Say when to plan anew; of conditions that are watched, what both sides cost."""
+        rules = dict.fromkeys(decision.rule for decision in self._decisions.values())
+        lines = [f"Planned anew {rule}." for rule in rules]
+        if any(decision.watched for decision in self._decisions.values()):
+            lines.append("Watched, in nanoseconds for a second of events:")
         for key, decision in self._decisions.items():
             names = self._weave.multitree.patterns[key].variables
-            for invariant in getattr(decision, "watched", ()):
+            for invariant in decision.watched:
                 chosen = ", ".join(names[item] for item in items_of(invariant.block))
-                found.append(
+                lines.append(
                     f"  {key[0]}: the choice of {chosen} costs {invariant.taken:,.6g}, "
                     f"another one {invariant.other:,.6g}"
                 )
-        return found
+        return lines
 
     def _component(self, key: Key) -> list[str]:
         for keys in self._weave.sharables.components():

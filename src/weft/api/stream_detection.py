@@ -107,9 +107,7 @@ class StreamDetection(Workload):
         adapter = adapter_of(
             adapted.queries, adapted.schema, adapted.choice, adapted.statistics, adapted.adaptation
         )
-        found = adapter.lines()
-        headline = "Watched, in nanoseconds for a second of events (a part is planned anew when they swap):"
-        return [headline, *found] if found else []
+        return adapter.lines()
 
     @property
     def changes(self) -> "DataFrame":

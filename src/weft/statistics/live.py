@@ -34,6 +34,7 @@ from weft.statistics.sampling import (
     microseconds,
     prepare,
     resampled,
+    spread_places,
 )
 from weft.statistics.sliding_counts import HitRate, ItemCount, UnwatchedSteps, sliding_window
 
@@ -212,7 +213,7 @@ class LiveStatistics:
         for name in self._items_of:
             rows = events.rows_of_type(name)[counted.first_of_type[name] :]
             rows = rows[min(int(np.searchsorted(rows, tail)), max(rows.size - most, 0)) :]
-            chosen[name] = rows[_spread(rows.size, most, dice)]
+            chosen[name] = rows[spread_places(rows.size, most, dice)]
             weights[name] = rows.size / max(chosen[name].size, 1)
         used = np.unique(np.concatenate([np.empty(0, np.int64), *chosen.values()]))
         self.n_rows += used.size
@@ -318,10 +319,14 @@ class LiveStatistics:
                 found.setdefault(one.question.group, share)
         return {**self.initial.selectivities, **found}
 
-    def rate_variance(self, item: ItemKey) -> float | None:
-        """Return how much the rate of an item varies within the sliding window; None: too little is known."""
+    def rate_variance(self, item: ItemKey, rate: float) -> float:
+        """Return how much the rate of an item varies within the sliding window.
+
+        Where too little is known, it is that of arrivals at random with a rate, counted tick by tick.
+        """
         found = self._counts[item].histogram.rate_variance(self._now // self._tick)
-        return None if found is None else found * (MICROSECONDS / self._tick) ** 2
+        seconds = self._tick / MICROSECONDS
+        return rate / seconds if found is None else found / seconds**2
 
     def _covered(self, now: int, since: int | None) -> tuple[float, bool]:
         """Return in how many seconds of the sliding window events were counted; whether these are enough."""
@@ -382,14 +387,6 @@ class LiveStatistics:
 def _plain(question: Question) -> object:
     """Return a question such that equal ones have the same digest: a set has no order of its own."""
     return question.group, sorted(question.order), question.window
-
-
-def _spread(n_rows: int, most: int, dice: np.random.Generator) -> Array:
-    """Return at most `most` of the places below `n_rows`: one at random of each of as many stretches."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    edges = np.linspace(0, n_rows, most + 1).astype(np.int64)
-    return np.asarray(edges[:-1] + (dice.random(most) * np.diff(edges)).astype(np.int64))
 
 
 def _filled(ticks: Array, amounts: Array) -> list[tuple[int, float]]:

@@ -156,6 +156,14 @@ class TupleSampler:
         return fits
 
 
+def spread_places(n_rows: int, most: int, dice: np.random.Generator) -> Array:
+    """Return at most `most` of the places below `n_rows`: one at random of each of as many stretches."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    edges = np.linspace(0, n_rows, most + 1).astype(np.int64)
+    return np.asarray(edges[:-1] + (dice.random(most) * np.diff(edges)).astype(np.int64))
+
+
 def resampled(weights: Array, n_wanted: int, generator: np.random.Generator) -> tuple[Array, Array]:
     """Return at most `n_wanted` places, chosen in proportion to weights, and weights with the same sum.
 

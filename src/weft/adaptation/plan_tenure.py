@@ -1,4 +1,4 @@
-"""Which matches a plan serves while another takes over, and which events it need not look at for that.
+"""Matches owned by one plan during a migration, and the events it need not look at for that.
 
 A match belongs to the plan under which its earliest arrival came: arrival decides, not time, for an event
 may come late.
@@ -31,8 +31,8 @@ from weft.runtime.state.segments import arrivals_of
 
 
 @dataclass(frozen=True)
-class Share:
-    """The matches of a plan whose earliest arrival is in the steps from `first` to before `until`.
+class PlanTenure:
+    """Matches owned by one plan during a migration, by earliest arrival step: from `first` to before `until`.
 
     Of events after the time `latest`, it looks at no type that only begins matches: what these begin
     has no event from before `until`.
@@ -44,12 +44,12 @@ class Share:
     latest: int = 0
     unseen: frozenset[str] = frozenset()
 
-    def ended(self, until: int, latest: int) -> "Share":
-        """Return the share once another plan serves what comes from a step on; no event so far is later."""
+    def ended(self, until: int, latest: int) -> "PlanTenure":
+        """Return the tenure once another plan owns what comes from a step on; no event so far is later."""
         return replace(self, until=until, latest=latest, unseen=leading_types(self.executor.plan))
 
     def is_over(self, frontier: int) -> bool:
-        """Say whether no match to come is in this share: all would be late, or none of its events is kept."""
+        """Say whether no match to come is owned: all would be late, or none of its events is kept."""
         if self.until is None:
             return False
         longest_wait = wait_of(self.executor.plan)
@@ -65,7 +65,7 @@ class Share:
         return hidden(events, self.unseen, events.times > self.latest)
 
     def own(self, found: Found) -> Found:
-        """Return the matches that are in this share."""
+        """Return the matches that the plan owns."""
         arrivals = arrivals_of(found.events)
         kept = np.ones(found.table.n_rows, np.bool_)
         if self.first:
