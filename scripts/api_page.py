@@ -23,6 +23,7 @@ and may change. [language.md](language.md) is the language of queries; [streams.
 [placement.md](placement.md) and [optimizer.md](optimizer.md) tell how the options belong together.
 """
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+NAMES = re.compile(r"^\w+(, \w+)*$")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -238,11 +239,25 @@ def _listed(body: str) -> str:
     return "\n".join(items)
 
 
+def _defined(text: str) -> Iterator[str]:
+    """Yield lines, of which names alone on a line with an indented description become items of a list."""
+    lines = text.strip("\n").splitlines()
+    is_item = False
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if NAMES.match(line) and following.startswith("    "):
+            shown = ", ".join(f"`{name.strip()}`" for name in line.split(","))
+            yield f"- {shown}:"
+            is_item = True
+        else:
+            is_item = is_item and line.startswith("    ")
+            yield f"  {line.strip()}" if is_item else line
+
+
 def _examples_fenced(text: str) -> str:
-    """Return text with its doctests in fences."""
+    """Return text with its doctests in fences, and its definitions as lists."""
     lines: list[str] = []
     is_open = False
-    for line in text.strip("\n").splitlines():
+    for line in _defined(text):
         if line.startswith(">>>") and not is_open:
             lines.append("```python")
             is_open = True

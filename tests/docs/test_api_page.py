@@ -39,6 +39,12 @@ class BrokenError(ValueError):
 class Option:
     """How to run.
 
+    size
+        How large it is,
+        as a number.
+    names, known
+        What there is.
+
     >>> Option(2).twice
     4
     """
@@ -99,6 +105,7 @@ def test_sections_become_lists_and_examples_code(sample: str) -> None:
     assert (
         "**Parameters**\n\n- `first` (int): Where to begin, and so on.\n- `second`: What to say.\n" in sample
     )
+    assert "- `size`:\n  How large it is,\n  as a number.\n- `names`, `known`:\n  What there is.\n" in sample
     assert "```python\n>>> Option(2).twice\n4\n```" in sample
 
 
