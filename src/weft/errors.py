@@ -1,8 +1,10 @@
 """The exceptions Weft raises; each says what was found, what was expected, where, and what to do."""
 
 import difflib
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 MAX_SHOWN = 200  # characters of a line of source text in a message
 
@@ -29,8 +31,42 @@ class WeftError(Exception):
     """Anything Weft refuses to do; `str()` of it is written for a person."""
 
 
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    r"""The text of queries, put together of one or more files; `starts` are the offsets of their beginnings.
+
+    >>> QueryText.join([("a.weft", "QUERY a"), ("b.weft", "QUERY b")])
+    QueryText(text='QUERY a\nQUERY b', origins=('a.weft', 'b.weft'), starts=(0, 8))
+    """
+
+    text: str
+    origins: tuple[str, ...]
+    starts: tuple[int, ...] = (0,)
+
+    @staticmethod
+    def join(files: Iterable[tuple[str, str]]) -> "QueryText":
+        """Put files together, each given by its origin and its text, with a line end between them."""
+        origins, texts = [], []
+        for origin, text in files:
+            origins.append(origin)
+            texts.append(text)
+        ends = accumulate(len(text) + 1 for text in texts)
+        return QueryText("\n".join(texts), tuple(origins), (0, *ends)[: len(texts)])
+
+    def number_of(self, offset: int) -> int:
+        """Return the number of the file in which a place of the text lies."""
+        return bisect_right(self.starts, offset) - 1
+
+    def line_at(self, offset: int) -> tuple[str, int, int]:
+        """Return the line of its file in which a place lies, and its number there; lines count from 1."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        return line, self.text.count("\n", self.starts[self.number_of(offset)], offset) + 1, start
+
+
 class QueryError(WeftError):
-    """One or more problems in query text, reported together with line, column and caret.
+    """One or more problems in queries, reported together with file, line, column and caret.
 
     >>> print(QueryError([Problem("unknown type", Span(4, 5))], "SEQ(X)", "q.weft"))
     q.weft:1:5: unknown type
@@ -38,11 +74,13 @@ class QueryError(WeftError):
           ^
     """
 
-    def __init__(self, problems: Iterable[Problem], source: str = "", origin: str = "<query>") -> None:
+    def __init__(
+        self, problems: Iterable[Problem], source: str | QueryText = "", origin: str = "<query>"
+    ) -> None:
         self.problems = tuple(problems)
-        self.source = source
+        self.source = source if isinstance(source, QueryText) else QueryText(source, (origin,))
         self.origin = origin
-        super().__init__("\n".join(self._render(problem) for problem in self.problems))
+        super().__init__("\n".join(map(self._render, self.problems)))
 
     def __reduce__(self) -> tuple[type["QueryError"], tuple[object, ...]]:
         return QueryError, (self.problems, self.source, self.origin)
@@ -50,15 +88,12 @@ class QueryError(WeftError):
     def _render(self, problem: Problem) -> str:
         prefix = f"query {problem.query}: " if problem.query else ""
         hint = f"\n  hint: {problem.hint}" if problem.hint else ""
-        if problem.span is None or not self.source:
+        if problem.span is None or not self.source.text:
             return f"{self.origin}: {prefix}{problem.message}{hint}"
-        start = min(problem.span.start, len(self.source))
-        line_number = self.source.count("\n", 0, start) + 1
-        line_start = self.source.rfind("\n", 0, start) + 1
-        line_end = self.source.find("\n", start)
-        line = self.source[line_start : line_end if line_end >= 0 else len(self.source)].rstrip("\r")
+        start = min(problem.span.start, len(self.source.text))
+        line, number, line_start = self.source.line_at(start)
         column = start - line_start
-        place = f"{self.origin}:{line_number}:{column + 1}: "
+        place = f"{self.source.origins[self.source.number_of(start)]}:{number}:{column + 1}: "
         if len(line) > MAX_SHOWN:  # of a long line, show what is around the place
             cut = max(0, min(column - MAX_SHOWN // 2, len(line) - MAX_SHOWN))
             line, column = line[cut : cut + MAX_SHOWN], column - cut

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from weft.cli.app import app
+from weft.cli.console import errors_told
 from weft.cli.demo import demo_queries
-from weft.cli.steps import errors_told
 from weft.language.parser import parse
 
 WEFT = Path(sys.executable).with_name("weft")

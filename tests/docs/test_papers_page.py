@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import weft
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 PLACES = ("lab/", "tests/", "benchmarks/")
@@ -90,6 +92,4 @@ def test_the_papers_are_those_of_the_citation_file() -> None:
 
 def test_the_citation_file_has_the_version_of_the_project() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    (version,) = re.findall(r'^version = "(.*)"$', project, re.MULTILINE)
-    assert f"\nversion: {version}\n" in citation
+    assert f"\nversion: {weft.__version__}\n" in citation

@@ -11,6 +11,7 @@ from weft.language.binder import bind
 from weft.language.builder import (
     Term,
     and_,
+    as_query,
     constant,
     count_trends,
     event,
@@ -38,7 +39,6 @@ def test_the_whole_language() -> None:
         .within("10 minutes")
         .partition_by("site")
         .returns(g.person, v.ts - g.ts, who=g.person, steps=l.count())
-        .build()
     )
     text = """
     QUERY tailgate
@@ -48,7 +48,7 @@ def test_the_whole_language() -> None:
     PARTITION BY site
     RETURN g.person, v.ts - g.ts, g.person AS who, COUNT(l) AS steps
     """
-    assert parse(text) == (built,)
+    assert parse(text) == (as_query(built),)
 
 
 def test_a_trend_query() -> None:
@@ -68,7 +68,7 @@ def test_a_trend_query() -> None:
     WHERE [driver] AND t[i].speed < t[i-1].speed
     WITHIN 30 minutes SLIDE 1 minute GROUP BY district, t.city
     """
-    assert parse(text) == (built.build(),)
+    assert parse(text) == (as_query(built),)
     assert built.slide(timedelta(minutes=1)) == built
 
 
@@ -109,7 +109,7 @@ def test_a_trend_query() -> None:
     ],
 )
 def test_terms(term: Term, text: str) -> None:
-    built = query("query").pattern(seq(event("A", "a"), event("B", "b").plus())).where(term).build()
+    built = as_query(query("query").pattern(seq(event("A", "a"), event("B", "b").plus())).where(term))
     assert parse(f"PATTERN SEQ(A a, B+ b) WHERE {text}") == (built,)
 
 
@@ -127,19 +127,19 @@ def test_terms(term: Term, text: str) -> None:
     ],
 )
 def test_patterns(pattern: Pattern, text: str) -> None:
-    assert parse(f"PATTERN {text}") == (query("query").pattern(pattern).build(),)
+    assert parse(f"PATTERN {text}") == (as_query(query("query").pattern(pattern)),)
 
 
 def test_windows() -> None:
     start = query("query").pattern(event("A"))
-    assert start.within("500 EVENTS").build() == parse("PATTERN A WITHIN 500 EVENTS")[0]
-    assert start.within(timedelta(hours=1)).build() == parse("PATTERN A WITHIN 1 hour")[0]
-    assert start.within("1 hour 30 min").build() == parse("PATTERN A WITHIN 90 minutes")[0]
+    assert as_query(start.within("500 EVENTS")) == parse("PATTERN A WITHIN 500 EVENTS")[0]
+    assert as_query(start.within(timedelta(hours=1))) == parse("PATTERN A WITHIN 1 hour")[0]
+    assert as_query(start.within("1 hour 30 min")) == parse("PATTERN A WITHIN 90 minutes")[0]
 
 
 def test_decimals_bind_exactly() -> None:
     schema = Schema({"price": decimal(2), "ts": TIMESTAMP}, "ts")
-    built = query("query").pattern(a).where(a.price == Decimal("1.10")).build()
+    built = as_query(query("query").pattern(a).where(a.price == Decimal("1.10")))
     (bound,) = bind([built], schema)
     assert bound.where[0].right == Literal(Decimal("1.10"), decimal(2))
     assert bind(parse("PATTERN A a WHERE a.price = 1.10"), schema) == (bound,)
@@ -148,23 +148,23 @@ def test_decimals_bind_exactly() -> None:
 def test_builders_do_not_change() -> None:
     start = query("query").pattern(a)
     start.where(a.x > 3).within("5 min")
-    assert start.build() == parse("PATTERN A a")[0]
+    assert as_query(start) == parse("PATTERN A a")[0]
 
 
 def test_a_conjunction_is_as_many_predicates() -> None:
-    built = query("query").pattern(a).where((a.x > 1) & (a.y > 2)).where(a.z > 3).build()
+    built = as_query(query("query").pattern(a).where((a.x > 1) & (a.y > 2)).where(a.z > 3))
     assert len(built.where) == 3
 
 
 def test_a_constant_column() -> None:
-    built = query("query").pattern(a).returns(one=constant(1)).build()
+    built = as_query(query("query").pattern(a).returns(one=constant(1)))
     assert built.returns[0].expression == Literal(1, LONG)
 
 
 @pytest.mark.parametrize(
     "mistake",
     [
-        lambda: query("q").build(),
+        lambda: as_query(query("q")),
         lambda: query("q").pattern("A"),
         lambda: query("q").pattern(a).where(True),
         lambda: query("q").within("a while"),

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from tests.helpers.mistakes import load_mistakes
 from tests.language.test_fuzz import assert_in_plain_words
 
-from weft.errors import QueryError, WeftError
-from weft.io.query_files import join_texts, read_queries
+from weft.errors import QueryError
 from weft.language.parser import parse
 from weft.language.printer import to_text
-from weft.language.read import read
+from weft.language.read import read, read_queries
 from weft.pattern.nodes import Event
 from weft.tree import find
 
@@ -274,8 +273,8 @@ def test_files_of_both_languages(tmp_path: Path) -> None:
     (tmp_path / "b.weft").write_text("QUERY b PATTERN B")
     (tmp_path / "c.ccl").write_text("// c\nCREATE STREAM c AS SELECT * FROM C MATCHING [1 s: C];")
     (tmp_path / "d.txt").write_text("no queries")
-    found = read_queries(str(tmp_path))
-    assert [query.name for query in read(found.text, None, origin=found.origin)] == ["ccl_1", "b", "c"]
+    for path in (tmp_path, str(tmp_path)):
+        assert [query.name for query in read_queries(path, None)] == ["ccl_1", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -291,8 +290,7 @@ def test_files_of_both_languages(tmp_path: Path) -> None:
     ],
 )
 def test_a_statement_without_a_semicolon_ends_with_its_file(own: str) -> None:
-    texts = join_texts({"a.ccl": "SELECT * FROM A MATCHING [1 s: A]", "b.weft": own})
-    queries = read(texts.text, None)
+    queries = read(f"SELECT * FROM A MATCHING [1 s: A]\n{own}", None)
     assert (queries[0].name, queries[-1].name) == ("ccl_1", "left alone")
 
 
@@ -303,9 +301,9 @@ def test_a_mistake_after_a_statement_without_a_semicolon_is_one_of_the_next_quer
 
 
 def test_a_semicolon_before_a_statement_is_fine() -> None:
-    texts = join_texts({"a.weft": "QUERY a PATTERN A", "b.ccl": "; // b\n;SELECT * FROM B MATCHING [1 s: B]"})
-    assert [query.name for query in read(texts.text, None)] == ["a", "ccl_1"]
-    assert [query.name for query in read(texts.text.partition("\n")[2], None)] == ["ccl_1"]
+    statement = "; // b\n;SELECT * FROM B MATCHING [1 s: B]"
+    assert [query.name for query in read(f"QUERY a PATTERN A\n{statement}", None)] == ["a", "ccl_1"]
+    assert [query.name for query in read(statement, None)] == ["ccl_1"]
 
 
 def test_query_is_a_name_where_an_event_is_expected() -> None:
@@ -313,11 +311,12 @@ def test_query_is_a_name_where_an_event_is_expected() -> None:
     assert [event.type for event in find(query.pattern, Event)] == ["A", "Query"]
 
 
-def test_mistakes_are_located_in_their_file() -> None:
-    texts = join_texts({"a.weft": "QUERY a PATTERN A a", "b.ccl": "\nSELECT *\nFROM B MATCHING [1 s: C]"})
-    with pytest.raises(WeftError) as raised, texts.errors_in_own_file():
-        read(texts.text, None, origin=texts.origin)
-    assert "b.ccl:3:23: query ccl_1: C is not in FROM" in str(raised.value)
+def test_mistakes_are_located_in_their_file(tmp_path: Path) -> None:
+    (tmp_path / "a.weft").write_text("QUERY a PATTERN A a")
+    (tmp_path / "b.ccl").write_text("\nSELECT *\nFROM B MATCHING [1 s: C]")
+    with pytest.raises(QueryError) as raised:
+        read_queries(tmp_path, None)
+    assert f"{tmp_path}/b.ccl:3:23: query ccl_1: C is not in FROM" in str(raised.value)
 
 
 # Whatever the text.

@@ -1,9 +1,31 @@
-"""Reading text: mistakes of syntax and of names in one report."""
+"""Reading queries: mistakes of syntax and of names in one report, and all the ways to give queries."""
+
+from pathlib import Path
 
 import pytest
 
-from weft.errors import QueryError
-from weft.language.read import read
+from weft.errors import DataError, QueryError, WeftError
+from weft.explain.plans import explain
+from weft.language.binder import bind
+from weft.language.builder import as_query, event, query, seq
+from weft.language.parser import parse
+from weft.language.printer import to_text
+from weft.language.read import read, read_queries
+from weft.schema import LONG, TIMESTAMP, Schema
+
+SCHEMA = Schema({"ts": TIMESTAMP, "x": LONG}, time="ts", types=frozenset("AB"))
+a, b = event("A", "a"), event("B", "b")
+BUILT = query("built").pattern(seq(a, b)).where(a.x > 3)
+
+
+def names(*given: object) -> list[str]:
+    return [found.name for found in read_queries(list(given), SCHEMA)]  # type: ignore[arg-type]
+
+
+def message_of(given: object, schema: Schema | None = SCHEMA) -> str:
+    with pytest.raises(WeftError) as caught:
+        read_queries(given, schema)  # type: ignore[arg-type]
+    return str(caught.value)
 
 
 def test_a_mistake_in_syntax_hides_no_wrong_name_of_another_query() -> None:
@@ -12,3 +34,86 @@ def test_a_mistake_in_syntax_hides_no_wrong_name_of_another_query() -> None:
         read(text, None)
     assert [problem.query for problem in caught.value.problems] == ["one", "two"]
     assert "variable c" in str(caught.value)
+
+
+def test_a_mixture_is_read_in_its_order(tmp_path: Path) -> None:
+    (tmp_path / "b.weft").write_text("QUERY b1 PATTERN A\nQUERY b2 PATTERN B")
+    (tmp_path / "a.ccl").write_text("SELECT * FROM A, B MATCHING [1 s: A, B];")
+    (tmp_path / "notes.md").write_text("not a query")
+    parsed = parse("QUERY parsed PATTERN B b")[0]
+    assert names(BUILT, "QUERY t PATTERN A", tmp_path, parsed, "QUERY u PATTERN B") == [
+        *("built", "t", "ccl_1", "b1", "b2", "parsed", "u")
+    ]
+    assert names(str(tmp_path / "b.weft"), BUILT) == ["b1", "b2", "built"]
+    assert names(tmp_path / "b.weft") == ["b1", "b2"]
+
+
+def test_one_of_each_kind_needs_no_list(tmp_path: Path) -> None:
+    file = tmp_path / "q.weft"
+    file.write_text("QUERY built PATTERN SEQ(A a, B b) WHERE a.x > 3")
+    bound = bind([BUILT], SCHEMA)
+    for given in (BUILT, as_query(BUILT), file, str(file), file.read_text()):
+        assert read_queries(given, SCHEMA) == bound
+
+
+def test_queries_are_bound_to_the_schema() -> None:
+    assert "unknown event type C" in message_of("QUERY q PATTERN C")
+    assert "unknown attribute y" in message_of(query("q").pattern(a).where(a.y > 1))
+
+
+def test_mistakes_name_file_line_and_caret(tmp_path: Path) -> None:
+    (tmp_path / "one.weft").write_text("QUERY one\nPATTERN SEQ(A a, C c)")
+    (tmp_path / "two.weft").write_text("QUERY two\n\nPATTERN SEQ(A a, B b")
+    shown = message_of([tmp_path, query("three").pattern(a).where(a.y > 1), "QUERY four PATTERN D"])
+    assert f"{tmp_path}/one.weft:2:18: query one: unknown event type C\n  PATTERN SEQ(A a, C c)\n" in shown
+    assert f"{tmp_path}/two.weft:3:21: query two: found the end of the text in PATTERN" in shown
+    assert "query three: unknown attribute y" in shown
+    assert "queries[2]:1:20: query four: unknown event type D\n  QUERY four PATTERN D\n" in shown
+
+
+def test_the_places_of_a_parsed_query_are_not_shown_in_another_text() -> None:
+    parsed = parse("QUERY far PATTERN SEQ(A a, B b) WHERE a.nothing > 1")[0]
+    shown = message_of(["QUERY near PATTERN A WHERE A.none > 1", parsed])
+    assert "<query>: query far: unknown attribute nothing\n" in shown
+    assert shown.count("^^^^^^") == 1  # of the text that is at hand
+
+
+def test_names_are_unique_over_files_texts_and_objects(tmp_path: Path) -> None:
+    (tmp_path / "q.weft").write_text("QUERY built PATTERN A")
+    assert "two queries are named built" in message_of([tmp_path, BUILT])
+    assert "two queries are named built" in message_of([BUILT, BUILT])
+    assert "two queries are named built" in message_of([tmp_path / "q.weft", "QUERY built PATTERN B"])
+
+
+@pytest.mark.parametrize("name", ["absent.weft", "absent.ccl"])
+def test_a_name_of_a_query_file_is_never_query_text(name: str) -> None:
+    assert message_of(name) == f"{name}: there is no such file or directory of queries"
+
+
+def test_paths_that_hold_no_queries(tmp_path: Path) -> None:
+    assert "there is no such file" in message_of(Path("absent"))
+    assert "holds no *.weft and no *.ccl files" in message_of(tmp_path)
+    (tmp_path / "binary.weft").write_bytes(b"QUERY \xff")
+    with pytest.raises(DataError, match=r"binary\.weft: this is not a text file in UTF-8 \(byte 6\)"):
+        read_queries(tmp_path, None)
+
+
+@pytest.mark.parametrize("given", ["", "  \n", [], [""]])
+def test_no_query(given: object) -> None:
+    assert message_of(given).startswith("no query was given")
+
+
+def test_what_is_no_query_is_named() -> None:
+    assert "`queries` holds 7: expected query text, a path" in message_of([7])
+
+
+def test_long_texts_and_odd_characters_are_no_paths() -> None:
+    assert names("QUERY q PATTERN A " + "-- long " * 2000) == ["q"]
+    assert "\\x00" in repr(message_of("QUERY q PATTERN A \x00"))
+
+
+def test_a_builder_is_taken_where_a_query_is() -> None:
+    text = to_text(BUILT)
+    assert parse(text) == (as_query(BUILT),)
+    assert bind([BUILT], SCHEMA) == bind([as_query(BUILT)], SCHEMA)
+    assert explain(BUILT) == explain(text)

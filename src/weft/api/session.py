@@ -1,6 +1,6 @@
 """The facade: queries and a DataFrame of events in, a DataFrame of matches out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -15,14 +15,11 @@ from weft.explain.plans import explain
 from weft.hosts.spark.batch import Input
 from weft.hosts.spark.schemas import event_schema, require_column, value_type
 from weft.hosts.spark.stream import Lateness
-from weft.language.binder import bind
 from weft.language.literals import parse_duration
-from weft.language.parser import parse
-from weft.language.read import read
+from weft.language.read import Queries, read_queries
 from weft.optimizer.pipeline import SECONDS, Strategy
 from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Query
 from weft.placement.network import Network
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
@@ -40,8 +37,6 @@ SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a w
 SHARING = get_args(Sharing)
 Placement = Literal["muse", "single-sink", "central"]
 PLACEMENTS = get_args(Placement)
-
-Queries = str | Query | Sequence[str | Query]
 
 
 def detect(
@@ -79,7 +74,8 @@ def detect(
     events
         Any DataFrame; the columns that no query mentions are not read.
     queries
-        Query text, Query objects, or a sequence of these.
+        Query text, the path of a file or directory of `.weft` and `.ccl` files, Query objects, builders
+        (`weft.query`), or any of these in a list.
     time, type, id, order_by
         The columns that hold an event's time, its type, its identity (without one, the content of the
         row is its identity) and the order among events of equal time.
@@ -193,7 +189,7 @@ def prepare(
         raise WeftError("these events are a stream: use weft.prepare_stream")
     chosen = _placement(events, site, placement)
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
-    bound = _bound(queries, source, origin)
+    bound = read_queries(queries, source.schema, origin=origin, tie_break=order_by is not None)
     _check_partitions(partitions)
     planning = Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
@@ -235,7 +231,7 @@ def prepare_stream(
         raise WeftError("these events are all there: use weft.prepare")
     chosen = _placement(events, site, placement)
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
-    bound = _bound(queries, source, origin)
+    bound = read_queries(queries, source.schema, origin=origin, tie_break=order_by is not None)
     _check_partitions(partitions)
     planning = Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
@@ -339,17 +335,3 @@ def _input(
     if order_by is not None and order_by not in schema.attributes:
         raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
     return Input(events, schema, time, type, id, order_by, dict(types or {}), site)
-
-
-def _bound(queries: Queries, source: Input, origin: str) -> tuple[Query, ...]:
-    """Parse and check everything, reporting all problems together."""
-    given = [queries] if isinstance(queries, str | Query) else list(queries)
-    text = "\n\n".join(one for one in given if isinstance(one, str))
-    built = [one for one in given if isinstance(one, Query)]
-    if not text.strip() and not built:
-        raise WeftError("no query was given")
-    tie_break = source.order_by is not None
-    if not built:
-        return read(text, source.schema, origin=origin, tie_break=tie_break)
-    parsed = parse(text, origin) if text.strip() else ()
-    return bind((*parsed, *built), source.schema, origin=origin, tie_break=tie_break)

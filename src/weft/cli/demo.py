@@ -1,4 +1,4 @@
-"""The demonstration: twenty queries of a bank's fraud desk over a million events."""
+"""The command `weft demo`: twenty queries of a bank's fraud desk over a million events."""
 
 import re
 import tempfile
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
@@ -17,14 +18,19 @@ from rich.rule import Rule
 from rich.table import Table
 
 from weft.api.session import Detection, prepare
-from weft.cli.report import progress_shown, time_line, within_text
-from weft.hosts.spark.progress import SearchProgress, current_progress
+from weft.cli.check import within_text
+from weft.cli.console import terminal
+from weft.cli.options import Master
+from weft.cli.report import progress_shown, time_line
+from weft.cli.steps import failures_told, search_plan, start_spark
+from weft.hosts.spark.progress import current_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
 from weft.tree import find
 from weft_lab.demo_events import N_DAYS, N_USERS, write_events
 
+EXAMPLES = "Example:\n\n  weft demo --events 100000"
 SHOWN_MATCHES = ("takeover_abroad", "sim_swap_limit", "card_testing", "spending_spree", "money_mule")
 SHOWN_SHARED = 8
 WITHOUT = {
@@ -33,6 +39,15 @@ WITHOUT = {
     "share": "all that can be shared, in written order",
 }
 ONLY_COLUMN = r'"\$0"\.'  # the table of a filtered scan has one column: no need to say which
+
+
+def demo(
+    events: Annotated[int, typer.Option(min=10_000, help="How many events to make.")] = 1_000_000,
+    master: Master = "local[*]",
+) -> None:
+    """Find fraud in a million events of a bank: twenty queries, one shared plan, some matches to read."""
+    with failures_told():
+        show(terminal(), n_events=events, spark=start_spark(master))
 
 
 def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
@@ -63,9 +78,7 @@ def _weave(console: Console, detection: Detection, spark: SparkSession) -> None:
     started = time.perf_counter()
     with progress_shown("Looking at a sample of the events", partial(current_progress, spark)):
         detection.look()
-    search = SearchProgress()
-    with progress_shown("Weaving the plan", search.now):
-        detection.weave(search.tell)
+    search_plan(detection)
     spent = time.perf_counter() - started
     costs = detection.costs()
     chosen = costs.pop("this plan")

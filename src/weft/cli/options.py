@@ -1,20 +1,66 @@
-"""The arguments and options of the command line, with their help."""
+"""The options of the commands that run Spark, in groups: a group is a dataclass whose fields are options."""
 
-from typing import Annotated, Literal
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from weft.adaptation.settings import Decider
 from weft.api.session import Placement
+from weft.errors import WeftError
 from weft.io.sources import Format
+from weft.io.stream_sinks import MatchFormat
 from weft.io.times import TimeUnit
+from weft.optimizer.pipeline import SECONDS
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 
-Queries = Annotated[
-    str,
-    typer.Argument(metavar="QUERIES", help="A file of queries, or a directory of *.weft and *.ccl files."),
-]
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: each field of a group becomes an option of its own.
+
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Greeting:
+    ...     word: str = "Hello"
+    >>> @with_groups
+    ... def greet(name: str, *, greeting: Greeting) -> None:
+    ...     print(greeting.word, name)
+    >>> str(inspect.signature(greet))
+    "(name: str, *, word: str = 'Hello') -> None"
+    >>> greet("Ann", word="Good day,")
+    Good day, Ann
+    """
+    signature = inspect.signature(command)
+    annotations = {name: given.annotation for name, given in signature.parameters.items()}
+    groups: dict[str, Any] = {name: kind for name, kind in annotations.items() if is_dataclass(kind)}
+
+    @wraps(command)
+    def called(*arguments: Any, **options: Any) -> None:
+        made = {
+            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(*arguments, **options, **made)
+
+    parameters = [part for given in signature.parameters.values() for part in _parameters(given)]
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {}  # those of the groups are none of the options
+    return called
+
+
+def _parameters(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    if not is_dataclass(given.annotation):
+        yield given
+        return
+    hints = get_type_hints(given.annotation, include_extras=True)
+    for field in fields(given.annotation):
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(field.name, given.kind, default=default, annotation=hints[field.name])
+
+
 Events = Annotated[
     str,
     typer.Argument(
@@ -22,120 +68,6 @@ Events = Annotated[
         help="CSV with a header, JSON lines or Parquet; a file or a directory of files of one format.",
     ),
 ]
-TimeColumn = Annotated[
-    str,
-    typer.Option("--time", help="The column of the event time: a timestamp, a number or ISO 8601 text."),
-]
-TypeColumn = Annotated[str, typer.Option("--type", help="The column of the event type.")]
-IdColumn = Annotated[
-    str | None, typer.Option("--id", help="The column of the event's identity; equal ids count once.")
-]
-OrderColumn = Annotated[
-    str | None, typer.Option("--order-by", help="The column that orders events of equal time.")
-]
-Unit = Annotated[
-    TimeUnit,
-    typer.Option("--time-unit", help="What numbers in the time column count: seconds, ms or us."),
-]
-PlanOption = Annotated[
-    str,
-    typer.Option(
-        "--plan",
-        metavar="NAME|FILE.json",
-        help="How queries are ordered and shared: auto searches for the best; mcep and motto are the methods "
-        "it unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored with "
-        "--save-plan.",
-    ),
-]
-SavePlan = Annotated[
-    str | None, typer.Option("--save-plan", metavar="FILE.json", help="Store the plan that was chosen.")
-]
-StatisticsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--statistics",
-        metavar="FILE.json",
-        help="Rates and selectivities; estimated from a sample of the events if not given.",
-    ),
-]
-SaveStatistics = Annotated[
-    str | None,
-    typer.Option("--save-statistics", metavar="FILE.json", help="Store the statistics that were used."),
-]
-Explained = Annotated[
-    Literal["plan", "analyze"] | None,
-    typer.Option(
-        "--explain",
-        help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
-    ),
-]
-PARTIAL_MATCHES = Budget().partial_matches
-BudgetOption = Annotated[
-    int,
-    typer.Option(
-        "--budget", min=1, help="Partial matches that a step of a query may build before it is stopped."
-    ),
-]
-SharingOption = Annotated[
-    Sharing,
-    typer.Option(
-        "--sharing",
-        help="How trend queries share work: dynamic decides for every burst of events, static always shares, "
-        "none never. The results are the same.",
-    ),
-]
-AdaptOption = Annotated[
-    Decider,
-    typer.Option(
-        "--adapt",
-        help="When to plan anew while the data drifts: when a condition behind the plan is violated "
-        "(invariants), when a statistic has changed by half (threshold), with every batch (unconditional), "
-        "or never (off). The matches are the same.",
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
-]
-PlacementFlag = Annotated[
-    bool,
-    typer.Option(
-        "--placement", help="Show where parts of the queries are best evaluated, and what sites then send."
-    ),
-]
-ExplainedSite = Annotated[
-    str | None, typer.Option("--site", help="With --placement: the column of the site at which events arise.")
-]
-SiteColumn = Annotated[
-    str | None,
-    typer.Option("--site", help="The column of the site at which an event arose: evaluate queries there."),
-]
-PlacementOption = Annotated[
-    Placement | None,
-    typer.Option(
-        "--placement",
-        help="With --site: muse evaluates parts of queries where that sends least, single-sink each operator "
-        "at one site, central all queries outside of the sites. The matches are the same.",
-    ),
-]
-HistoryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--history",
-        metavar="EVENTS",
-        help="With --site: past events, as weft run takes them. Their sites and rates decide where queries "
-        "are evaluated; rows of other sites are rejected and counted.",
-    ),
-]
-PictureOption = Annotated[
-    str | None,
-    typer.Option("--picture", metavar="FILE.svg", help="With --placement: draw it into a file."),
-]
-SearchSeconds = Annotated[
-    float, typer.Option("--search-seconds", min=0, help="How long to search for a plan at most.")
-]
-Master = Annotated[str, typer.Option("--master", help="Where Spark runs; local[*] is all of this machine.")]
-
-# Of streams alone
 Source = Annotated[
     str,
     typer.Argument(
@@ -144,69 +76,243 @@ Source = Annotated[
         "files there), or kafka:BROKERS/TOPIC with JSON objects as values.",
     ),
 ]
-WatermarkOption = Annotated[
+TimeColumn = Annotated[
     str,
+    typer.Option(help="The column of the event time: a timestamp, a number or ISO 8601 text."),
+]
+TypeColumn = Annotated[str, typer.Option(help="The column of the event type.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
+]
+Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of this machine.")]
+BudgetOption = Annotated[
+    int,
+    typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
+]
+PARTIAL_MATCHES = Budget().partial_matches
+SharingOption = Annotated[
+    Sharing,
     typer.Option(
-        "--watermark",
-        metavar="DURATION",
-        help="How late events may come: 10s, 5 minutes. Later ones are counted.",
+        help="How trend queries share work: dynamic decides for every burst of events, static always shares, "
+        "none never. The results are the same."
     ),
 ]
-Checkpoint = Annotated[
-    str,
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """The columns of the events."""
+
+    time: TimeColumn
+    type: TypeColumn
+    id: Annotated[
+        str | None, typer.Option(help="The column of the event's identity; equal ids count once.")
+    ] = None
+    time_unit: Annotated[
+        TimeUnit, typer.Option(help="What numbers in the time column count: seconds, ms or us.")
+    ] = "ms"
+    order_by: Annotated[str | None, typer.Option(help="The column that orders events of equal time.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsualColumnOptions(ColumnOptions):
+    """The columns of the events, with their usual names."""
+
+    time: TimeColumn = "ts"
+    type: TypeColumn = "type"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """How the plan is chosen."""
+
+    plan: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE.json",
+            help="How queries are ordered and shared: auto searches for the best; mcep and motto are the "
+            "methods it unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
+            "with --save-plan.",
+        ),
+    ] = "auto"
+    statistics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Rates and selectivities; estimated from a sample of the events if not given.",
+        ),
+    ] = None
+    search_seconds: Annotated[float, typer.Option(min=0, help="How long to search for a plan at most.")] = (
+        SECONDS
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredPlanOptions(PlanOptions):
+    """How the plan is chosen, and where it and its statistics are stored."""
+
+    save_plan: Annotated[
+        str | None, typer.Option(metavar="FILE.json", help="Store the plan that was chosen.")
+    ] = None
+    save_statistics: Annotated[
+        str | None, typer.Option(metavar="FILE.json", help="Store the statistics that were used.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteOptions:
+    """The sites at which events arise, and where queries are then evaluated."""
+
+    site: Annotated[
+        str | None,
+        typer.Option(help="The column of the site at which an event arose: evaluate queries there."),
+    ] = None
+    placement: Annotated[
+        Placement | None,
+        typer.Option(
+            help="With --site: muse evaluates parts of queries where that sends least, single-sink each "
+            "operator at one site, central all queries outside of the sites. The matches are the same."
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse options that speak of sites where there are none."""
+        _require_site(self.site, "--placement", self.placement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSiteOptions(SiteOptions):
+    """The sites of a stream, and the past that tells them."""
+
+    history: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVENTS",
+            help="With --site: past events, as weft run takes them. Their sites and rates decide where "
+            "queries are evaluated; rows of other sites are rejected and counted.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse options that speak of sites where there are none, and sites of which nothing is known."""
+        super().check()
+        _require_site(self.site, "--history", self.history)
+        if self.site is not None and self.history is None:
+            raise WeftError(
+                "--site needs --history on a stream: its sites are not known before it starts\n"
+                "  hint: name a file or a directory of past events, from which sites and rates are counted"
+            )
+
+
+def _require_site(site: str | None, option: str, value: str | None) -> None:
+    if value is not None and site is None:
+        raise WeftError(f"{option} needs --site, the column of the site at which events arise")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementOptions:
+    """What `weft explain` shows of a placement."""
+
+    placement: Annotated[
+        bool,
+        typer.Option(
+            "--placement",
+            help="Show where parts of the queries are best evaluated, and what sites then send.",
+        ),
+    ] = False
+    site: Annotated[
+        str | None,
+        typer.Option(help="With --placement: the column of the site at which events arise."),
+    ] = None
+    picture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.svg", help="With --placement: draw it into a file."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where the outcomes of a stream go."""
+
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="Where matches go, one file per batch that has any; each match is in exactly one of them.",
+        ),
+    ]
+    format: Annotated[MatchFormat, typer.Option(help="What is written: JSON lines or Parquet.")] = "json"
+    late: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where time, type and id of late rows go.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """What the source of a stream holds, and how late it comes."""
+
+    watermark: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION", help="How late events may come: 10s, 5 minutes. Later ones are counted."
+        ),
+    ]
+    source_format: Annotated[
+        Format | None, typer.Option(help="The format of the files; told by their names if not given.")
+    ] = None
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help='Names and types: "id long, ts timestamp, type string". Needed for Kafka and for an empty '
+            "directory; otherwise taken from the files that are there when the stream first starts. Rows "
+            "that do not fit are rejected and counted.",
+        ),
+    ] = None
+    max_files: Annotated[int | None, typer.Option(min=1, help="How many files a batch takes at most.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningOptions:
+    """The state of a stream, when its batches begin, and when it plans anew."""
+
+    checkpoint: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR",
+            help="Where the stream remembers how far it is. Started again with it, it goes on from there.",
+        ),
+    ]
+    available_now: Annotated[
+        bool,
+        typer.Option("--available-now", help="Take what is there, then end, instead of waiting for more."),
+    ] = False
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="How often to look for events; one batch after the other by default."
+        ),
+    ] = None
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many parts the state has, fixed at the first start; by default one per core."
+        ),
+    ] = None
+    adapt: Annotated[
+        Decider,
+        typer.Option(
+            help="When to plan anew while the data drifts: when a condition behind the plan is violated "
+            "(invariants), when a statistic has changed by half (threshold), with every batch "
+            "(unconditional), or never (off). The matches are the same."
+        ),
+    ] = "off"
+
+
+Explained = Annotated[
+    Literal["plan", "analyze"] | None,
     typer.Option(
-        "--checkpoint",
-        metavar="DIR",
-        help="Where the stream remembers how far it is. Started again with it, it goes on from there.",
-    ),
-]
-MatchesDirectory = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Where matches go, one file per batch that has any; each match is in exactly one of them.",
-    ),
-]
-MatchesFormat = Annotated[
-    Literal["json", "parquet"], typer.Option("--format", help="What is written: JSON lines or Parquet.")
-]
-LateDirectory = Annotated[
-    str | None, typer.Option("--late", metavar="DIR", help="Where time, type and id of late rows go.")
-]
-SourceFormat = Annotated[
-    Format | None,
-    typer.Option("--source-format", help="The format of the files; told by their names if not given."),
-]
-SchemaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--schema",
-        metavar="COLUMNS",
-        help='Names and types: "id long, ts timestamp, type string". Needed for Kafka and for an empty '
-        "directory; otherwise taken from the files that are there when the stream first starts. Rows that "
-        "do not fit are rejected and counted.",
-    ),
-]
-AvailableNow = Annotated[
-    bool, typer.Option("--available-now", help="Take what is there, then end, instead of waiting for more.")
-]
-TriggerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--trigger",
-        metavar="DURATION",
-        help="How often to look for events; one batch after the other by default.",
-    ),
-]
-MaxFiles = Annotated[
-    int | None, typer.Option("--max-files", min=1, help="How many files a batch takes at most.")
-]
-Partitions = Annotated[
-    int | None,
-    typer.Option(
-        "--partitions",
-        min=1,
-        help="How many parts the state has, fixed at the first start; by default one per core.",
+        "--explain",
+        help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
     ),
 ]

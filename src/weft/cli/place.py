@@ -10,9 +10,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.report import say_error, terminal
+from weft.cli.console import FAILED, errors_told, say_error, terminal
 from weft.cli.simulate import show_simulated
-from weft.cli.steps import FAILED, errors_told
 from weft.errors import DataError, PlacementError, near_name
 from weft.placement.graph_text import number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
@@ -22,7 +21,7 @@ from weft.placement.pipeline import place as place_queries
 from weft_lab.placement.optimal import EXACT
 from weft_lab.placement.problem_file import Problem, read_problems
 
-PLACE_EXAMPLES = (
+EXAMPLES = (
     "Examples:\n\n  weft place robots.json\n\n"
     "  weft place robots.json --algorithm amuse --picture robots.svg\n\n"
     "  weft place problems.json --name robots --seconds 10 --json\n\n"

@@ -8,50 +8,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Row
-from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from weft.cli.console import say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.progress import ProgressSource
 from weft.hosts.spark.stream_metrics import BatchMetrics, Notice, StreamMonitor
 from weft.io.trend_sinks import TrendNames
-from weft.language.literals import format_duration
-from weft.language.printer import pattern_to_text, window_to_text
-from weft.pattern.nodes import Query
 
 MOST_RESULTS = 20  # of trend queries that are shown
-PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
-
-
-def terminal(*, error: bool = False) -> Console:
-    """Return a console on standard output or standard error."""
-    console = Console(stderr=error, highlight=False)
-    return console if console.is_terminal else Console(stderr=error, highlight=False, width=PLAIN_WIDTH)
-
-
-def say_error(message: str) -> None:
-    """Print a message for people on standard error, line ends as they are."""
-    terminal(error=True).print(Text(message), soft_wrap=True)
-
-
-def queries_table(queries: Sequence[Query]) -> Table:
-    """Return one line per query: its name, pattern, window and RETURN columns."""
-    table = Table("query", "pattern", "within", "returns")
-    for query in queries:
-        returns = ", ".join(column.name for column in query.returns)
-        texts = query.name, pattern_to_text(query.pattern), within_text(query), returns
-        table.add_row(*map(escape, texts))
-    return table
-
-
-def within_text(query: Query) -> str:
-    """Return the window of a query as it is written, or that there is none."""
-    slide = "" if query.slide is None else f" slide {format_duration(query.slide)}"
-    return ("unbounded" if query.window is None else window_to_text(query.window)) + slide
 
 
 def summary_table(

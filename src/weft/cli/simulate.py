@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.report import terminal
+from weft.cli.console import terminal
 from weft.placement.graph_text import number_text
 from weft.placement.local_search import Search, search_draft
 from weft.placement.muse_graph import central_cost

@@ -1,62 +1,53 @@
-"""Steps that the commands have in common: options as values, queries, Spark, errors told."""
+"""Steps that the commands which run Spark have in common: the session, plans, events of files."""
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
-import typer
 from pyspark.sql import SparkSession
 
-from weft.adaptation.settings import Decider
-from weft.api.planning import load_plan
-from weft.api.session import Detection, Placement, prepare
-from weft.cli.report import progress_shown, say_error
+from weft.api.planning import load_plan, save_plan
+from weft.api.session import Detection, StreamDetection, prepare
+from weft.cli.console import errors_told
+from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
+from weft.cli.report import progress_shown
 from weft.errors import WeftError, near_name
 from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
 from weft.hosts.spark.local import local_session
-from weft.hosts.spark.progress import no_progress
-from weft.io.query_files import QueryText
+from weft.hosts.spark.progress import SearchProgress, current_progress, no_progress
 from weft.io.sources import read_events
-from weft.io.times import TimeUnit
-from weft.language.read import read
 from weft.optimizer.pipeline import STRATEGIES, Strategy
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
+from weft.statistics.file import save_statistics
 
-FAILED, INTERRUPTED = 1, 130
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What the options say of the columns of the events."""
-
-    time: str
-    time_unit: TimeUnit
-    type: str
-    id: str | None
-    order_by: str | None
-    site: str | None = None
+NO_SITES = SiteOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the options say of the plan."""
-
-    plan: Strategy | StoredPlan
-    statistics: str | None
-    search_seconds: float
-    save_plan: str | None
-    save_statistics: str | None
-    sharing: Sharing = "dynamic"
-    adapt: Decider = "off"
-    placement: Placement | None = None
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """Turn what goes wrong, in Weft or in Spark, into a message on standard error and an exit status."""
+    with errors_told():
+        try:
+            yield
+        except SPARK_FAILURES as error:
+            raise failure_of(error) from None
 
 
-def plan_of(name: str) -> Strategy | StoredPlan:
-    """Return the strategy of a name, or the plan in a file."""
+def start_spark(master: str) -> SparkSession:
+    """Start a session, or take the one that runs."""
+    with progress_shown("Starting Spark", no_progress):
+        session = local_session(master)
+    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return session
+
+
+def chosen_plan(name: str) -> Strategy | StoredPlan:
+    """Return the strategy that --plan names, or the plan in the file."""
     for strategy in STRATEGIES:
         if name == strategy:
             return strategy
@@ -67,32 +58,15 @@ def plan_of(name: str) -> Strategy | StoredPlan:
     return load_plan(name)
 
 
-def bind_queries(text: QueryText, *, tie_break: bool) -> tuple[Query, ...]:
-    """Check queries as far as is possible without a schema."""
-    with text.errors_in_own_file():
-        return read(text.text, None, origin=text.origin, tie_break=tie_break)
-
-
-def check_site_options(
-    *, site: str | None, placement: Placement | None, history: str | None = None, needs_history: bool = False
-) -> None:
-    """Refuse options that speak of sites where there are none, and sites of which nothing is known."""
-    for name, value in (("--placement", placement), ("--history", history)):
-        if value is not None and site is None:
-            raise WeftError(f"{name} needs --site, the column of the site at which events arise")
-    if needs_history and site is not None and history is None:
-        raise WeftError(
-            "--site needs --history on a stream: its sites are not known before it starts\n"
-            "  hint: name a file or a directory of past events, from which sites and rates are counted"
-        )
-
-
-def prepared_events(
+def prepare_files(
     spark: SparkSession,
-    text: QueryText,
+    queries: Path,
     events: str,
-    columns: Columns,
-    wanted: Wanted,
+    columns: ColumnOptions,
+    planning: PlanOptions,
+    *,
+    sites: SiteOptions = NO_SITES,
+    sharing: Sharing = "dynamic",
     budget: Budget | None = None,
 ) -> Detection:
     """Bind queries to the events of files."""
@@ -105,45 +79,36 @@ def prepared_events(
         id=columns.id,
         order_by=columns.order_by,
     )
-    with text.errors_in_own_file():
-        return prepare(
-            frame,
-            text.text,
-            time=columns.time,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-            site=columns.site,
-            placement=wanted.placement,
-            budget=budget,
-            plan=wanted.plan,
-            statistics=wanted.statistics,
-            search_seconds=wanted.search_seconds,
-            sharing=wanted.sharing,
-            origin=text.origin,
-        )
+    return prepare(
+        frame,
+        queries,
+        time=columns.time,
+        type=columns.type,
+        id=columns.id,
+        order_by=columns.order_by,
+        site=sites.site,
+        placement=sites.placement,
+        budget=budget,
+        plan=chosen_plan(planning.plan),
+        statistics=planning.statistics,
+        search_seconds=planning.search_seconds,
+        sharing=sharing,
+    )
 
 
-def start_spark(master: str) -> SparkSession:
-    """Start a session, or take the one that runs."""
-    with progress_shown("Starting Spark", no_progress):
-        session = local_session(master)
-    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    return session
+def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanOptions) -> None:
+    """Look at the events of a detection as far as needed, choose its plan, and store what is to be stored."""
+    with progress_shown("Looking at the events", partial(current_progress, spark)):
+        if planning.save_statistics is not None:
+            save_statistics(detection.statistics, planning.save_statistics)
+        detection.look()
+    search_plan(detection)
+    if planning.save_plan is not None:
+        save_plan(detection.plan, planning.save_plan)
 
 
-@contextmanager
-def errors_told() -> Iterator[None]:
-    """Turn what goes wrong into a message on standard error and an exit status."""
-    try:
-        yield
-    except WeftError as error:
-        say_error(str(error))
-        raise typer.Exit(FAILED) from None
-    except SPARK_FAILURES as error:
-        say_error(str(failure_of(error)))
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        say_error("interrupted")
-        raise typer.Exit(INTERRUPTED) from None
+def search_plan(detection: Detection | StreamDetection) -> None:
+    """Search for the plan of a detection."""
+    search = SearchProgress()
+    with progress_shown("Weaving the plan", search.now):
+        detection.weave(search.tell)

@@ -1,74 +1,52 @@
 """The command `weft stream`: matches as events come, until there are none or somebody stops it."""
 
 import json
+import signal
+import threading
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import typer
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.api.placed_detection import PlacedDetection
 from weft.api.placed_stream_detection import PlacedStreamDetection
 from weft.api.session import StreamDetection, prepare_stream
-from weft.cli.follow import follow, stop_on_signals
+from weft.cli.console import Queries, say_error, terminal
 from weft.cli.options import (
     PARTIAL_MATCHES,
-    AdaptOption,
     AsJson,
-    AvailableNow,
     BudgetOption,
-    Checkpoint,
-    HistoryOption,
-    IdColumn,
-    LateDirectory,
+    ColumnOptions,
     Master,
-    MatchesDirectory,
-    MatchesFormat,
-    MaxFiles,
-    OrderColumn,
-    Partitions,
-    PlacementOption,
-    PlanOption,
-    Queries,
-    SchemaOption,
-    SearchSeconds,
+    OutputOptions,
+    PlanOptions,
+    RunningOptions,
     SharingOption,
-    SiteColumn,
     Source,
-    SourceFormat,
-    StatisticsOption,
-    TimeColumn,
-    TriggerOption,
-    TypeColumn,
-    Unit,
-    WatermarkOption,
+    SourceOptions,
+    StreamSiteOptions,
+    with_groups,
 )
-from weft.cli.report import progress_shown, say_error, stream_shown, summary_table, terminal
-from weft.cli.steps import (
-    Columns,
-    Wanted,
-    bind_queries,
-    check_site_options,
-    errors_told,
-    plan_of,
-    prepared_events,
-    start_spark,
-)
+from weft.cli.report import progress_shown, stream_shown, summary_table
+from weft.cli.steps import chosen_plan, failures_told, prepare_files, search_plan, start_spark
 from weft.errors import DataError, WeftError
 from weft.explain.placements import bytes_text
+from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.local import local_cores
 from weft.hosts.spark.parts import check_windows
 from weft.hosts.spark.placed_stream import n_unobserved
-from weft.hosts.spark.progress import SearchProgress, current_progress, no_progress
+from weft.hosts.spark.progress import current_progress, no_progress
 from weft.hosts.spark.stream import PARTITIONS
 from weft.hosts.spark.stream_metrics import StreamMonitor
-from weft.io.query_files import QueryText, read_queries
 from weft.io.sinks import MATCHES, TRENDS
-from weft.io.sources import Format, find_events
-from weft.io.stream_sinks import BatchDirectory, BatchWriter, MatchFormat
+from weft.io.sources import find_events
+from weft.io.stream_sinks import BatchDirectory, BatchWriter
 from weft.io.stream_sources import (
     SourceShape,
     check_source,
@@ -79,12 +57,13 @@ from weft.io.stream_sources import (
     shape_of,
 )
 from weft.language.literals import parse_duration
-from weft.optimizer.pipeline import SECONDS
+from weft.language.read import read_queries
 from weft.pattern.nodes import Query
 from weft.runtime.budget import Budget
+from weft.plan.trend_sets import Sharing
 
 LAST_NEWS = 10.0  # seconds to wait for the metrics of the last batch
-STREAM_EXAMPLES = (
+EXAMPLES = (
     "Examples:\n\n"
     "  weft stream fraud.weft incoming/ --time ts --type type --id id --watermark 10s "
     "--checkpoint state/ --out matches/\n\n"
@@ -97,58 +76,19 @@ STREAM_EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What the options say of the source."""
-
-    source: str
-    format: Format | None
-    schema: str | None
-    max_files: int | None
-    watermark: str
-    history: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """What the options say of the state, and of when batches begin."""
-
-    checkpoint: str
-    partitions: int | None
-    every: str | None  # None: take what is there, then end
-    budget: Budget
-    master: str
-
-
+@with_groups
 def stream(
     queries: Queries,
     source: Source,
     *,
-    time: TimeColumn,
-    type: TypeColumn,
-    watermark: WatermarkOption,
-    checkpoint: Checkpoint,
-    out: MatchesDirectory,
-    format: MatchesFormat = "json",
-    late: LateDirectory = None,
-    id: IdColumn = None,
-    time_unit: Unit = "ms",
-    order_by: OrderColumn = None,
-    source_format: SourceFormat = None,
-    schema: SchemaOption = None,
-    available_now: AvailableNow = False,
-    trigger: TriggerOption = None,
-    max_files: MaxFiles = None,
-    partitions: Partitions = None,
+    columns: ColumnOptions,
+    feed: SourceOptions,
+    running: RunningOptions,
+    output: OutputOptions,
     budget: BudgetOption = PARTIAL_MATCHES,
-    plan: PlanOption = "auto",
-    statistics: StatisticsOption = None,
-    search_seconds: SearchSeconds = SECONDS,
+    planning: PlanOptions,
     sharing: SharingOption = "dynamic",
-    adapt: AdaptOption = "off",
-    site: SiteColumn = None,
-    placement: PlacementOption = None,
-    history: HistoryOption = None,
+    sites: StreamSiteOptions,
     as_json: AsJson = False,
     master: Master = "local[*]",
 ) -> None:
@@ -158,85 +98,201 @@ def stream(
     when the stream was killed and started again with the same checkpoint. A match that depends on what
     does NOT come appears once the watermark has passed its window, and so do the results of trend queries.
     """
-    with errors_told():
-        text = read_queries(queries)
-        bound = bind_queries(text, tie_break=order_by is not None)
+    with failures_told():
+        bound = read_queries(queries, None, tie_break=columns.order_by is not None)
         check_windows(bound)
-        check_site_options(site=site, placement=placement, history=history, needs_history=True)
-        if site is not None and adapt != "off":
-            raise WeftError(f"--adapt {adapt}: a placement is kept; leave out --adapt or --site")
-        if history is not None:
-            find_events(history)
-        columns = Columns(time=time, time_unit=time_unit, type=type, id=id, order_by=order_by, site=site)
-        wanted = Wanted(plan_of(plan), statistics, search_seconds, None, None, sharing, adapt, placement)
-        feed = Feed(source, source_format, schema, max_files, watermark, history)
-        running = Running(
-            checkpoint,
-            partitions,
-            _every(trigger, available_now=available_now),
-            Budget(partial_matches=budget),
-            master,
-        )
-        writer = _writer(bound, out, late, format)
-        _check(feed, running, writer.directories)
+        sites.check()
+        if sites.site is not None and running.adapt != "off":
+            raise WeftError(f"--adapt {running.adapt}: a placement is kept; leave out --adapt or --site")
+        chosen_plan(planning.plan)
+        if sites.history is not None:
+            find_events(sites.history)
+        job = StreamJob(queries, source, columns, feed, running, planning, sites, sharing, budget)
+        writer = _writer(bound, output)
+        job.check(writer.directories)
         spark = start_spark(master)
-        shape = _shape(spark, feed, running, columns)
-        detection = _planned(spark, text, feed, shape, columns, wanted, running)
+        shape = job.shape(spark, master)
+        detection = job.prepare(spark, shape)
         writer.returned, writer.trend_names = detection.return_columns, detection.trend_names
         started = clock.perf_counter()
         with stream_shown([query.name for query in detection.queries]) as monitor:
-            status = _run(spark, detection, writer, running, shape, monitor)
+            status = job.run(spark, detection, writer, shape, monitor)
         _summarize(detection, monitor, clock.perf_counter() - started, as_json=as_json)
         if monitor.totals.rows and not monitor.totals.events:
             say_error(
-                f"every row was rejected\n  hint: is `{time}` the time of the events, in {time_unit} if it "
-                "is a number (--time-unit)? do the rows fit the schema (--schema)?"
+                f"every row was rejected\n  hint: is `{columns.time}` the time of the events, in "
+                f"{columns.time_unit} if it is a number (--time-unit)? do the rows fit the schema (--schema)?"
             )
         if status:
             raise typer.Exit(status)
 
 
-def _writer(queries: Sequence[Query], out: str, late: str | None, format: MatchFormat) -> BatchWriter:
+def _writer(queries: Sequence[Query], output: OutputOptions) -> BatchWriter:
     """Return where outcomes go; Parquet of both kinds to two directories, since their columns differ."""
     has_trends = any(query.is_trend for query in queries)
     has_matches = not all(query.is_trend for query in queries)
-    is_apart = has_trends and has_matches and format == "parquet"
-    path = Path(out)
+    path, written = Path(output.out), output.format
+    is_apart = has_trends and has_matches and written == "parquet"
     return BatchWriter(
-        matches=BatchDirectory(path / MATCHES if is_apart else path, format) if has_matches else None,
-        late=None if late is None else BatchDirectory(Path(late), format),
+        matches=BatchDirectory(path / MATCHES if is_apart else path, written) if has_matches else None,
+        late=None if output.late is None else BatchDirectory(Path(output.late), written),
         returned={},
-        trends=BatchDirectory(path / TRENDS if is_apart else path, format) if has_trends else None,
+        trends=BatchDirectory(path / TRENDS if is_apart else path, written) if has_trends else None,
     )
 
 
-def _every(trigger: str | None, *, available_now: bool) -> str | None:
-    if available_now and trigger is not None:
-        raise WeftError("--available-now takes what is there at once: leave out --trigger")
-    milliseconds = 0 if trigger is None else _milliseconds("--trigger", trigger)
-    return None if available_now else f"{milliseconds} milliseconds"
+@dataclass(frozen=True)
+class StreamJob:
+    """What the options say of a stream, and the steps in which it comes to run."""
+
+    queries: Path
+    source: str
+    columns: ColumnOptions
+    feed: SourceOptions
+    running: RunningOptions
+    planning: PlanOptions
+    sites: StreamSiteOptions
+    sharing: Sharing
+    budget: int
+
+    def check(self, directories: list[BatchDirectory]) -> None:
+        """Let mistakes show before Spark starts."""
+        _milliseconds("--watermark", self.feed.watermark)
+        self._trigger()
+        check_source(self.source, self.feed.source_format, self.feed.schema)
+        is_kafka = kafka_topic(self.source) is not None
+        if is_kafka and self.feed.max_files is not None:
+            raise WeftError("--max-files is about files, and the source is Kafka")
+        places = {} if is_kafka else {self.source: "the source"}
+        for directory in directories:
+            directory.check(self.running.checkpoint)
+            _keep_apart(str(directory.path), places)
+            places[str(directory.path)] = "a directory of the output"
+        _keep_apart(self.running.checkpoint, places)
+
+    def shape(self, spark: SparkSession, master: str) -> SourceShape:
+        """Return how rows look, and set the number of parts of the state: both as at the first start."""
+        known = known_shape(spark, self.running.checkpoint)
+        given = self.running.partitions
+        if known is not None and given not in (None, known.partitions):
+            raise WeftError(
+                f"--partitions {given}: the stream has started with {known.partitions}, "
+                "and its state is divided so\n  hint: leave out --partitions, or start with a new checkpoint"
+            )
+        partitions = known.partitions if known else given or local_cores(master)
+        spark.conf.set(PARTITIONS, str(partitions))
+        with progress_shown("Looking at the source", no_progress):
+            return shape_of(
+                spark,
+                self.source,
+                format=self.feed.source_format,
+                schema=self.feed.schema,
+                known=known,
+                partitions=partitions,
+                time=self.columns.time,
+                type=self.columns.type,
+                id=self.columns.id,
+            )
+
+    def prepare(self, spark: SparkSession, shape: SourceShape) -> StreamDetection:
+        """Bind the queries to the stream, say what is another workload than before, and choose the plan."""
+        columns = self.columns
+        events = read_stream(
+            spark,
+            self.source,
+            shape,
+            time=columns.time,
+            time_unit=columns.time_unit,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            max_files=self.feed.max_files,
+        )
+        past = self._past(spark)
+        detection = prepare_stream(
+            events,
+            self.queries,
+            time=columns.time,
+            type=columns.type,
+            id=columns.id,
+            order_by=columns.order_by,
+            partitions=shape.partitions,
+            budget=Budget(partial_matches=self.budget),
+            plan=chosen_plan(self.planning.plan),
+            statistics=self.planning.statistics if past is None else past.statistics,
+            search_seconds=self.planning.search_seconds,
+            sharing=self.sharing,
+            adapt=self.running.adapt,
+            site=self.sites.site,
+            placement=self.sites.placement,
+            network=None if past is None else past.network,
+            watermark=self.feed.watermark,
+            checkpoint=self.running.checkpoint,
+        )
+        for names, what in ((detection.started, "start empty"), (detection.ended, "are gone")):
+            if names:
+                say_error(f"another workload than before: {', '.join(names)} {what}")
+        search_plan(detection)
+        if isinstance(detection, PlacedStreamDetection) and (left_out := n_unobserved(detection.program)):
+            say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
+        return detection
+
+    def _past(self, spark: SparkSession) -> PlacedDetection | None:
+        """Return the queries on past events, after a look at these; they tell the sites of the stream."""
+        history = self.sites.history
+        if history is None:
+            return None
+        with progress_shown("Looking at the past", partial(current_progress, spark)):
+            past = prepare_files(spark, self.queries, history, self.columns, self.planning, sites=self.sites)
+            assert isinstance(past, PlacedDetection)  # --history needs --site
+            if not past.network.sites:
+                raise DataError(f"{history}: no event has a site (--site {self.sites.site})")
+        return past
+
+    def run(
+        self,
+        spark: SparkSession,
+        detection: StreamDetection,
+        writer: BatchWriter,
+        shape: SourceShape,
+        monitor: StreamMonitor,
+    ) -> int:
+        """Run the stream to its end, or until a signal comes; return the exit status."""
+        checkpoint = self.running.checkpoint
+        outcomes = detection.outcomes
+        remember_shape(spark, checkpoint, shape)
+        for directory in writer.directories:
+            directory.claim(checkpoint)
+        writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", checkpoint)
+        every = self._trigger()
+        writing = (
+            writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
+        )
+        spark.streams.addListener(monitor)
+        try:
+            with stop_on_signals() as stop:
+                query = writing.start()
+                try:
+                    return follow(query, writer, stop)
+                finally:
+                    monitor.wait_for_end(LAST_NEWS)
+        finally:
+            spark.streams.removeListener(monitor)
+
+    def _trigger(self) -> str | None:
+        """Return how often batches begin, None to take what is there and end."""
+        trigger = self.running.trigger
+        if self.running.available_now and trigger is not None:
+            raise WeftError("--available-now takes what is there at once: leave out --trigger")
+        milliseconds = 0 if trigger is None else _milliseconds("--trigger", trigger)
+        return None if self.running.available_now else f"{milliseconds} milliseconds"
 
 
 def _milliseconds(option: str, text: str) -> int:
-    found = parse_duration(text)
-    if found is None or found < 0:
+    duration = parse_duration(text)
+    if duration is None or duration < 0:
         raise WeftError(f"{option} {text}: expected a duration such as 10s or '5 minutes'")
-    return -(-found // 1000)
-
-
-def _check(feed: Feed, running: Running, directories: list[BatchDirectory]) -> None:
-    """Let mistakes show before Spark starts."""
-    _milliseconds("--watermark", feed.watermark)
-    check_source(feed.source, feed.format, feed.schema)
-    is_kafka = kafka_topic(feed.source) is not None
-    if is_kafka and feed.max_files is not None:
-        raise WeftError("--max-files is about files, and the source is Kafka")
-    places = {} if is_kafka else {feed.source: "the source"}
-    for directory in directories:
-        directory.check(running.checkpoint)
-        _keep_apart(str(directory.path), places)
-        places[str(directory.path)] = "a directory of the output"
-    _keep_apart(running.checkpoint, places)
+    return -(-duration // 1000)
 
 
 def _keep_apart(path: str, others: dict[str, str]) -> None:
@@ -246,126 +302,6 @@ def _keep_apart(path: str, others: dict[str, str]) -> None:
     for other, role in others.items():
         if "://" not in other and Path(path).resolve().is_relative_to(Path(other).resolve()):
             raise DataError(f"{path}: this is in {other}, which is {role}; name another directory")
-
-
-def _shape(spark: SparkSession, feed: Feed, running: Running, columns: Columns) -> SourceShape:
-    """Return how rows look, and set the number of parts of the state: both as at the first start."""
-    known = known_shape(spark, running.checkpoint)
-    if known is not None and running.partitions not in (None, known.partitions):
-        raise WeftError(
-            f"--partitions {running.partitions}: the stream has started with {known.partitions}, "
-            "and its state is divided so\n  hint: leave out --partitions, or start with a new checkpoint"
-        )
-    partitions = known.partitions if known else running.partitions or local_cores(running.master)
-    spark.conf.set(PARTITIONS, str(partitions))
-    with progress_shown("Looking at the source", no_progress):
-        return shape_of(
-            spark,
-            feed.source,
-            format=feed.format,
-            schema=feed.schema,
-            known=known,
-            partitions=partitions,
-            time=columns.time,
-            type=columns.type,
-            id=columns.id,
-        )
-
-
-def _planned(
-    spark: SparkSession,
-    text: QueryText,
-    feed: Feed,
-    shape: SourceShape,
-    columns: Columns,
-    wanted: Wanted,
-    running: Running,
-) -> StreamDetection:
-    events = read_stream(
-        spark,
-        feed.source,
-        shape,
-        time=columns.time,
-        time_unit=columns.time_unit,
-        type=columns.type,
-        id=columns.id,
-        order_by=columns.order_by,
-        max_files=feed.max_files,
-    )
-    past = _past(spark, text, feed, columns, wanted)
-    with text.errors_in_own_file():
-        detection = prepare_stream(
-            events,
-            text.text,
-            time=columns.time,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-            partitions=shape.partitions,
-            budget=running.budget,
-            plan=wanted.plan,
-            statistics=wanted.statistics if past is None else past.statistics,
-            search_seconds=wanted.search_seconds,
-            sharing=wanted.sharing,
-            adapt=wanted.adapt,
-            site=columns.site,
-            placement=wanted.placement,
-            network=None if past is None else past.network,
-            watermark=feed.watermark,
-            checkpoint=running.checkpoint,
-            origin=text.origin,
-        )
-    for names, what in ((detection.started, "start empty"), (detection.ended, "are gone")):
-        if names:
-            say_error(f"another workload than before: {', '.join(names)} {what}")
-    search = SearchProgress()
-    with progress_shown("Weaving the plan", search.now):
-        detection.weave(search.tell)
-    if isinstance(detection, PlacedStreamDetection) and (left_out := n_unobserved(detection.program)):
-        say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
-    return detection
-
-
-def _past(
-    spark: SparkSession, text: QueryText, feed: Feed, columns: Columns, wanted: Wanted
-) -> PlacedDetection | None:
-    """Return the queries on past events, after a look at these; they tell the sites of the stream."""
-    if feed.history is None:
-        return None
-    with progress_shown("Looking at the past", partial(current_progress, spark)):
-        found = prepared_events(spark, text, feed.history, columns, wanted)
-        assert isinstance(found, PlacedDetection)  # --history needs --site
-        if not found.network.sites:
-            raise DataError(f"{feed.history}: no event has a site (--site {columns.site})")
-    return found
-
-
-def _run(
-    spark: SparkSession,
-    detection: StreamDetection,
-    writer: BatchWriter,
-    running: Running,
-    shape: SourceShape,
-    monitor: StreamMonitor,
-) -> int:
-    """Run the stream to its end, or until a signal comes; return the exit status."""
-    outcomes = detection.outcomes
-    remember_shape(spark, running.checkpoint, shape)
-    for directory in writer.directories:
-        directory.claim(running.checkpoint)
-    writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", running.checkpoint)
-    every = running.every
-    writing = writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
-    spark.streams.addListener(monitor)
-    try:
-        with stop_on_signals() as stop:
-            query = writing.start()
-            try:
-                return follow(query, writer, stop)
-            finally:
-                monitor.wait_for_end(LAST_NEWS)
-    finally:
-        spark.streams.removeListener(monitor)
 
 
 def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
@@ -398,3 +334,40 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
     if isinstance(detection, PlacedStreamDetection):
         sent = f"{totals.sent_rows:,} rows, {bytes_text(totals.sent_bytes)}"
         terminal().print(f"Between sites: {sent} (placement: {detection.placement})")
+
+
+class Stop:
+    """Remembers the first signal that asks to stop; a second one is no longer held back."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.status = 0
+
+    def __call__(self, number: int, frame: object) -> None:  # noqa: ARG002
+        self.status = 128 + number
+        self.asked.set()
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Stop]:
+    """Yield what remembers the signals that come meanwhile."""
+    stop = Stop()
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def follow(query: StreamingQuery, writer: BatchWriter, stop: Stop) -> int:
+    """Wait for the end of a stream, or stop it when that is asked for; return the exit status."""
+    while query.isActive:
+        if stop.asked.wait(0.1):
+            query.stop()
+            return stop.status
+    failure = query.exception()
+    if failure is not None:
+        raise writer.failure if isinstance(writer.failure, SPARK_FAILURES) else failure
+    return 0

@@ -9,6 +9,7 @@ from weft.explain.trends import trend_lines
 from weft.expressions import And, Expression, Or
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text, window_to_text
+from weft.language.read import Queries, read_queries
 from weft.normalize.pipeline import normalize
 from weft.normalize.template import template_of
 from weft.optimizer.pipeline import optimize
@@ -37,8 +38,8 @@ DEAREST = 20  # nodes in the table of those that took the most time
 TEXT_WIDTH = 90  # characters of a node's text in that table
 
 
-def explain(queries: Sequence[Query], schema: Schema | None = None) -> str:
-    """Return the normal forms of bound queries and their shared plan as text, of trend queries the templates.
+def explain(queries: Queries, schema: Schema | None = None) -> str:
+    """Return the normal forms of queries and their shared plan as text, of trend queries the templates.
 
     >>> from weft.language.parser import parse
     >>> print(explain(parse("QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 1 minute")))
@@ -55,8 +56,9 @@ def explain(queries: Sequence[Query], schema: Schema | None = None) -> str:
           n1 scan A
           n2 scan B
     """
-    matched = [query for query in queries if not query.is_trend]
-    templates = [template_of(query, schema) for query in queries if query.is_trend]
+    bound = read_queries(queries, schema, tie_break=True)
+    matched = [query for query in bound if not query.is_trend]
+    templates = [template_of(query, schema) for query in bound if query.is_trend]
     lines = [*form_lines(matched), "", *plan_lines(optimize(matched, schema))] if matched else []
     if templates:
         lines += ([""] if lines else []) + trend_lines(templates)

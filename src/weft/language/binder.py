@@ -7,6 +7,7 @@ from typing import Any
 from weft.errors import Problem, Span
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
 from weft.language.bare_names import read_names_as_texts
+from weft.language.builder import QueryBuilder, as_query
 from weft.language.check_order import check_order
 from weft.language.check_pattern import check_pattern
 from weft.language.check_trend_columns import check_trend_column, check_trend_result
@@ -25,7 +26,7 @@ from weft.tree import find, transform_up
 
 
 def bind(
-    queries: Sequence[Query],
+    queries: Sequence[Query | QueryBuilder],
     schema: Schema | None,
     *,
     source: str = "",
@@ -48,11 +49,11 @@ def bind(
     bound = []
     problems: list[Problem] = []
     names: set[str] = set()
-    for query in queries:
+    for given in queries:
+        query = as_query(given)
         findings = Findings(query.name)
         if query.name in names:
-            hint = "give each query a name of its own"
-            findings.complain(f"two queries are named {quote_name(query.name)}", query.span, hint)
+            findings.problems.append(same_name(query.name, query.span))
         if needs_window and query.window is None:
             hint = "a stream must know when to forget events; add for example WITHIN 10 minutes"
             findings.complain("a query on a stream needs WITHIN", query.span, hint)
@@ -63,6 +64,12 @@ def bind(
             break
     raise_together(problems, source, origin)
     return tuple(bound)
+
+
+def same_name(name: str, span: Span | None = None) -> Problem:
+    """Return the problem of a query that is named like another."""
+    hint = "give each query a name of its own"
+    return Problem(f"two queries are named {quote_name(name)}", span, hint, name)
 
 
 class _Binding:

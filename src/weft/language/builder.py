@@ -31,6 +31,7 @@ __all__ = [
     "Term",
     "Variable",
     "and_",
+    "as_query",
     "constant",
     "count_trends",
     "event",
@@ -213,7 +214,7 @@ def query(name: str) -> "QueryBuilder":
     """Start a query.
 
     >>> gate, vault = event("Gate", "g"), event("Vault", "v")
-    >>> q = query("late").pattern(seq(gate, vault)).where(vault.level > 3).within("10 minutes").build()
+    >>> q = query("late").pattern(seq(gate, vault)).where(vault.level > 3).within("10 minutes")
     >>> q.window
     TimeWindow(length=600000000)
     """
@@ -222,7 +223,7 @@ def query(name: str) -> "QueryBuilder":
 
 @dataclass(frozen=True, slots=True)
 class QueryBuilder:
-    """A query under construction; every method returns a new builder."""
+    """A query under construction, taken wherever a query is; every method returns a new builder."""
 
     name: str
     parts: Pattern | None = None
@@ -276,22 +277,26 @@ class QueryBuilder:
         added += (ReturnColumn(name, expression_of(term)) for name, term in named.items())
         return replace(self, columns=tuple(added))
 
-    def build(self) -> Query:
-        """Return the query, unbound, as parsing its text would."""
-        if self.parts is None:
-            raise refusal(f"the query {self.name} has no pattern", "call .pattern(seq(...)) first")
-        rest = (self.window, self.keys, self.columns, None, self.step, self.group)
-        unnamed = Query(self.name, self.parts, self.predicates, *rest)
-        columns = tuple(
-            column
-            if column.name
-            else replace(
-                column,
-                name=default_column_name(column.expression, position, is_trend=unnamed.is_trend),
-            )
-            for position, column in enumerate(self.columns, 1)
-        )
-        return replace(unnamed, returns=columns)
+
+def as_query(given: Query | QueryBuilder) -> Query:
+    """Return the query of a builder, unbound, as parsing its text would.
+
+    >>> as_query(query("q").pattern(event("A", "a"))).pattern
+    Event(type='A', variable='a')
+    """
+    if isinstance(given, Query):
+        return given
+    if given.parts is None:
+        raise refusal(f"the query {given.name} has no pattern", "call .pattern(seq(...))")
+    rest = (given.window, given.keys, given.columns, None, given.step, given.group)
+    unnamed = Query(given.name, given.parts, given.predicates, *rest)
+    columns = tuple(
+        column
+        if column.name
+        else replace(column, name=default_column_name(column.expression, position, is_trend=unnamed.is_trend))
+        for position, column in enumerate(given.columns, 1)
+    )
+    return replace(unnamed, returns=columns)
 
 
 def _node(part: Part) -> Pattern:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from weft.errors import Problem, QueryError, Span, near_name
+from weft.errors import Problem, QueryError, QueryText, Span, near_name
 from weft.language.lexer import quote_name
 
 MAX_PROBLEMS = 1000  # reported at once; whoever makes more of them is no person
@@ -42,7 +42,7 @@ class Findings:
         return ("there are " if len(names) > 1 else "there is only ") + ", ".join(map(quote_name, names))
 
 
-def raise_together(problems: Iterable[Problem], source: str, origin: str) -> None:
+def raise_together(problems: Iterable[Problem], source: str | QueryText, origin: str) -> None:
     """Raise the problems, if any, in the order of the text, each once.
 
     >>> raise_together([], "", "<query>")

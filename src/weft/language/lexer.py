@@ -88,7 +88,7 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
     [('WITHIN', 'WITHIN'), ('NUMBER', '10'), ('UNIT', 'min')]
     """
     previous = ""
-    position = start or int(text.startswith("\ufeff"))
+    position = start + int(text.startswith("\ufeff", start))
     end = len(text)
     while position < end:
         for found in _TOKEN.finditer(text, position):

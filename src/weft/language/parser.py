@@ -1,6 +1,6 @@
 """Parse query text into unbound queries, reporting every mistake of the text at once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -45,22 +45,31 @@ def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
     return tuple(queries)
 
 
-def parse_sound(text: str) -> tuple[list[Query], list[Problem]]:
-    """Return the queries of a text that are free of mistakes in syntax, and the mistakes of the others."""
-    queries, problems, _ = _parse_text(text, doubt_long_texts=False)
+def parse_sound(text: str, starts: Sequence[int] = (0,)) -> tuple[list[Query], list[Problem]]:
+    """Return the queries of a text that are free of mistakes in syntax, and the mistakes of the others.
+
+    The text may be that of several files, which begin at `starts`; no query goes over the end of its file.
+    """
+    queries, problems, _ = _parse_text(text, starts, doubt_long_texts=False)
     if problems and "\n" in text:
         # A missing quote turns a text inside out: see whether a quoted text swallowed a query.
-        doubted = _parse_text(text, doubt_long_texts=True)
+        doubted = _parse_text(text, starts, doubt_long_texts=True)
         if doubted[2]:
             queries, problems, _ = doubted
     return queries, problems
 
 
-def _parse_text(text: str, *, doubt_long_texts: bool) -> tuple[list[Query], list[Problem], bool]:
+def _parse_text(
+    text: str, starts: Sequence[int], *, doubt_long_texts: bool
+) -> tuple[list[Query], list[Problem], bool]:
     """Return the queries, the problems, and whether there are characters of no language."""
     queries: list[Query] = []
     problems: list[Problem] = []
-    parts = list(statements(text, doubt_long_texts=doubt_long_texts))
+    parts = [
+        part
+        for start, next_start in pairwise([*starts, len(text) + 1])
+        for part in statements(text[: next_start - 1], start, doubt_long_texts=doubt_long_texts)
+    ]
     of_ccl: list[Query | None] = []
     for part in parts:
         if part.is_ccl:

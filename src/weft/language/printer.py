@@ -22,6 +22,7 @@ from weft.expressions import (
     Or,
     Predicate,
 )
+from weft.language.builder import QueryBuilder, as_query
 from weft.language.columns import aggregate_to_text, default_column_name
 from weft.language.lexer import quote_name, quote_text
 from weft.language.literals import format_date, format_duration, format_timestamp
@@ -45,8 +46,8 @@ from weft.tree import find
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
 
 
-def to_text(query: Query) -> str:
-    """Return the canonical text of a query; parsing it gives the query back.
+def to_text(given: Query | QueryBuilder) -> str:
+    """Return the canonical text of a query or of its builder; parsing it gives the query back.
 
     Casts put in by the binder do not show, so a bound query reads like the one it was bound from.
 
@@ -57,6 +58,7 @@ def to_text(query: Query) -> str:
     WHERE a.x > 3
     WITHIN 5 minutes
     """
+    query = as_query(given)
     lines = [f"QUERY {quote_name(query.name)}", f"PATTERN {pattern_to_text(query.pattern)}"]
     if query.where:
         lines.append("WHERE " + "\n  AND ".join(_expression(part, _NOT) for part in query.where))

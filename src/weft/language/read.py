@@ -1,11 +1,28 @@
-"""Read query text: parse and bind, all mistakes of both kinds reported together."""
+"""Read queries, however they are given: parse and bind, all mistakes of both kinds reported together."""
 
-from weft.errors import QueryError
-from weft.language.binder import bind
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from weft.errors import DataError, Problem, QueryError, QueryText, WeftError
+from weft.language.binder import bind, same_name
+from weft.language.builder import QueryBuilder
 from weft.language.findings import raise_together
 from weft.language.parser import parse_sound
 from weft.pattern.nodes import Query
 from weft.schema import Schema
+
+ENDINGS = (".weft", ".ccl")
+
+QueryGiven: TypeAlias = str | Path | Query | QueryBuilder
+Queries: TypeAlias = QueryGiven | Iterable[QueryGiven]
+
+
+class _File(NamedTuple):
+    place: int  # of what was given, among all that was
+    origin: str
+    text: str
 
 
 def read(
@@ -17,9 +34,104 @@ def read(
     ['q']
     """
     queries, problems = parse_sound(text)
-    try:
-        bound = bind(queries, schema, source=text, origin=origin, tie_break=tie_break)
-    except QueryError as error:
-        problems += error.problems
+    bound = _bind(queries, schema, text, problems, tie_break=tie_break)
     raise_together(problems, text, origin)
     return bound
+
+
+def read_queries(
+    queries: Queries, schema: Schema | None, *, origin: str = "<query>", tie_break: bool = False
+) -> tuple[Query, ...]:
+    """Return queries checked against a schema, in the order in which they are given.
+
+    A text that names a file or directory, or ends in `.weft` or `.ccl`, is a path; any other is query text,
+    for which errors name `origin`. Of a directory, all files with these endings are read, in order of name.
+
+    >>> from weft.language.builder import event, query, seq
+    >>> built = query("p").pattern(seq(event("A"), event("B")))
+    >>> [query.name for query in read_queries([built, "QUERY q PATTERN SEQ(A a, C c)"], None)]
+    ['p', 'q']
+    """
+    given = [queries] if isinstance(queries, QueryGiven) else list(queries)
+    files = [file for place, one in enumerate(given) for file in _files(place, one, origin, len(given))]
+    built = {place: one for place, one in enumerate(given) if isinstance(one, Query | QueryBuilder)}
+    source = QueryText.join((file.origin, file.text) for file in files)
+    if not built and not source.text.strip():
+        raise WeftError("no query was given: `queries` takes query text, paths, Query objects and builders")
+    written, problems = parse_sound(source.text, source.starts) if source.text.strip() else ([], [])
+    found = _bind(written, schema, source.text, problems, tie_break=tie_break)
+    places = [files[source.number_of(query.span.start)].place for query in found if query.span is not None]
+    of_objects: list[Problem] = []
+    objects = _bind(list(built.values()), schema, "", of_objects, tie_break=tie_break)
+    names = {query.name for query in written}
+    of_objects += (same_name(one.name) for one in built.values() if one.name in names)
+    problems += (replace(problem, span=None) for problem in of_objects)  # their text is not at hand
+    raise_together(problems, source, origin if built else _origin(source, origin))
+    in_order = sorted(zip((*places, *built), (*found, *objects), strict=True), key=lambda pair: pair[0])
+    return tuple(query for _, query in in_order)
+
+
+def _bind(
+    queries: Sequence[Query | QueryBuilder],
+    schema: Schema | None,
+    text: str,
+    problems: list[Problem],
+    *,
+    tie_break: bool,
+) -> tuple[Query, ...]:
+    """Return bound queries, or none after adding what is wrong with them to the problems."""
+    try:
+        return bind(queries, schema, source=text, tie_break=tie_break)
+    except QueryError as error:
+        problems += error.problems
+        return ()
+
+
+def _files(place: int, given: object, origin: str, n_given: int) -> Iterator[_File]:
+    """Yield the texts of what is given, unless it is a query already."""
+    if isinstance(given, str) and not _is_path(given):
+        yield _File(place, origin if n_given == 1 else f"queries[{place}]", given)
+    elif isinstance(given, str | Path):
+        yield from (_File(place, str(file), _text_of(file)) for file in query_files(Path(given)))
+    elif not isinstance(given, Query | QueryBuilder):
+        raise WeftError(
+            f"`queries` holds {given!r}: expected query text, a path, a Query or a builder (weft.query)"
+        )
+
+
+def _is_path(text: str) -> bool:
+    if text.endswith(ENDINGS):
+        return True
+    try:
+        return bool(text.strip()) and Path(text).exists()
+    except (OSError, ValueError):  # too long for a name, or with characters that none has
+        return False
+
+
+def query_files(path: Path) -> list[Path]:
+    """Return a file of queries, or those of a directory in order of name."""
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file or directory of queries")
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS)
+    if not files:
+        raise DataError(f"{path}: the directory holds no *.weft and no *.ccl files")
+    return files
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file}: this is not a text file in UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror}") from None
+
+
+def _origin(source: QueryText, origin: str) -> str:
+    """Return where a problem is that has no place: in the file, in the directory of all, or as given."""
+    if len(source.origins) == 1:
+        return source.origins[0]
+    folders = {Path(name).parent for name in source.origins if name.endswith(ENDINGS)}
+    return str(folders.pop()) if len(folders) == 1 else origin

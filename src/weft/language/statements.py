@@ -33,20 +33,20 @@ class Statements:
     following: Token | None = None
 
 
-def statements(text: str, *, doubt_long_texts: bool = False) -> Iterator[Statements]:
-    """Yield the statements of a text in order; a text of our own language alone is yielded as one.
+def statements(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> Iterator[Statements]:
+    """Yield the statements of a text from `start` on in order; a text of our own language alone is yielded as one.
 
     >>> text = '''QUERY q PATTERN SEQ(A a, B b)
     ... SELECT * FROM A, B MATCHING [1 second: A & B];'''
     >>> [(part.tokens[0].value, part.is_ccl) for part in statements(text)]
     [('QUERY', False), ('SELECT', True)]
     """
-    if not _STATEMENT_WORD.search(text):
-        tokens = list(tokenize(text, doubt_long_texts=doubt_long_texts))
+    if not _STATEMENT_WORD.search(text, start):
+        tokens = list(tokenize(text, start, doubt_long_texts=doubt_long_texts))
         if tokens:
             yield Statements(tokens, is_ccl=False)
         return
-    position = int(text.startswith("\ufeff"))
+    position = start + int(text.startswith("\ufeff", start))
     is_first = True
     while position < len(text):
         start = _end_of(_GAP, text, position)

@@ -1,0 +1,38 @@
+"""The command `weft check`: what is wrong with queries, without events and without Spark."""
+
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.table import Table
+
+from weft.cli.console import Queries, errors_told, terminal
+from weft.language.literals import format_duration
+from weft.language.printer import pattern_to_text, window_to_text
+from weft.language.read import read_queries
+from weft.pattern.nodes import Query
+
+EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/"
+
+
+def check(queries: Queries) -> None:
+    """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
+    with errors_told():
+        bound = read_queries(queries, None, tie_break=True)
+        terminal().print(queries_table(bound))
+        terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
+
+
+def queries_table(queries: Sequence[Query]) -> Table:
+    """Return one line per query: its name, pattern, window and RETURN columns."""
+    table = Table("query", "pattern", "within", "returns")
+    for query in queries:
+        returns = ", ".join(column.name for column in query.returns)
+        texts = query.name, pattern_to_text(query.pattern), within_text(query), returns
+        table.add_row(*map(escape, texts))
+    return table
+
+
+def within_text(query: Query) -> str:
+    """Return the window of a query as it is written, or that there is none."""
+    slide = "" if query.slide is None else f" slide {format_duration(query.slide)}"
+    return ("unbounded" if query.window is None else window_to_text(query.window)) + slide

@@ -1,0 +1,58 @@
+"""What every command uses: the console, files and their errors, the argument QUERIES."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from weft.errors import DataError, WeftError
+
+FAILED, INTERRUPTED = 1, 130
+PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
+
+Queries = Annotated[
+    Path,
+    typer.Argument(metavar="QUERIES", help="A file of queries, or a directory of *.weft and *.ccl files."),
+]
+
+
+def terminal(*, error: bool = False) -> Console:
+    """Return a console on standard output or standard error."""
+    console = Console(stderr=error, highlight=False)
+    return console if console.is_terminal else Console(stderr=error, highlight=False, width=PLAIN_WIDTH)
+
+
+def say_error(message: str) -> None:
+    """Print a message for people on standard error, line ends as they are."""
+    terminal(error=True).print(Text(message), soft_wrap=True)
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Turn what goes wrong into a message on standard error and an exit status."""
+    try:
+        yield
+    except WeftError as error:
+        say_error(str(error))
+        raise typer.Exit(FAILED) from None
+    except KeyboardInterrupt:
+        say_error("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def write_picture(path: str, picture: str) -> None:
+    """Write an SVG picture to the file that --picture names."""
+    try:
+        Path(path).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"--picture {path}: {error.strerror}") from None
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a file of --picture that is no SVG."""
+    if path is not None and not path.endswith(".svg"):
+        raise WeftError(f"--picture {path}: expected a name that ends in .svg")

@@ -1,0 +1,185 @@
+"""The command `weft run`: the matches of queries in events, and the aggregates of trend queries."""
+
+import json
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row
+
+from weft.api.placed_detection import PlacedAnalysis
+from weft.api.session import Detection
+from weft.cli.console import Queries, say_error, terminal
+from weft.cli.options import (
+    PARTIAL_MATCHES,
+    AsJson,
+    BudgetOption,
+    ColumnOptions,
+    Events,
+    Explained,
+    Master,
+    SharingOption,
+    SiteOptions,
+    StoredPlanOptions,
+    with_groups,
+)
+from weft.cli.report import MOST_RESULTS, progress_shown, summary_table, trends_table
+from weft.cli.steps import choose_plan, chosen_plan, failures_told, prepare_files, start_spark
+from weft.hosts.spark.analyze import Analysis
+from weft.hosts.spark.progress import current_progress
+from weft.io.sinks import check_target, write_matches
+from weft.io.sources import find_events
+from weft.io.trend_sinks import write_results
+from weft.language.read import read_queries
+from weft.runtime.budget import Budget
+
+EXAMPLES = (
+    "Examples:\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type\n\n"
+    "  weft run fraud.weft log.csv --time at --time-unit s --type kind --id id --out matches.jsonl\n\n"
+    "  weft run queries/ events/ --time ts --type type --out matches/ --json\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type --explain analyze\n\n"
+    "  weft run fraud.weft events.parquet --time ts --type type --site plant --placement muse"
+)
+
+
+@with_groups
+def run(
+    queries: Queries,
+    events: Events,
+    *,
+    columns: ColumnOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.jsonl|DIR",
+            help="Where matches and results of trend queries go: JSON lines, or a directory of Parquet.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    budget: BudgetOption = PARTIAL_MATCHES,
+    planning: StoredPlanOptions,
+    sharing: SharingOption = "dynamic",
+    sites: SiteOptions,
+    explained: Explained = None,
+    master: Master = "local[*]",
+) -> None:
+    """Find all matches of queries in events, and the aggregates of trend queries."""
+    with failures_told():
+        # Mistakes show before Spark starts.
+        read_queries(queries, None, tie_break=columns.order_by is not None)
+        sites.check()
+        chosen_plan(planning.plan)
+        find_events(events)
+        if out is not None:
+            check_target(out)
+        spark = start_spark(master)
+        started = clock.perf_counter()
+        limits = Budget(partial_matches=budget)
+        detection = prepare_files(
+            spark, queries, events, columns, planning, sites=sites, sharing=sharing, budget=limits
+        )
+        choose_plan(spark, detection, planning)
+        delivery = Delivery(detection, out, is_shown=not as_json)
+        with progress_shown("Finding matches", partial(current_progress, spark)):
+            delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
+        delivery.summarize(clock.perf_counter() - started, as_json=as_json)
+        if explained == "plan":
+            typer.echo(f"\n{detection.explain()}", err=as_json)
+        if delivery.analysis is not None and not (as_json and explained is None):
+            typer.echo(f"\n{delivery.analysis}", err=as_json)
+        if delivery.n_rejected and not delivery.n_events:
+            say_error(_all_rejected(detection.rejected, columns))
+
+
+class Delivery:
+    """The outcome of a detection on its way to a file or to the terminal, counted."""
+
+    def __init__(self, detection: Detection, out: str | None, *, is_shown: bool) -> None:
+        self.analysis: Analysis | None = None
+        self.counts: Mapping[str, int] = {}
+        self.n_events = self.n_rejected = 0
+        self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
+        self._detection = detection
+        self._out = out
+        self._is_shown = is_shown and out is None and bool(detection.trend_queries)
+
+    def run(self, *, is_analyzed: bool) -> None:
+        """Run the detection once, deliver what it finds, and count that."""
+        detection = self._detection
+        if is_analyzed:
+            self.analysis = detection.analyze(self._writer)
+        counted = self._run() if self.analysis is None else self.analysis.counts
+        self.counts = {query.name: counted.get(query.name, 0) for query in detection.queries}
+        self.n_events, self.n_rejected = detection.input_counts()
+
+    def summarize(self, seconds: float, *, as_json: bool) -> None:
+        """Print what was found: one JSON object, or tables."""
+        detection = self._detection
+        if as_json:
+            matches = {query.name: self.counts[query.name] for query in detection.match_queries}
+            trends = {query.name: self.counts[query.name] for query in detection.trend_queries}
+            summary = {"events": self.n_events, "rejected": self.n_rejected, "matches": matches}
+            summary |= ({"trends": trends} if trends else {}) | {"seconds": round(seconds, 3)}
+            if isinstance(self.analysis, PlacedAnalysis):
+                summary |= {"transfers": [asdict(transfer) for transfer in self.analysis.transfers]}
+            typer.echo(json.dumps(summary, ensure_ascii=False))
+            return
+        if self._first_results:
+            terminal().print(trends_table(self._first_results, detection.trend_names))
+        terminal().print(
+            summary_table(
+                events=self.n_events,
+                rejected=self.n_rejected,
+                matches=self.counts,
+                seconds=seconds,
+                counted="results" if detection.trend_queries else "matches",
+            )
+        )
+
+    @property
+    def _writer(self) -> Callable[..., None] | None:
+        """What takes the outcome, None if it is only counted."""
+        return self._write if self._out is not None or self._is_shown else None
+
+    def _run(self) -> Mapping[str, int]:
+        frames = [self._detection.matches] if self._detection.match_queries else []
+        frames += [self._detection.trends] if self._detection.trend_queries else []
+        is_kept = self._writer is not None
+        if is_kept:
+            frames = [frame.persist(StorageLevel.MEMORY_AND_DISK) for frame in frames]
+        counted = {
+            row["query"]: row["count"] for frame in frames for row in frame.groupBy("query").count().collect()
+        }
+        if is_kept:
+            matches = frames[0] if self._detection.match_queries else self._detection.matches
+            self._write(matches, *frames[-1:] if self._detection.trend_queries else ())
+            for frame in frames:
+                frame.unpersist()
+        return counted
+
+    def _write(self, matches: DataFrame, trends: DataFrame | None = None) -> None:
+        """Write what was found to where it goes, or keep the first results."""
+        detection = self._detection
+        if self._out is None:
+            if trends is not None and self._is_shown:
+                ordered = trends.orderBy("window_start", "query")
+                self._first_results = ordered.limit(MOST_RESULTS + 1).collect()
+        elif trends is None:
+            write_matches(matches, detection.return_columns, self._out)
+        else:
+            own = matches if detection.match_queries else None
+            write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
+
+
+def _all_rejected(rejected: DataFrame, columns: ColumnOptions) -> str:
+    reasons = sorted(row["reason"] for row in rejected.select("reason").distinct().limit(5).collect())
+    return (
+        f"every row was rejected: {'; '.join(reasons)}\n"
+        f"  hint: is `{columns.time}` the time of the events, in {columns.time_unit} if it is a number "
+        "(--time-unit)?"
+    )

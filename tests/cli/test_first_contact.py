@@ -1,0 +1,84 @@
+"""The first answers of the command line: at once, because nothing is imported that they do not need."""
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import weft
+from weft.cli.app import SUMMARIES, app
+from weft.cli.options import with_groups
+
+HEAVY = ("pyspark", "py4j", "numba", "pandas", "pyarrow", "numpy")
+SCRIPT = """
+import sys
+from weft.cli.app import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("imported:", *sorted(name for name in sys.modules if "." not in name))
+"""
+
+
+def imported_by(*arguments: str) -> tuple[str, set[str]]:
+    """Return what a command prints, and the packages that it imports."""
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, timeout=120, check=True
+    )
+    shown, _, names = ran.stdout.rpartition("imported:")
+    return shown, set(names.split())
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("check", "QUERIES")])
+def test_first_answers_import_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    queries = tmp_path / "queries.weft"
+    queries.write_text("QUERY q PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 5 minutes")
+    shown, names = imported_by(*(str(queries) if part == "QUERIES" else part for part in arguments))
+    assert shown.strip()
+    assert "weft" in names
+    assert names.isdisjoint(HEAVY)
+
+
+def test_a_command_that_runs_spark_imports_it() -> None:
+    _, names = imported_by("run", "--help")
+    assert {"pyspark", "numpy"} <= names
+
+
+def test_the_list_of_commands_has_the_first_line_of_each_help() -> None:
+    for name, summary in SUMMARIES.items():
+        command = getattr(import_module(f"weft.cli.{name}"), name)
+        assert (inspect.getdoc(command) or "").splitlines()[0] == summary
+    shown = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "160"}).stdout.split())
+    assert all(f"{name} {summary}" in shown for name, summary in SUMMARIES.items())
+
+
+def test_the_version_is_one() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"weft {weft.__version__}\n"
+
+
+def test_an_unknown_command_is_told_with_a_near_one() -> None:
+    result = CliRunner().invoke(app, ["chek"])
+    assert result.exit_code == 2
+    assert "check" in result.stderr
+
+
+def test_options_of_groups_have_their_defaults_and_bounds() -> None:
+    result = CliRunner().invoke(app, ["run", "q.weft", "e.csv", "--time", "ts", "--type", "t", "--budget", "0"])
+    assert result.exit_code == 2
+    assert "--budget" in result.stderr
+    missing = CliRunner().invoke(app, ["run", "q.weft", "e.csv", "--type", "t"])
+    assert "--time" in missing.stderr
+
+
+def test_a_command_without_groups_stays_as_it_is() -> None:
+    def command(name: str, *, loud: bool = False) -> None:
+        """Greet."""
+        typer.echo(f"{name}{'!' * loud}")
+
+    assert inspect.signature(with_groups(command)) == inspect.signature(command)
