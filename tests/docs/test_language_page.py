@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.language.binder import bind
+from weft.language.builder import as_query
 from weft.language.parser import parse
 from weft.language.printer import to_text
 
@@ -24,7 +25,7 @@ def test_the_python_example_is_the_first_text_example() -> None:
     (example,) = PYTHON
     names: dict[str, object] = {}
     exec(compile(example, "language.md", "exec"), names)
-    assert parse(EXAMPLES[0]) == (names["tailgate"],)
+    assert parse(EXAMPLES[0]) == (as_query(names["tailgate"]),)
 
 
 def test_the_example_of_ccl_is_the_query_after_it() -> None:

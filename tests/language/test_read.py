@@ -93,6 +93,8 @@ def test_a_name_of_a_query_file_is_never_query_text(name: str) -> None:
 def test_paths_that_hold_no_queries(tmp_path: Path) -> None:
     assert "there is no such file" in message_of(Path("absent"))
     assert "holds no *.weft and no *.ccl files" in message_of(tmp_path)
+    (tmp_path / "empty.weft").write_text(" ")
+    assert message_of(tmp_path).startswith(f"{tmp_path}/empty.weft: the text holds no query")
     (tmp_path / "binary.weft").write_bytes(b"QUERY \xff")
     with pytest.raises(DataError, match=r"binary\.weft: this is not a text file in UTF-8 \(byte 6\)"):
         read_queries(tmp_path, None)

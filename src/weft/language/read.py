@@ -56,9 +56,9 @@ def read_queries(
     files = [file for place, one in enumerate(given) for file in _files(place, one, origin, len(given))]
     built = {place: one for place, one in enumerate(given) if isinstance(one, Query | QueryBuilder)}
     source = QueryText.join((file.origin, file.text) for file in files)
-    if not built and not source.text.strip():
+    if all(isinstance(one, str) and not one.strip() for one in given):
         raise WeftError("no query was given: `queries` takes query text, paths, Query objects and builders")
-    written, problems = parse_sound(source.text, source.starts) if source.text.strip() else ([], [])
+    written, problems = parse_sound(source.text, source.starts) if source.text.strip() or not built else ([], [])
     found = _bind(written, schema, source.text, problems, tie_break=tie_break)
     places = [files[source.number_of(query.span.start)].place for query in found if query.span is not None]
     of_objects: list[Problem] = []
