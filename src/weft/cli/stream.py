@@ -59,8 +59,8 @@ from weft.io.stream_sources import (
 from weft.language.literals import parse_duration
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query
-from weft.runtime.budget import Budget
 from weft.plan.trend_sets import Sharing
+from weft.runtime.budget import Budget
 
 LAST_NEWS = 10.0  # seconds to wait for the metrics of the last batch
 EXAMPLES = (
