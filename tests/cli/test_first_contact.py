@@ -63,16 +63,17 @@ def test_the_version_is_one() -> None:
 
 
 def test_an_unknown_command_is_told_with_a_near_one() -> None:
-    result = CliRunner().invoke(app, ["chek"])
+    result = CliRunner().invoke(app, ["checks"])
     assert result.exit_code == 2
     assert "check" in result.stderr
 
 
 def test_options_of_groups_have_their_defaults_and_bounds() -> None:
-    result = CliRunner().invoke(app, ["run", "q.weft", "e.csv", "--time", "ts", "--type", "t", "--budget", "0"])
+    files = ("run", "q.weft", "e.csv")
+    result = CliRunner().invoke(app, [*files, "--time", "ts", "--type", "t", "--budget", "0"])
     assert result.exit_code == 2
     assert "--budget" in result.stderr
-    missing = CliRunner().invoke(app, ["run", "q.weft", "e.csv", "--type", "t"])
+    missing = CliRunner().invoke(app, [*files, "--type", "t"])
     assert "--time" in missing.stderr
 
 

@@ -58,7 +58,8 @@ def read_queries(
     source = QueryText.join((file.origin, file.text) for file in files)
     if all(isinstance(one, str) and not one.strip() for one in given):
         raise WeftError("no query was given: `queries` takes query text, paths, Query objects and builders")
-    written, problems = parse_sound(source.text, source.starts) if source.text.strip() or not built else ([], [])
+    has_text = bool(source.text.strip()) or not built
+    written, problems = parse_sound(source.text, source.starts) if has_text else ([], [])
     found = _bind(written, schema, source.text, problems, tie_break=tie_break)
     places = [files[source.number_of(query.span.start)].place for query in found if query.span is not None]
     of_objects: list[Problem] = []

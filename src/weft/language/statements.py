@@ -34,7 +34,7 @@ class Statements:
 
 
 def statements(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> Iterator[Statements]:
-    """Yield the statements of a text from `start` on in order; a text of our own language alone is yielded as one.
+    """Yield the statements of a text from `start` on; one of our own language alone is yielded as one.
 
     >>> text = '''QUERY q PATTERN SEQ(A a, B b)
     ... SELECT * FROM A, B MATCHING [1 second: A & B];'''
