@@ -11,6 +11,7 @@ from weft.api.detection import Detection
 from weft.api.planning import PlannedShare
 from weft.api.site_planning import network_of
 from weft.errors import WeftError
+from weft.explain.placement_picture import number_text
 from weft.explain.placements import ExplainedPlacement, bytes_text, sent_bytes
 from weft.hosts.spark.analyze import METRICS, Analysis, is_match, matches_in, metrics
 from weft.hosts.spark.batch import Input, matches_schema
@@ -19,9 +20,8 @@ from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
-from weft.placement.graph_text import number_text
 from weft.placement.network import Network
-from weft.placement.pipeline import Placed, place
+from weft.placement.pipeline import ALGORITHM_OF, Placed, place
 from weft.placement.site_program import site_program
 from weft.placement.site_statistics import SiteStatistics
 from weft.plan.sites import SiteProgram
@@ -31,7 +31,6 @@ from weft.statistics.model import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ALGORITHMS = {"muse": "best", "single-sink": "single-sink", "central": "central"}
 MOST_TRANSFERS = 20  # that are shown one by one
 
 
@@ -81,7 +80,7 @@ class PlacedDetection(Detection):
     @cached_property
     def placed(self) -> Placed:
         """Where projections of the queries are evaluated, what that costs and how good it is."""
-        algorithm, seconds = ALGORITHMS[self.placement], self._planning.search_seconds
+        algorithm, seconds = ALGORITHM_OF[self.placement], self._planning.search_seconds
         return place(self.known.network, self.known.queries, algorithm, seconds=seconds)
 
     @cached_property

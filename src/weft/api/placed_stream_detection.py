@@ -20,9 +20,9 @@ from weft.pattern.nodes import Query
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
 from weft.placement.normal_form_query import NormalFormQuery
-from weft.placement.pipeline import place
+from weft.placement.pipeline import ALGORITHM_OF, place
 from weft.placement.site_program import site_program
-from weft.placement.stream_network import stream_network
+from weft.placement.site_statistics import stream_network
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.statistics.model import Statistics
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 VERSION = 1
-ALGORITHMS = {"muse": "best", "single-sink": "single-sink", "central": "central"}
 
 
 class PlacedStreamDetection(StreamDetection):
@@ -80,7 +79,7 @@ class PlacedStreamDetection(StreamDetection):
     def graph(self) -> MuseGraph:
         """Where projections of the queries are evaluated, as the network at hand suggests."""
         network, queries = self._sites
-        algorithm = ALGORITHMS[self.placement]
+        algorithm = ALGORITHM_OF[self.placement]
         return place(network, queries, algorithm, seconds=self._planning.search_seconds).graph
 
     @cached_property

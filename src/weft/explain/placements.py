@@ -1,14 +1,19 @@
 """Say where queries are best evaluated when events have sites, what that sends, and how good it is."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from weft.placement.graph_text import channel_lines, number_text, projection_lines
-from weft.placement.picture import picture
+from weft.explain.placement_picture import number_text, picture
+from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
 from weft.placement.site_statistics import SiteStatistics
 from weft.runtime.stages.site_wire import OVERHEAD_BYTES
 
+MOST_NAMED = 4  # sites that are named; of more, the number is said
+MOST_CHANNELS = 20  # shown one by one, the most costly first
+
+Column = Callable[[Projection, float], str]  # what a column says of the matches of a projection, given a rate
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -84,3 +89,102 @@ def _bound_text(placed: Placed) -> str:
         f"no placement costs less than {number_text(placed.lower_bound)}; this costs at most "
         f"{percent_text(placed.gap)} more than the best"
     )
+
+
+def projection_lines(graph: MuseGraph) -> list[str]:
+    r"""Return every projection that is found, the sites that do so, and what they read.
+
+    >>> import numpy as np
+    >>> from weft.placement.network import Network
+    >>> network = Network(("x", "y"), {"A": np.array([5.0, 5.0]), "B": np.array([0.0, 1.0])})
+    >>> a, b, pairs = (
+    ...     Projection("A", ("A",)),
+    ...     Projection("B", ("B",)),
+    ...     Projection("SEQ(A, B)", ("A", "B"), 0.1),
+    ... )
+    >>> a0, a1, b1 = Vertex(a, 0), Vertex(a, 1), Vertex(b, 1)
+    >>> inputs = {a0: (), a1: (), b1: (), Vertex(pairs, 0): (a0, b1), Vertex(pairs, 1): (a1, b1)}
+    >>> print("\n".join(projection_lines(MuseGraph(network, inputs))))
+    SEQ(A, B)
+      at x, y: 1
+      reads A of the own site
+      reads B of y
+    """
+    found: dict[Projection, list[Vertex]] = {}
+    for vertex in graph.order:
+        if graph.inputs[vertex]:
+            found.setdefault(vertex.projection, []).append(vertex)
+    lines = []
+    for projection, vertices in found.items():
+        rate = sum(graph.rate(vertex) for vertex in vertices)
+        lines += [projection.text, f"  at {_sites(graph, vertices)}: {number_text(rate)}"]
+        read: dict[str, list[tuple[Vertex, Vertex]]] = {}
+        for vertex in vertices:
+            for one in graph.inputs[vertex]:
+                read.setdefault(one.projection.text, []).append((one, vertex))
+        lines += [f"  reads {text} of {_origins(graph, pairs)}" for text, pairs in read.items()]
+    return lines
+
+
+def channel_lines(graph: MuseGraph, columns: dict[str, Column], most: int = MOST_CHANNELS) -> list[str]:
+    """Return a table of what is sent, by projection, and of the most costly channels from site to site."""
+    by_projection: dict[Projection, list[tuple[Vertex, int]]] = {}
+    for vertex, site in graph.channels:
+        by_projection.setdefault(vertex.projection, []).append((vertex, site))
+    rows = []
+    for projection, channels in by_projection.items():
+        rate = sum(graph.rate(vertex) for vertex, _ in channels)
+        cells = [column(projection, rate) for column in columns.values()]
+        rows.append((rate, [projection.text, str(len(channels)), *cells]))
+    ranked = [cells for _, cells in sorted(rows, key=lambda row: -row[0])]
+    lines = table_lines(["projection", "streams", *columns], ranked)
+    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most]
+    if not dearest:
+        return lines
+    names = graph.network.sites
+    shown = [
+        [
+            vertex.projection.text,
+            f"{names[vertex.site]} -> {names[site]}",
+            *(column(vertex.projection, graph.rate(vertex)) for column in columns.values()),
+        ]
+        for (vertex, site), _ in dearest
+    ]
+    rest = len(graph.channels) - len(shown)
+    more = [f"and {rest:,} more streams"] if rest else []
+    return [*lines, "", *table_lines(["stream", "from and to", *columns], shown), *more]
+
+
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    r"""Return a table; the first two columns are texts, the others numbers.
+
+    >>> print("\n".join(table_lines(["stream", "from", "rows"], [["A", "x", "12"], ["SEQ(A, B)", "y", "3"]])))
+    stream     from  rows
+    A          x       12
+    SEQ(A, B)  y        3
+    """
+    listed = [list(heads), *map(list, rows)]
+    widths = [max(len(row[place]) for row in listed) for place in range(len(heads))]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in listed
+    ]
+
+
+def _sites(graph: MuseGraph, vertices: Iterable[Vertex]) -> str:
+    names = [graph.network.sites[site] for site in sorted({vertex.site for vertex in vertices})]
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} sites"
+
+
+def _origins(graph: MuseGraph, pairs: Sequence[tuple[Vertex, Vertex]]) -> str:
+    if all(one.site == reader.site for one, reader in pairs):
+        return "the own site"
+    readers: dict[Vertex, set[Vertex]] = {}
+    for one, reader in pairs:
+        readers.setdefault(reader, set()).add(one)
+    if len({frozenset(read) for read in readers.values()}) == 1:
+        return _sites(graph, (one for one, _ in pairs))
+    return f"{len({one.site for one, _ in pairs})} sites, each reader of its own"

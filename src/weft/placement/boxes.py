@@ -4,7 +4,7 @@ A box holds all bindings that take each item's event from one of its sites. A li
 any of them; two boxes that differ in the sites of a list are therefore less than the box of both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 Box = tuple[int, ...]
 
@@ -25,12 +25,12 @@ def overlaps(boxes: Iterable[Box], others: Sequence[Box]) -> list[Box]:
     return [box for box in found if box is not None]
 
 
-def without(boxes: Iterable[Box], removed: Iterable[Box], lists: Sequence[bool]) -> list[Box]:
-    """Return boxes of the bindings that are in none of those removed; lists must lie wholly in these.
+def without(boxes: Iterable[Box], removed: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
+    """Return boxes of the bindings that are in none of those removed; `lists` must lie wholly in these.
 
-    >>> without([(0b11, 0b11)], [(0b01, 0b01)], [False, False])
+    >>> without([(0b11, 0b11)], [(0b01, 0b01)])
     [(2, 3), (1, 2)]
-    >>> without([(0b11, 0b11)], [(0b11, 0b01)], [False, True])
+    >>> without([(0b11, 0b11)], [(0b11, 0b01)], lists=[1])
     [(3, 3)]
     """
     left = list(boxes)
@@ -39,11 +39,9 @@ def without(boxes: Iterable[Box], removed: Iterable[Box], lists: Sequence[bool])
     return left
 
 
-def _minus(box: Box, removed: Box, lists: Sequence[bool]) -> list[Box]:
+def _minus(box: Box, removed: Box, lists: Collection[int]) -> list[Box]:
     common = overlap(box, removed)
-    if common is None or any(
-        is_list and mine & ~theirs for is_list, mine, theirs in zip(lists, box, removed, strict=True)
-    ):
+    if common is None or any(box[place] & ~removed[place] for place in lists):
         return [box]
     parts = []
     for place, (mine, shared) in enumerate(zip(box, common, strict=True)):
@@ -52,15 +50,15 @@ def _minus(box: Box, removed: Box, lists: Sequence[bool]) -> list[Box]:
     return parts
 
 
-def merged(boxes: Iterable[Box], lists: Sequence[bool]) -> list[Box]:
+def merged(boxes: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
     """Return the same bindings in fewer boxes.
 
-    >>> merged([(0b01, 0b11), (0b10, 0b11), (0b01, 0b01)], [False, False])
+    >>> merged([(0b01, 0b11), (0b10, 0b11), (0b01, 0b01)])
     [(3, 3)]
     """
     found: list[Box] = list(dict.fromkeys(boxes))
-    for place, is_list in enumerate(lists):
-        if is_list:
+    for place in range(len(found[0]) if found else 0):
+        if place in lists:
             continue
         groups: dict[Box, int] = {}
         for box in found:

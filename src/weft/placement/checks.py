@@ -14,11 +14,10 @@ from functools import lru_cache
 from itertools import combinations, product
 
 from weft.errors import PlacementError
+from weft.placement.boxes import Box, overlap, without
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network, bits
 from weft.placement.projection import ProjectedQuery, Projection
-
-Box = tuple[int, ...]  # for every item the sites from which its event may come
 
 
 def check_graph(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
@@ -179,33 +178,9 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
 
 @lru_cache(maxsize=65536)
 def _missing(whole: Box, boxes: tuple[Box, ...]) -> Box | None:
-    """Return a part of a box that no other box has, or None; each box is taken out of it in turn."""
-    remaining = [whole]
-    for box in boxes:
-        pieces: list[Box] = []
-        for rest in remaining:
-            pieces.extend(_without(rest, box))
-        remaining = pieces
-        if not remaining:
-            return None
-    return remaining[0] if all(remaining[0]) else None
-
-
-def _without(whole: Box, box: Box) -> list[Box]:
-    """Return the parts of a box outside another, as boxes that do not overlap.
-
-    >>> _without((0b11, 0b11), (0b01, 0b10))
-    [(2, 3), (1, 1)]
-    """
-    if not all(one & other for one, other in zip(whole, box, strict=True)):
-        return [whole]
-    pieces: list[Box] = []
-    inside: Box = ()
-    for place, (one, other) in enumerate(zip(whole, box, strict=True)):
-        if one & ~other:
-            pieces.append((*inside, one & ~other, *whole[place + 1 :]))
-        inside = (*inside, one & other)
-    return pieces
+    """Return a part of a box that no other box has, or None."""
+    remaining = without([whole], boxes)
+    return remaining[0] if remaining and all(remaining[0]) else None
 
 
 def _repeated(boxes: tuple[Box, ...]) -> tuple[int, int] | None:
@@ -219,7 +194,7 @@ def _repeated(boxes: tuple[Box, ...]) -> tuple[int, int] | None:
         else:
             return None  # disjoint in one item, as partitions are
     for (first, one), (second, other) in combinations(enumerate(boxes), 2):
-        if all(a & b for a, b in zip(one, other, strict=True)):
+        if overlap(one, other) is not None:
             return first, second
     return None
 

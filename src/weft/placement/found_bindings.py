@@ -99,15 +99,16 @@ class FoundBindings:
             for part in self.parts_within(query, items, text):
                 is_raw = text == query.kinds[part.bit_length() - 1] and part.bit_count() == 1
                 order = [part.bit_length() - 1] if is_raw else query.places(part)
-                lists = [False] if is_raw else lists_of(query, part)
+                lists = [] if is_raw else lists_of(query, part)
                 own = [places[item] for item in order]
                 regions.append((part, [_lifted(box, own, everything) for box in merged(boxes, lists)]))
         return tuple(merged(_covered(items, [everything], regions), lists_of(query, items)))
 
 
-def lists_of(query: NormalFormQuery, items: int) -> list[bool]:
-    """Say of each item of a projection, in the order of its text, whether it is a list."""
-    return [query.whole_form.items[item].is_list for item in query.places(items)]
+def lists_of(query: NormalFormQuery, items: int) -> list[int]:
+    """Return the places of a projection, in the order of its text, that are lists."""
+    is_list = (query.whole_form.items[item].is_list for item in query.places(items))
+    return [place for place, is_one in enumerate(is_list) if is_one]
 
 
 def _covered(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Iterator[Box]:

@@ -28,6 +28,7 @@ ALGORITHMS: Algorithms = {  # besides "best", the search, which goes beyond them
     "single-sink": single_sink,
     "central": central,
 }
+ALGORITHM_OF = {"muse": "best", "single-sink": "single-sink", "central": "central"}  # of a placement
 
 MOST_DIGITS = 300  # of the product of the rates of a query
 PROJECTIONS_PER_SECOND = 200  # of all queries, that aMuSE and aMuSE* manage, or so

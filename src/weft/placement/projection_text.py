@@ -1,18 +1,26 @@
 """One text for a projection, however a query names and orders its items: equal texts mean equal matches."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice, permutations, product
+from itertools import chain, groupby, islice, product
 
 from weft.expressions import And, Expression, Or, variables_of
 from weft.language.lexer import quote_name
 from weft.language.printer import expression_to_text, window_to_text
-from weft.pattern.canonical import canonical, column_variable, own_predicates, renamed, speaks_of_list
+from weft.pattern.canonical import (
+    MOST_LABELLINGS,
+    canonical,
+    column_variable,
+    exchanges,
+    least_labelling,
+    own_predicates,
+    renamed,
+    speaks_of_list,
+)
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
-
-MOST_LABELLINGS = 24  # of items that look the same; with more, equal projections may get different texts
+from weft.pattern.series_parallel import Nesting, nesting_of
 
 Columns = tuple[str, ...]
 
@@ -35,10 +43,8 @@ def describe(form: NormalForm, kinds: Mapping[str, str]) -> Described:
     >>> describe(form, {"x": "C", "y": "B", "z": "A"})
     Described(text='SEQ(AND(B, C), A) WHERE $1.u = $2.u WITHIN 30 minutes', variables=('y', 'x', 'z'))
     """
-    shown = _Shown(form, kinds)
-    structure, labellings = shown.arranged(form.variables)
-    options = [(shown.conditions(columns, ()), columns) for columns in islice(labellings, MOST_LABELLINGS)]
-    conditions, variables = min(options)
+    structure, labellings = _arranged(_nesting(form), _labels(form, kinds))
+    conditions, variables = least_labelling(labellings, lambda columns: _conditions(form, columns, ()))
     within = "" if form.window is None else f" WITHIN {window_to_text(form.window)}"
     return Described(f"{structure}{conditions}{within}", variables)
 
@@ -65,107 +71,93 @@ def operators_of(form: NormalForm) -> list[Columns]:
     >>> operators_of(form)
     [('x', 'y'), ('x', 'y', 'z')]
     """
-    return _Shown(form, {}).operators(form.variables)
+    found: list[Columns] = []
+
+    def variables(nesting: str | Nesting[str]) -> Columns:
+        if isinstance(nesting, str):
+            return (nesting,)
+        found.append(tuple(chain.from_iterable(map(variables, nesting.operands))))
+        return found[-1]
+
+    variables(_nesting(form))
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    form: NormalForm
-    kinds: Mapping[str, str]
-
-    def arranged(self, variables: Sequence[str]) -> tuple[str, Iterator[Columns]]:
-        """Return the pattern of some variables, and the orders of them in which it may be read."""
-        if len(variables) == 1:
-            return self._label(variables[0]), iter([(variables[0],)])
-        name, parts = self.operands(variables)
-        operands = [self.arranged(part) for part in parts]
-        if name == "AND":
-            operands.sort(key=lambda operand: operand[0])
-            labellings = self._exchanged(operands)
-        else:
-            labellings = _joined(list(labellings) for _, labellings in operands)
-        return f"{name}({', '.join(text for text, _ in operands)})", labellings
-
-    def operands(self, variables: Sequence[str]) -> tuple[str, list[list[str]]]:
-        """Return the operator that puts some variables together, and the variables of its operands."""
-        parts = self._parts(variables, ordered=True)
-        if len(parts) > 1:
-            return "AND", parts
-        steps = self._parts(variables, ordered=False)
-        if len(steps) == 1:
-            raise ValueError(f"the order of {', '.join(variables)} is not one of nested SEQ and AND")
-        steps.sort(key=lambda part: sum((before, part[0]) in self.form.order for before in variables))
-        return "SEQ", steps
-
-    def operators(self, variables: Sequence[str]) -> list[Columns]:
-        """Return the variables of the operators within some variables, inner ones first."""
-        if len(variables) == 1:
-            return []
-        inner = [one for part in self.operands(variables)[1] for one in self.operators(part)]
-        return [*inner, tuple(variables)]
-
-    def conditions(self, columns: Columns, outer: Columns) -> str:
-        """Return what a form demands besides its pattern; `outer` are the columns of a match around it."""
-        every = (*outer, *columns)
-        numbers = {variable: column_variable(place) for place, variable in enumerate(every)}
-        about = [p for p in self.form.predicates if len(variables_of(p)) > 1 or self._is_of_list(p)]
-        texts = sorted({_shown_text(p, numbers) for p in about})
-        if self.form.keys:
-            texts.insert(0, f"[{', '.join(sorted(map(quote_name, self.form.keys)))}]")
-        where = f" WHERE {' AND '.join(texts)}" if texts else ""
-        negated = sorted(_negation_text(negation, every, numbers) for negation in self.form.negations)
-        return where + "".join(negated)
-
-    def _label(self, variable: str) -> str:
-        item = next(item for item in self.form.items if item.variable == variable)
-        if not item.is_list:
-            return self.kinds[variable]
-        most = "" if item.most is None else item.most
-        return f"{self.kinds[variable]}{{{item.least},{most}}}"
-
-    def _is_of_list(self, predicate: Expression) -> bool:
-        lists = {item.variable for item in self.form.items if item.is_list}
-        return speaks_of_list(predicate) and bool(variables_of(predicate) & lists)
-
-    def _parts(self, variables: Sequence[str], *, ordered: bool) -> list[list[str]]:
-        """Return the variables in the fewest groups such that no pair that is (not) in order is separated."""
-        order, parts = self.form.order, list[list[str]]()
-        for variable in variables:
-            linked = [
-                part
-                for part in parts
-                if any(((one, variable) in order or (variable, one) in order) == ordered for one in part)
-            ]
-            parts = [part for part in parts if part not in linked]
-            parts.append([*(one for part in linked for one in part), variable])
-        return parts
-
-    def _exchanged(self, operands: Sequence[tuple[str, Iterator[Columns]]]) -> Iterator[Columns]:
-        """Yield the orders of operands of an AND in which those that look the same are exchanged."""
-        listed = [(text, list(labellings)) for text, labellings in operands]
-        ties = [list(tie) for _, tie in groupby(listed, key=lambda operand: operand[0])]
-        for choice in product(*(permutations(tie) for tie in ties)):
-            yield from _joined(labellings for tie in choice for _, labellings in tie)
+def _nesting(form: NormalForm) -> str | Nesting[str]:
+    """Return the SEQ and AND of a form's variables."""
+    nesting = nesting_of(form.variables, form.order)
+    if nesting is None:
+        raise ValueError(f"the order of {', '.join(form.variables)} is not one of nested SEQ and AND")
+    return nesting
 
 
-def _joined(options: Iterable[Sequence[Columns]]) -> Iterator[Columns]:
-    return (tuple(variable for part in choice for variable in part) for choice in product(*options))
+def _labels(form: NormalForm, kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return what stands for each variable in a pattern."""
+    return {
+        item.variable: f"{kinds[item.variable]}{{{item.least},{'' if item.most is None else item.most}}}"
+        if item.is_list
+        else kinds[item.variable]
+        for item in form.items
+    }
 
 
-def _negation_text(negation: NegatedForm, outer: Columns, numbers: Mapping[str, str]) -> str:
+def _arranged(nesting: str | Nesting[str], labels: Mapping[str, str]) -> tuple[str, list[Columns]]:
+    """Return a pattern as text, and the orders of its variables in which it may be read."""
+    if isinstance(nesting, str):
+        return labels[nesting], [(nesting,)]
+    operands = [_arranged(operand, labels) for operand in nesting.operands]
+    orders: Iterable[tuple[int, ...]] = [tuple(range(len(operands)))]
+    if nesting.operator == "AND":
+        operands.sort(key=lambda operand: operand[0])
+        ties = groupby(range(len(operands)), key=lambda number: operands[number][0])
+        orders = exchanges([list(tie) for _, tie in ties])
+    text = f"{nesting.operator}({', '.join(text for text, _ in operands)})"
+    labellings = (
+        tuple(chain.from_iterable(choice))
+        for order in orders
+        for choice in product(*(operands[number][1] for number in order))
+    )
+    return text, list(islice(labellings, MOST_LABELLINGS))
+
+
+def _conditions(form: NormalForm, columns: Columns, outer: Columns) -> str:
+    """Return what a form demands besides its pattern; `outer` are the columns of a match around it."""
+    every = (*outer, *columns)
+    lists = {item.variable for item in form.items if item.is_list}
+    about = [
+        p
+        for p in form.predicates
+        if len(variables_of(p)) > 1 or speaks_of_list(p) and variables_of(p) & lists
+    ]
+    texts = sorted(_texts(about, every))
+    if form.keys:
+        texts.insert(0, f"[{', '.join(sorted(map(quote_name, form.keys)))}]")
+    where = f" WHERE {' AND '.join(texts)}" if texts else ""
+    return where + "".join(sorted(_negation_text(negation, every) for negation in form.negations))
+
+
+def _negation_text(negation: NegatedForm, outer: Columns) -> str:
     form = negation.form
-    shown = _Shown(form, {item.variable: kind_of(item, form) for item in form.items})
-    structure, labellings = shown.arranged(form.variables)
-    after = ", ".join(sorted(numbers[variable] for variable in negation.after))
-    before = ", ".join(sorted(numbers[variable] for variable in negation.before))
+    kinds = {item.variable: kind_of(item, form) for item in form.items}
+    structure, labellings = _arranged(_nesting(form), _labels(form, kinds))
+    after, before = (
+        ", ".join(sorted(column_variable(outer.index(variable)) for variable in variables))
+        for variables in (negation.after, negation.before)
+    )
     scope = (f" AFTER {after}" if after else "") + (f" BEFORE {before}" if before else "")
-    options = []
-    for columns in islice(labellings, MOST_LABELLINGS):
-        names = {variable: column_variable(place) for place, variable in enumerate((*outer, *columns))}
-        texts = sorted({_shown_text(p, names) for p in negation.predicates})
+
+    def described(columns: Columns) -> str:
+        texts = sorted(_texts(negation.predicates, (*outer, *columns)))
         where = f" IF {' AND '.join(texts)}" if texts else ""
-        options.append(f"{where}{shown.conditions(columns, outer)}")
-    return f" NOT ({structure}{scope}{min(options)})"
+        return f"{where}{_conditions(form, columns, outer)}"
+
+    return f" NOT ({structure}{scope}{least_labelling(labellings, described)[0]})"
+
+
+def _texts(predicates: Iterable[Expression], columns: Columns) -> set[str]:
+    """Return predicates as texts that speak of columns."""
+    names = {variable: column_variable(place) for place, variable in enumerate(columns)}
+    return {_shown_text(predicate, names) for predicate in predicates}
 
 
 def _shown_text(predicate: Expression, names: Mapping[str, str]) -> str:

@@ -6,10 +6,10 @@ that its site has received, and its own; all conditions are checked again. A neg
 another site has checked is not: what a match has in common with that input must be one of its matches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.expressions import Attribute, Expression, InList, Literal, type_of
+from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
 from weft.optimizer.trees import Tree
@@ -20,12 +20,12 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.projection_text import kind_of
-from weft.placement.travelling import attributes_by_type
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
 from weft.plan.sites import SITE, Among, Channel, Finding, Origins, SiteProgram, SiteWork
 from weft.schema import LONG, Schema
 from weft.statistics.model import Statistics
+from weft.tree import find
 
 Checker = tuple[str, int]  # the text of a projection that checks a negation, and its items
 
@@ -82,7 +82,7 @@ class _Compiler:
         self.leaves: dict[str, tuple[Item, NormalForm]] = {}
         for query in self.queries:
             self.leaves |= _leaves(query.whole_form)
-        self.attributes = attributes_by_type(self.queries, self.schema)
+        self.attributes = _attributes_by_type(self.queries, self.schema)
 
     def program(self) -> SiteProgram:
         tasks = [self._sent(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
@@ -292,3 +292,40 @@ def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(name for place, (name, own) in enumerate(bound) if (name, own) in bound[:place])
     )
+
+
+def _attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> dict[str, tuple[str, ...]]:
+    """Return, for every type that the queries look at, the attributes that travel: those they speak of.
+
+    An event may be sent for several queries, and is the same for all; so they are those of all queries.
+    """
+    found: dict[str, set[str]] = {}
+    for query in queries:
+        returned = [column.expression for column in query.query.returns]
+        for name, attribute in _mentioned(query.whole_form, {}, (), returned):
+            own = found.setdefault(name, set())
+            if attribute is not None:
+                own.add(attribute)
+    if schema.types_overlap:  # an event of one type is one of another too
+        every = set[str]().union(*found.values())
+        found = dict.fromkeys(found, every)
+    return {name: tuple(sorted(attributes)) for name, attributes in found.items()}
+
+
+def _mentioned(
+    form: NormalForm, outer: Mapping[str, str], keys: tuple[str, ...], expressions: Iterable[Expression]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the types of a form, and each with the attributes that are mentioned of it.
+
+    `outer` are the types of the variables around a negated form, `keys` the attributes on which it agrees.
+    """
+    types = {**outer, **{item.variable: item.type for item in form.items}}
+    for item in form.items:
+        yield item.type, None
+        yield from ((item.type, key) for key in (*keys, *form.keys))
+    for expression in (*form.predicates, *expressions):
+        named = [(node.variable, node.name) for node in find(expression, Attribute)]
+        named += [(node.variable, node.name) for node in find(expression, Aggregate) if node.name]
+        yield from ((types[variable], name) for variable, name in named if variable in types)
+    for negation in form.negations:
+        yield from _mentioned(negation.form, types, (*keys, *form.keys), negation.predicates)

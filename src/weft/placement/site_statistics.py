@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,8 @@ from weft.placement.normal_form_query import NormalFormQuery, normal_form_querie
 from weft.placement.projection import Projection
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
+
+RARE = 1e-9  # of the smallest rate: that of events which nobody expects
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,11 +42,6 @@ class SiteStatistics:
     idle: tuple[NormalFormQuery, ...]
     seconds: float
     event_bytes: float
-
-    @cached_property
-    def site_numbers(self) -> dict[str, int]:
-        """The number of each site."""
-        return {site: number for number, site in enumerate(self.network.sites)}
 
     def rows(self, rate: float) -> float:
         """Return how many rows a rate makes in the time of the events."""
@@ -77,13 +73,39 @@ def site_statistics(
             expected = max(1.0, statistics.rate(key) * seconds)  # a sample may have missed them all
             counts = counts * min(1.0, expected / counts.sum())
         rates[kind] = np.asarray(counts, np.float64) / seconds
-    totals = {key: float(rates[kind].sum()) for kind, key in keys.items()}
-    exact = replace(statistics, rates={**statistics.rates, **totals})
     network = Network(counted.sites, rates)
-    placed = normal_form_queries(queries, schema, exact)
+    placed = normal_form_queries(queries, schema, _with_rates(statistics, keys, network))
     idle = tuple(query for query in placed if not all(network.emitters(kind) for kind in query.kinds))
     able = tuple(query for query in placed if query not in idle)
     return SiteStatistics(network, able, idle, seconds, counted.event_bytes)
+
+
+def stream_network(
+    queries: Sequence[Query], schema: Schema | None, statistics: Statistics, known: Network
+) -> tuple[Network, tuple[NormalFormQuery, ...]]:
+    """Return the network in which to place queries of a stream, and these with its rates.
+
+    A kind of which `known` tells nothing has the rates of its type. Where none are known, or none are
+    expected, events are taken to be rare: a graph that is complete for the network then misses nothing.
+
+    >>> from weft.language.parser import parse
+    >>> known = Network(("x", "y"), {"A": np.array([5.0, 0.0]), "B": np.array([1.0, 1.0])})
+    >>> found, _ = stream_network(
+    ...     parse("QUERY q PATTERN SEQ(A a, C c) WITHIN 1 minute"), None, Statistics(), known
+    ... )
+    >>> found.rates["A"].tolist(), found.emitters("C")
+    ([5.0, 1e-09], 3)
+    """
+    keys = kinds_of(normal_form_queries(queries, schema, statistics))
+    positive = [float(rate) for rates in known.rates.values() for rate in np.asarray(rates) if rate > 0]
+    rare = RARE * min(positive, default=1.0)
+    nothing = np.zeros(len(known.sites))
+    rates = {}
+    for kind, key in keys.items():
+        given = np.asarray(known.rates.get(kind, known.rates.get(key.type, nothing)), np.float64)
+        rates[kind] = np.where(given > 0, given, rare)
+    network = Network(known.sites, rates, known.links)
+    return network, normal_form_queries(queries, schema, _with_rates(statistics, keys, network))
 
 
 def kinds_of(queries: Iterable[NormalFormQuery]) -> dict[str, ItemKey]:
@@ -98,3 +120,9 @@ def _seconds(keys: Mapping[str, ItemKey], statistics: Statistics, counted: SiteC
     if not rate:
         return statistics.span
     return float(sum(counted.counts[kind].sum() for kind in exact)) / rate
+
+
+def _with_rates(statistics: Statistics, keys: Mapping[str, ItemKey], network: Network) -> Statistics:
+    """Return statistics with the rates of a network, all sites together."""
+    totals = {key: network.totals[kind] for kind, key in keys.items()}
+    return replace(statistics, rates={**statistics.rates, **totals})

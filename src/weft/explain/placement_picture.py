@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from weft.placement.graph_text import number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
 
 MOST_CHANNELS = 60  # drawn; of more, the most costly
@@ -244,6 +243,15 @@ def _box_lines(box: _Box, graph: MuseGraph) -> list[str]:
             f"and {box.n_hidden} more</text>"
         )
     return lines
+
+
+def number_text(value: float) -> str:
+    """Return a number with three digits that count.
+
+    >>> [number_text(value) for value in (0, 0.00123, 12.34, 12345.6, 1.2e13)]
+    ['0', '0.00123', '12.3', '12,346', '1.2e+13']
+    """
+    return f"{value:,.0f}" if 1000 <= value < 1e12 else f"{value:.3g}"
 
 
 def _width(cost: float, costs: Sequence[float]) -> float:
