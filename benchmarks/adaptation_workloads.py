@@ -82,7 +82,7 @@ def run_shared(
     given = optimized.plan
     adapter = None
     if adaptation is not None:
-        adapter = StreamAdapter(arena.queries, arena.schema, optimized.choice, arena.statistics, adaptation)
+        adapter = StreamAdapter(arena.queries, arena.schema, optimized.stored, arena.statistics, adaptation)
     executor = MigratingExecutor(given, BUDGET)
     since = {output.query: 0 for output in given.outputs}
     run = SharedRun()

@@ -153,9 +153,9 @@ def trials(seconds: float, fitted: Measured, say: Say) -> list[Trial]:
         for optimized in plans:
             fastest = min(arena.run(optimized).execute_seconds for _ in range(REPEAT))
             costs = {
-                "the papers' cost": arena.cost(optimized.choice, PartialMatches()),
-                "the measured cost": arena.cost(optimized.choice, Measured()),
-                "the measured cost with the prices found here": arena.cost(optimized.choice, fitted),
+                "the papers' cost": arena.cost(optimized.stored, PartialMatches()),
+                "the measured cost": arena.cost(optimized.stored, Measured()),
+                "the measured cost with the prices found here": arena.cost(optimized.stored, fitted),
             }
             found.append(Trial(number, costs, fastest))
         say(f"costs: {n_patterns} patterns of {size}, {window:g} s: {len(plans)} plans")
@@ -180,7 +180,7 @@ def _random_plan(arena: Arena, dice: random.Random, *, is_shared: bool) -> Optim
     for query in arena.queries:
         tree_of = (lambda pattern: _random_tree(pattern, dice)) if dice.random() < share else weave.plans.best
         weave.add(query, tree_of)
-    return arena.plan(Settings(weave.choice(is_shared=is_shared), arena.statistics))
+    return arena.plan(Settings(weave.stored_plan(is_shared=is_shared), arena.statistics))
 
 
 def _random_tree(pattern: Pattern, dice: random.Random) -> Tree:

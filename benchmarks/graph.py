@@ -14,7 +14,7 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
-from weft.optimizer.sharing.pattern import Numbers, Pattern
+from weft.optimizer.sharing.pattern import InternTable, Pattern
 from weft.pattern.normal_form import NormalForm
 
 SIZE, WINDOW = 5, 0.6
@@ -42,7 +42,7 @@ def _measure(section: str, forms: list[NormalForm], others: list[NormalForm], re
     context = weave_for(SCHEMA, Settings()).context
     best = float("inf")
     for _ in range(repeat):
-        numbers, graph = Numbers(), MultiPatternGraph[int]()
+        numbers, graph = InternTable(), MultiPatternGraph[int]()
         start = time.perf_counter()
         for key, form in enumerate(forms):
             _add(graph, key, form, numbers, context)
@@ -66,7 +66,7 @@ def _measure(section: str, forms: list[NormalForm], others: list[NormalForm], re
 
 
 def _add(
-    graph: MultiPatternGraph[int], key: int, form: NormalForm, numbers: Numbers, context: Context
+    graph: MultiPatternGraph[int], key: int, form: NormalForm, numbers: InternTable, context: Context
 ) -> None:
     graph.add(key, Pattern(form, stock_statistics(), context, numbers))
 

@@ -8,7 +8,7 @@ from rewriting import measured_cost
 
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import Settings, weave_for
-from weft.optimizer.rewriting.jumbo_plan import jumbo_plan
+from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import order_tree
 
@@ -37,7 +37,7 @@ def exact_planning(arena: Arena, seconds: float) -> Planning:
     for query in arena.queries:
         weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
     start = time.perf_counter()
-    found = jumbo_plan(weave.multitree.patterns, model, Limit(seconds=seconds * SHARE_OF_SEARCH))
+    found = rewrite_plan(weave.multitree.patterns, model, Limit(seconds=seconds * SHARE_OF_SEARCH))
     return Planning(
         found.n_candidates,
         found.n_chosen,

@@ -85,7 +85,7 @@ def priced(model: CostModel, arena: Arena) -> CostModel:
 def costs_of(arena: Arena, plans: Mapping[str, Optimized]) -> dict[str, dict[str, float]]:
     """Return what each plan costs under each model."""
     return {
-        model_name: {name: arena.cost(one.choice, priced(model, arena)) for name, one in plans.items()}
+        model_name: {name: arena.cost(one.stored, priced(model, arena)) for name, one in plans.items()}
         for model_name, model in REPORTED.items()
     }
 

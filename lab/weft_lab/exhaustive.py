@@ -15,9 +15,9 @@ from typing import TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Demands, Tree, leaf, made_bare, pair
+from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, pair
 from weft.plan.extents import is_within
 
 Key = TypeVar("Key", bound=Hashable)
@@ -59,8 +59,8 @@ def _all_general(tree: Tree, around: Demands, generals: Mapping[int, Sequence[De
         if inner.order <= around.order and is_within(around.extent, inner.extent):
             for left in _all_general(tree.left, inner, generals):
                 for right in _all_general(tree.right, inner, generals):
-                    found = tree._replace(left=left, right=right, general=general)
-                    yield found if general is None else made_bare(found)
+                    found = tree._replace(left=left, right=right, computed_for=general)
+                    yield found if general is None else made_unchecked(found)
 
 
 def generals_of(
@@ -95,7 +95,7 @@ def all_options(pattern: Pattern, generals: Mapping[int, Sequence[Demands]]) -> 
 
 def cheapest_multitree(
     patterns: Mapping[Key, Pattern],
-    numbers: Numbers,
+    numbers: InternTable,
     model: CostModel,
     bound: float = float("inf"),
     *,
@@ -119,7 +119,7 @@ def cheapest_multitree(
         ranked = []
         for tree in options[key]:
             multitree.add(key, patterns[key], tree)
-            ranked.append((multitree.ledger.total, tree))
+            ranked.append((multitree.nodes.total, tree))
             multitree.remove(key)
         for _, tree in sorted(ranked, key=lambda option: option[0]):
             multitree.add(key, patterns[key], tree)

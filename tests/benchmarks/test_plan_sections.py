@@ -105,11 +105,11 @@ def test_all_strategies_find_the_same_matches_in_batches_of_any_length(arena) ->
 @pytest.mark.parametrize("model", [PartialMatches(), Measured()])
 def test_the_cost_of_a_choice_is_that_of_its_plan(strategy, model, arena) -> None:
     optimized = arena.plan(Settings(strategy, arena.statistics, model))
-    assert arena.cost(optimized.choice, model) == pytest.approx(optimized.cost)
+    assert arena.cost(optimized.stored, model) == pytest.approx(optimized.cost)
 
 
 def test_joins_alone_leave_out_the_single_events(arena) -> None:
-    choice = arena.plan(Settings("trivial", arena.statistics)).choice
+    choice = arena.plan(Settings("trivial", arena.statistics)).stored
     joins = arena.cost(choice, weave100.JoinsAlone())
     assert 0 < joins < arena.cost(choice, PartialMatches())
 

@@ -12,7 +12,7 @@ def bare_somewhere(dice: random.Random, tree: Tree) -> Tree:
     if tree.left is None or tree.right is None:
         return tree
     joined = pair(bare_somewhere(dice, tree.left), bare_somewhere(dice, tree.right))
-    return joined._replace(bare=dice.random() < 0.5)
+    return joined._replace(unchecked=dice.random() < 0.5)
 
 
 def replies(units: Sequence[Tree], existing: Mapping[int, Tree], lists: int) -> Iterator[Tree]:
@@ -23,7 +23,7 @@ def replies(units: Sequence[Tree], existing: Mapping[int, Tree], lists: int) -> 
         return
     if mask in existing:
         yield existing[mask]
-        yield existing[mask]._replace(bare=False)
+        yield existing[mask]._replace(unchecked=False)
     for n_right in range(1, len(units)):
         for right in combinations(units[1:], n_right):
             left = [unit for unit in units if unit not in right]

@@ -16,7 +16,7 @@ from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.trees import Tree, shown
@@ -46,8 +46,8 @@ class Workload:
         return bind(parse(text), SCHEMA, source=text)
 
     @cached_property
-    def numbers(self) -> Numbers:
-        return Numbers()
+    def numbers(self) -> InternTable:
+        return InternTable()
 
     @cached_property
     def patterns(self) -> dict[str, Pattern]:

@@ -7,7 +7,7 @@ from tests.helpers.workloads import Workload
 from weft.expressions import Attribute, Comparison, Expression
 from weft.optimizer.assemble import Assembled, Content, assemble, demands_of
 from weft.optimizer.pipeline import context_of
-from weft.optimizer.trees import Demands, Tree, leaf, made_bare, order_tree, pair
+from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, order_tree, pair
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import (
     Absence,
@@ -141,7 +141,7 @@ def test_a_negation_is_checked_as_soon_as_its_items_are_there() -> None:
 
 
 def test_a_tree_that_leaves_negations_to_its_reader_is_checked_last() -> None:
-    found = built(NEGATED, made_bare(order_tree([0, 1, 2]))).node
+    found = built(NEGATED, made_unchecked(order_tree([0, 1, 2]))).node
     absence = absence_in(found)
     assert (absence.after, absence.before) == ((0,), (1,))
     assert isinstance(found, NegationCheck)
@@ -169,13 +169,13 @@ def test_what_is_bound_does_not_negate() -> None:
 def test_a_part_for_more_general_demands_is_narrowed_by_its_reader() -> None:
     text = "SEQ(A a, B b, C c) WITHIN 10 seconds"
     general = Demands(frozenset(), Extent("time", 20_000_000))
-    tree = pair(pair(leaf(0), leaf(1))._replace(general=general), leaf(2))
+    tree = pair(pair(leaf(0), leaf(1))._replace(computed_for=general), leaf(2))
     found = built(text, tree).node
     assert isinstance(found, Join)
     inner = Join(A, B, (), (), (), Extent("time", 20_000_000))
     assert found.left == Project(inner, (0, 1), TEN, ((0, 1),))
     same_window = Demands(frozenset(), TEN)
-    tree = pair(pair(leaf(0), leaf(1))._replace(general=same_window), leaf(2))
+    tree = pair(pair(leaf(0), leaf(1))._replace(computed_for=same_window), leaf(2))
     found = built(text, tree).node
     assert isinstance(found, Join)
     assert found.left == Project(Join(A, B, (), (), (), TEN), (0, 1), None, ((0, 1),))

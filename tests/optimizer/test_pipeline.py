@@ -20,7 +20,7 @@ def chosen(workload: Workload, strategy: Strategy | StoredPlan, **options: objec
 
 
 def trees_of(optimized: Optimized) -> dict[str, object]:
-    return {name: trees[0] for name, trees in optimized.choice.trees.items()}
+    return {name: trees[0] for name, trees in optimized.stored.trees.items()}
 
 
 def n_shared_joins(optimized: Optimized) -> int:
@@ -94,10 +94,10 @@ def test_a_stored_plan_gives_the_same_plan(strategy: Strategy) -> None:
     for seed in range(5):
         workload = random_workload(random.Random(seed), 4, (2, 3, 4), has_lists=True, has_negations=True)
         first = chosen(workload, strategy)
-        again = chosen(workload, StoredPlan.from_json(first.choice.to_json()))
+        again = chosen(workload, StoredPlan.from_json(first.stored.to_json()))
         assert again.plan == first.plan
         assert again.cost == pytest.approx(first.cost)
-        assert again.choice == first.choice
+        assert again.stored == first.stored
         assert again.notes == ()
 
 
@@ -106,7 +106,7 @@ def test_a_query_that_a_stored_plan_does_not_know_is_added_with_a_note() -> None
     stored = StoredPlan({"P1": ([["a", "c"], "b"],)})
     plan = chosen(workload, stored)
     assert trees_of(plan)["P1"] == [["a", "c"], "b"]
-    assert set(plan.choice.trees) == {"P1", "P2"}
+    assert set(plan.stored.trees) == {"P1", "P2"}
     assert plan.notes == ("added to the stored plan without a search: P2",)
 
 

@@ -115,7 +115,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 def test_steps_and_a_seed_give_one_plan(options: dict[str, Any]) -> None:
     workload = random_workload(random.Random(3), 8, (3, 4), n_types=5, windows=(1, 2))
     first, again = (planned(workload, seed=5, **options) for _ in range(2))
-    assert first.choice == again.choice
+    assert first.stored == again.stored
     assert first.cost == again.cost
     assert first.cost <= planned(workload, **{**options, "steps": 0}).cost
 
@@ -123,14 +123,14 @@ def test_steps_and_a_seed_give_one_plan(options: dict[str, Any]) -> None:
 def test_another_seed_goes_another_way() -> None:
     workload = random_workload(random.Random(3), 12, (3, 4, 5), n_types=5, windows=(1, 2))
     options = {"heuristic": "annealing", "plan": "mcep", "cost": "partial-matches", "steps": 60}
-    plans = {planned(workload, seed=seed, **options).choice.to_json() for seed in range(8)}
+    plans = {planned(workload, seed=seed, **options).stored.to_json() for seed in range(8)}
     assert len(plans) > 1
 
 
 @pytest.mark.parametrize("plan", ["auto", "mcep", "reorder"])
 def test_with_prefix_only_every_tree_is_an_order(plan: str) -> None:
     workload = random_workload(random.Random(1), 8, (4, 5), n_types=6)
-    trees = planned(workload, plan=plan, prefix_only=True).choice.trees
+    trees = planned(workload, plan=plan, prefix_only=True).stored.trees
     for name, (tree,) in trees.items():
         found = unnamed(tree, workload.patterns[name].variables)
         assert found is not None
@@ -143,7 +143,7 @@ def test_only_trees_share_two_sub_patterns_at_once() -> None:
     workload = Workload(texts, rates(A=10, B=10, C=10, D=10, E=10, F=10, G=10, H=10))
     trees = planned(workload, cost="partial-matches")
     orders = planned(workload, cost="partial-matches", prefix_only=True)
-    assert trees.choice.trees["P1"] == ([["a", "c"], ["b", "d"]],)
+    assert trees.stored.trees["P1"] == ([["a", "c"], ["b", "d"]],)
     assert trees.cost < orders.cost
 
 

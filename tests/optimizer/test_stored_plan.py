@@ -117,6 +117,6 @@ def test_a_tree_names_each_variable_once_or_fits_not() -> None:
 
 
 def test_a_tree_that_leaves_negations_to_its_reader_says_so() -> None:
-    tree = pair(pair(leaf(0), leaf(1))._replace(bare=True), leaf(2))
+    tree = pair(pair(leaf(0), leaf(1))._replace(unchecked=True), leaf(2))
     assert named(tree, ("a", "b", "c")) == [{"bare": ["a", "b"]}, "c"]
     assert named(order_tree([1, 0, 2]), ("a", "b", "c")) == [["a", "b"], "c"]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from weft.optimizer.trees import leaf, made_bare, nodes_of, order_of, order_tree, pair, relabelled, shown
+from weft.optimizer.trees import leaf, made_unchecked, nodes_of, order_of, order_tree, pair, relabelled, shown
 from weft_lab.exhaustive import all_trees
 
 A, B, C, D = map(leaf, range(4))
@@ -43,14 +43,14 @@ def test_nodes_come_before_what_joins_them() -> None:
 
 
 def test_other_names_for_the_items_keep_the_form() -> None:
-    tree = pair(pair(A, B)._replace(bare=True), C)
+    tree = pair(pair(A, B)._replace(unchecked=True), C)
     swapped = relabelled(tree, [2, 0, 1].__getitem__)
     assert shown(swapped, "abc") == "((a c) b)"
     assert swapped.left is not None
-    assert swapped.left.bare
+    assert swapped.left.unchecked
     assert relabelled(swapped, [1, 2, 0].__getitem__) == tree
 
 
 def test_a_bare_tree_is_bare_in_all_its_joins() -> None:
     for tree in all_trees(0b1111):
-        assert all(node.bare != node.is_leaf for node in nodes_of(made_bare(tree)))
+        assert all(node.unchecked != node.is_leaf for node in nodes_of(made_unchecked(tree)))

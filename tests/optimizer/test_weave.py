@@ -35,10 +35,10 @@ def test_a_query_is_added_with_the_best_reply_to_what_is_there() -> None:
     weave = empty(workload)
     for query in workload.queries:
         weave.add(query)
-    assert weave.choice().trees["P2"] == ([["a", "c"], "e"],)
+    assert weave.stored_plan().trees["P2"] == ([["a", "c"], "e"],)
     alone = empty(workload)
     alone.add(workload.queries[1])
-    assert alone.choice().trees["P2"] != ([["a", "c"], "e"],)
+    assert alone.stored_plan().trees["P2"] != ([["a", "c"], "e"],)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -46,13 +46,13 @@ def test_a_best_reply_is_never_dearer_than_the_best_tree_alone(seed: int) -> Non
     workload = workload_of(seed)
     weave = empty(workload)
     for query in workload.queries:
-        before = weave.multitree.ledger.total
+        before = weave.multitree.nodes.total
         weave.add(query, weave.plans.best)
-        alone = weave.multitree.ledger.total
+        alone = weave.multitree.nodes.total
         weave.remove(query.name)
-        assert weave.multitree.ledger.total == before
+        assert weave.multitree.nodes.total == before
         weave.add(query)
-        assert weave.multitree.ledger.total <= alone
+        assert weave.multitree.nodes.total <= alone
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -88,7 +88,7 @@ def test_each_alternative_of_a_query_has_a_tree() -> None:
     workload = Workload(("SEQ(A a, OR(B b, C c), D d)", sequence("ABD")))
     weave = workload.weave()
     assert set(weave.multitree.trees) == {("P1", 0), ("P1", 1), ("P2", 0)}
-    assert len(weave.choice().trees["P1"]) == 2
+    assert len(weave.stored_plan().trees["P1"]) == 2
     weave.remove("P1")
     assert set(weave.multitree.trees) == {("P2", 0)}
 
@@ -104,9 +104,9 @@ def test_improving_never_makes_a_plan_dearer(heuristic: Heuristic, k: int, prefi
             is_poor = dice.random() < 0.5
             weave.add(query, (lambda p: order_tree(range(p.n_items)[::-1])) if is_poor else weave.plans.best)
         for n_steps in (1, 10, 80):
-            start = weave.multitree.ledger.total
+            start = weave.multitree.nodes.total
             weave.improve(Limit(steps=n_steps), heuristic=heuristic, k=k, seed=seed)
-            assert weave.multitree.ledger.total <= start
+            assert weave.multitree.nodes.total <= start
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
@@ -115,7 +115,7 @@ def test_steps_and_a_seed_give_one_plan(heuristic: Heuristic) -> None:
     for _ in range(2):
         weave = workload_of(3).weave()
         weave.improve(Limit(steps=100), heuristic=heuristic, seed=5)
-        choices.append(weave.choice())
+        choices.append(weave.stored_plan())
     assert choices[0] == choices[1]
 
 
@@ -127,9 +127,9 @@ def test_steps_and_a_seed_give_one_plan(heuristic: Heuristic) -> None:
 )
 def test_nothing_changes_when_nothing_may_be_done(heuristic: Heuristic, limit: Limit) -> None:
     weave = workload_of(3).weave()
-    before = weave.choice()
+    before = weave.stored_plan()
     weave.improve(limit, heuristic=heuristic)
-    assert weave.choice() == before
+    assert weave.stored_plan() == before
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
@@ -163,23 +163,23 @@ def test_a_choice_is_adopted_as_it_was(seed: int) -> None:
     workload = workload_of(seed)
     weave = workload.weave()
     weave.improve(Limit(steps=100), seed=seed)
-    stored = StoredPlan.from_json(weave.choice().to_json())
+    stored = StoredPlan.from_json(weave.stored_plan().to_json())
     other = workload.weave()
     assert other.adopt(stored) == []
-    assert other.choice() == weave.choice()
+    assert other.stored_plan() == weave.stored_plan()
     assert other.cost == weave.cost
 
 
 def test_queries_that_a_choice_does_not_fit_are_named_and_left_alone() -> None:
     workload = Workload((sequence("ABC"), sequence("ABD"), sequence("AB")))
     weave = workload.weave()
-    before = weave.choice().trees
+    before = weave.stored_plan().trees
     fitting: Named = [["a", "d"], "b"]
     stored = StoredPlan(
         {"P1": ([["a", "x"], "b"],), "P2": (fitting,), "P3": (["a", "b"], ["a", "b"]), "P9": ("z",)}
     )
     assert weave.adopt(stored) == ["P1", "P3"]
-    assert weave.choice().trees == {**before, "P2": (fitting,)}
+    assert weave.stored_plan().trees == {**before, "P2": (fitting,)}
 
 
 def test_a_choice_that_misses_or_repeats_a_variable_does_not_fit() -> None:
@@ -228,7 +228,7 @@ def test_a_part_for_demands_that_do_not_fit_is_computed_for_the_query_alone(tree
     weave = Workload((sequence("ABC", 10),)).weave()
     assert weave.adopt(StoredPlan({"P1": (tree,)})) == []
     assert weave.outdated == ["P1"]
-    assert weave.choice().trees == {"P1": ([["a", "b"], "c"],)}
+    assert weave.stored_plan().trees == {"P1": ([["a", "b"], "c"],)}
     assert weave.adopt(StoredPlan({"P1": (general([], "time", 20_000_000),)})) == []
     assert weave.outdated == []
 
@@ -261,13 +261,13 @@ def test_a_query_with_nothing_to_share_takes_its_best_tree(heuristic: Heuristic)
     weave = empty(workload)
     for query in workload.queries:
         weave.add(query, lambda pattern: order_tree(range(pattern.n_items)))
-    assert weave.choice().trees == {"P1": ([["a", "b"], "c"],), "P2": ([["d", "e"], "f"],)}
+    assert weave.stored_plan().trees == {"P1": ([["a", "b"], "c"],), "P2": ([["d", "e"], "f"],)}
     weave.improve(Limit(steps=0), heuristic=heuristic)
-    assert weave.choice().trees["P1"] == ([["a", "b"], "c"],)
+    assert weave.stored_plan().trees["P1"] == ([["a", "b"], "c"],)
     weave.improve(Limit(steps=1), heuristic=heuristic)
-    assert weave.choice().trees == {"P1": (["a", ["b", "c"]],), "P2": ([["d", "e"], "f"],)}
+    assert weave.stored_plan().trees == {"P1": (["a", ["b", "c"]],), "P2": ([["d", "e"], "f"],)}
     weave.improve(Limit(steps=1), heuristic=heuristic)
-    assert weave.choice() == workload.weave().choice()
+    assert weave.stored_plan() == workload.weave().stored_plan()
 
 
 def test_other_trees_are_a_start_only_where_they_are_cheaper() -> None:
@@ -275,13 +275,13 @@ def test_other_trees_are_a_start_only_where_they_are_cheaper() -> None:
     texts = tuple(sequence(types, 1) for types in ("ABC", "ABD", "FGH", "FGI"))
     workload = Workload(texts, rates(A=11, B=10, C=9, D=9, F=3, G=3, H=1, I=1))
     weave = workload.weave()
-    before, best = weave.cost, weave.choice().trees
+    before, best = weave.cost, weave.stored_plan().trees
     start = {key: order_tree(range(p.n_items)) for key, p in weave.multitree.patterns.items()}
     weave.multitree.replace(start)
     assert weave.cost < before  # all in all
     weave = workload.weave()
     weave.start_with(start)
-    assert weave.choice().trees == {**best, "P1": ([["a", "b"], "c"],), "P2": ([["a", "b"], "d"],)}
+    assert weave.stored_plan().trees == {**best, "P1": ([["a", "b"], "c"],), "P2": ([["a", "b"], "d"],)}
 
 
 def test_patterns_that_share_nothing_by_a_start_keep_their_best_trees() -> None:
@@ -291,7 +291,7 @@ def test_patterns_that_share_nothing_by_a_start_keep_their_best_trees() -> None:
     start = {key: order_tree([0, 1, 2]) for key in weave.multitree.trees}
     start["P3", 0] = order_tree([0, 2, 1])
     weave.start_with(start)
-    assert weave.choice().trees == {
+    assert weave.stored_plan().trees == {
         "P1": ([["a", "b"], "c"],),
         "P2": ([["a", "b"], "d"],),
         "P3": (["a", ["b", "e"]],),

@@ -66,7 +66,7 @@ def test_every_strategy_finds_what_the_reference_finds(seeds: range, name: str, 
         told = {"statistics": random_statistics(dice), "limit": Limit(steps=40), "seed": seed}
         chosen = choose_plan(case.queries, derived_schema(case), replace(SETTINGS[name], **told))
         assert agrees(case, chosen.plan, seed), case
-        stored = StoredPlan.from_json(chosen.choice.to_json())
+        stored = StoredPlan.from_json(chosen.stored.to_json())
         again = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
         assert again.plan == chosen.plan
         n_matches += case.n_matches
@@ -77,7 +77,7 @@ def test_every_strategy_finds_what_the_reference_finds(seeds: range, name: str, 
 def test_a_stored_plan_of_random_trees_finds_what_the_reference_finds(seed: int) -> None:
     """Queries that the stored plan does not know are added to it."""
     case, dice = matching_case(2_000 + seed), random.Random(seed)
-    choice = woven(case, dice).choice(is_shared=dice.random() < 0.8)
+    choice = woven(case, dice).stored_plan(is_shared=dice.random() < 0.8)
     known = {name: trees for name, trees in choice.trees.items() if dice.random() < 0.8}
     stored = StoredPlan.from_json(StoredPlan(known, choice.is_shared).to_json())
     chosen = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))

@@ -198,9 +198,9 @@ class WatchedPlan:
             if step in steps:
                 steps.remove(step)
         filters = sum(
-            self._weave.multitree.price(*pattern.part(part._replace(bare=True)).nodes[-1])
+            self._weave.multitree.price(*pattern.part(part._replace(unchecked=True)).nodes[-1])
             for part in given
-            if part.general is not None
+            if part.computed_for is not None
         )
         return Side(tuple(steps), filters)
 
@@ -221,7 +221,7 @@ class WatchedPlan:
         self._planned = (statistics, weave) if len(names) == len(self.queries) else None
         before = weave.cost
         weave.improve(limit, seed=seed)
-        trees = {**self.choice.trees, **weave.choice().trees}
+        trees = {**self.choice.trees, **weave.stored_plan().trees}
         choice = StoredPlan({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
         return Replanned(choice, tuple(names), before, weave.cost)
 

@@ -13,7 +13,7 @@ from weft.api.planning import (
     costs_compared,
     estimated_statistics,
     expected_rows,
-    merged_choice,
+    merged_plan,
     plan_share,
     why_lines,
 )
@@ -101,7 +101,7 @@ class Detection(Workload):
     @property
     def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
-        return merged_choice(self.weave())
+        return merged_plan(self.weave())
 
     def look(self) -> Statistics:
         """Take a quick look at the events, unless the statistics are known or would not be used."""

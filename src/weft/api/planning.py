@@ -45,7 +45,7 @@ def plan_share(
 
 def expected_rows(planned: PlannedShare, schema: Schema, statistics: Statistics) -> Mapping[Node, float]:
     """Return how many rows the nodes of a plan are expected to have on all of the events."""
-    settings = Settings(planned.optimized.choice, statistics)
+    settings = Settings(planned.optimized.stored, statistics)
     rates = choose_plan(planned.share.queries, schema, settings).expected
     return {node: rate * statistics.span for node, rate in rates.items()}
 
@@ -54,7 +54,7 @@ def costs_compared(
     planned: PlannedShare, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    settings = Settings(planned.optimized.choice, statistics, planning.model(statistics))
+    settings = Settings(planned.optimized.stored, statistics, planning.model(statistics))
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": settings} | {name: replace(settings, strategy=name) for name in baselines}
     return {name: choose_plan(planned.share.queries, schema, wanted).cost for name, wanted in chosen.items()}
@@ -104,10 +104,10 @@ def estimated_statistics(source: Input, queries: Sequence[Query], *, is_quick: b
     )
 
 
-def merged_choice(planned: Sequence[PlannedShare]) -> StoredPlan:
+def merged_plan(planned: Sequence[PlannedShare]) -> StoredPlan:
     """Return the choice of all shares as one."""
-    trees = {name: found for one in planned for name, found in one.optimized.choice.trees.items()}
-    return StoredPlan(trees, all(one.optimized.choice.is_shared for one in planned))
+    trees = {name: found for one in planned for name, found in one.optimized.stored.trees.items()}
+    return StoredPlan(trees, all(one.optimized.stored.is_shared for one in planned))
 
 
 def load_plan(path: str | Path) -> StoredPlan:

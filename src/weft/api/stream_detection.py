@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 
 from weft.adaptation.adapter import adapter_of
 from weft.adaptation.settings import Adaptation
-from weft.api.planning import PlannedShare, merged_choice, plan_share
+from weft.api.planning import PlannedShare, merged_plan, plan_share
 from weft.api.workload import Workload
 from weft.errors import WeftError
 from weft.explain.plans import form_lines, plan_lines
@@ -96,7 +96,7 @@ class StreamDetection(Workload):
         """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
         if self._adaptation.decide == "off" or self._planning.plan not in ("auto", "mcep"):
             return None
-        queries, choice = planned.share.queries, planned.optimized.choice.to_json()
+        queries, choice = planned.share.queries, planned.optimized.stored.to_json()
         return AdaptedPart(queries, self.source.schema, choice, self.statistics, self._adaptation)
 
     def _watched(self, planned: PlannedShare) -> list[str]:
@@ -137,7 +137,7 @@ class StreamDetection(Workload):
     @property
     def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
-        return merged_choice(list(self.weave().values()))
+        return merged_plan(list(self.weave().values()))
 
     @cached_property
     def division(self) -> Division:

@@ -97,14 +97,14 @@ class _Assembly:
             found = self._leaf(self.form.items[next(items_of(tree.mask))])
             self._note(found, tree, 0)
             return found, frozenset()
-        if tree.general is not None:
-            built, checked = self._selected(tree, tree.general), frozenset[int]()
+        if tree.computed_for is not None:
+            built, checked = self._selected(tree, tree.computed_for), frozenset[int]()
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
             built, checked = self._joined(left, right), left_checked | right_checked
         self._note(built, tree, sum(1 << number for number in checked))
-        for number in () if tree.bare else range(len(self.form.negations)):
+        for number in () if tree.unchecked else range(len(self.form.negations)):
             negation = self.form.negations[number]
             if (
                 number not in checked
@@ -123,7 +123,7 @@ class _Assembly:
             self.form, order=frozenset((names[a], names[b]) for a, b in general.order), negations=()
         )
         inner = _Assembly(weaker, self.context, general, self.contents)
-        built, _ = inner._part(tree._replace(general=None))
+        built, _ = inner._part(tree._replace(computed_for=None))
         columns = built.variables
         missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
         order = sorted(

@@ -11,9 +11,9 @@ from weft.expressions import Expression, type_of
 from weft.normalize.resolve_absent import substitute_absent
 from weft.optimizer.assemble import Assembled, Context
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.jumbo_graph import Techniques
-from weft.optimizer.rewriting.jumbo_plan import jumbo_plan, motto_trees
 from weft.optimizer.rewriting.lcse import lcse_trees
+from weft.optimizer.rewriting.rewrite_graph import Techniques
+from weft.optimizer.rewriting.rewrite_plan import motto_trees, rewrite_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.stored_plan import StoredPlan
@@ -62,10 +62,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Optimized:
-    """A plan, the choice behind it, what it costs, and the rows per second expected of its nodes."""
+    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes."""
 
     plan: Plan
-    choice: StoredPlan
+    stored: StoredPlan
     cost: float
     expected: Mapping[Node, float]
     notes: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
     plan = _plan(queries, woven, typed=schema is not None)
     expected = {node: rows for one in woven.values() for node, rows in one.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
-    return Optimized(plan, weave.choice(is_shared=is_shared), cost, expected, tuple(notes))
+    return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
 
 
 def weave_for(schema: Schema | None, settings: Settings) -> Weave:
@@ -169,7 +169,7 @@ def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> l
     """Give every pattern the tree that MOTTO's planner finds; return how good its plan is."""
     multitree = weave.multitree
     anew = replace(limit, started=time.perf_counter())  # to add patterns is no search
-    found = jumbo_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
+    found = rewrite_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
     multitree.replace(found.trees)
     chosen = f"{found.n_chosen} chosen" if found.is_rewritten else "pattern order is cheaper than all found"
     gap = f"at most {found.gap:.1%} from the best of these" if found.gap else "the best of these"

@@ -120,11 +120,11 @@ def named(tree: Tree, variables: tuple[str, ...]) -> Named:
     if tree.left is None or tree.right is None:
         return variables[next(items_of(tree.mask))]
     parts: list[Named] = [named(tree.left, variables), named(tree.right, variables)]
-    if tree.general is None:
-        return {"bare": parts} if tree.bare else parts
-    order = sorted([variables[a], variables[b]] for a, b in tree.general.order)
-    extent = None if tree.general.extent is None else _plain(tree.general.extent)
-    return {"bare" if tree.bare else "parts": parts, "order": order, "extent": extent}
+    if tree.computed_for is None:
+        return {"bare": parts} if tree.unchecked else parts
+    order = sorted([variables[a], variables[b]] for a, b in tree.computed_for.order)
+    extent = None if tree.computed_for.extent is None else _plain(tree.computed_for.extent)
+    return {"bare" if tree.unchecked else "parts": parts, "order": order, "extent": extent}
 
 
 def _plain(extent: Extent) -> dict[str, Any]:
@@ -142,8 +142,8 @@ def unnamed(tree: Named, variables: tuple[str, ...]) -> Tree | None:
         if isinstance(part, str):
             return leaf(variables.index(part))
         if isinstance(part, dict):
-            built = build(_parts(part))._replace(bare="bare" in part)
-            return built._replace(general=_demands(part)) if "order" in part else built
+            built = build(_parts(part))._replace(unchecked="bare" in part)
+            return built._replace(computed_for=_demands(part)) if "order" in part else built
         return pair(build(part[0]), build(part[1]))
 
     def _demands(part: dict[str, Any]) -> Demands:

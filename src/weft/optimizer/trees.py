@@ -17,10 +17,10 @@ class Demands(NamedTuple):
 class Tree(NamedTuple):
     """A node over the items of `mask`: a leaf, or the join of two trees.
 
-    Negations are checked as soon as their items are there, unless the tree is `bare`: then it checks
+    Negations are checked as soon as their items are there, unless the tree is `unchecked`: then it checks
     none, and whoever reads it does.
 
-    A join whose `general` demands are given is computed, with all that is below it, for these: a weaker
+    A join with demands that it is `computed_for` is computed, with all that is below it, for these: a weaker
     order or a longer extent, so that others can use it too. Of its rows the reader takes those that
     meet the demands on the tree itself.
     """
@@ -28,8 +28,8 @@ class Tree(NamedTuple):
     mask: int
     left: "Tree | None" = None
     right: "Tree | None" = None
-    bare: bool = False
-    general: Demands | None = None
+    unchecked: bool = False
+    computed_for: Demands | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -79,32 +79,40 @@ def relabelled(tree: Tree, item_of: Callable[[int], int]) -> Tree:
     if tree.left is None or tree.right is None:
         return leaf(item_of(tree.mask.bit_length() - 1))
     joined = pair(relabelled(tree.left, item_of), relabelled(tree.right, item_of))
-    general = tree.general
+    general = tree.computed_for
     if general is not None:
         moved = frozenset((item_of(a), item_of(b)) for a, b in general.order)
         general = general._replace(order=moved)
-    return joined._replace(bare=tree.bare, general=general)
+    return joined._replace(unchecked=tree.unchecked, computed_for=general)
 
 
-def made_bare(tree: Tree) -> Tree:
+def made_unchecked(tree: Tree) -> Tree:
     """Return a tree that leaves all negations to its reader."""
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_bare(tree.left), made_bare(tree.right), bare=True, general=tree.general)
+    return Tree(
+        tree.mask,
+        made_unchecked(tree.left),
+        made_unchecked(tree.right),
+        unchecked=True,
+        computed_for=tree.computed_for,
+    )
 
 
 def made_checking(tree: Tree) -> Tree:
     """Return a tree that checks every negation as soon as it can."""
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_checking(tree.left), made_checking(tree.right), general=tree.general)
+    return Tree(
+        tree.mask, made_checking(tree.left), made_checking(tree.right), computed_for=tree.computed_for
+    )
 
 
 def made_specific(tree: Tree) -> Tree:
     """Return a tree that is computed for what is demanded of it, and for no one else."""
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_specific(tree.left), made_specific(tree.right), tree.bare)
+    return Tree(tree.mask, made_specific(tree.left), made_specific(tree.right), tree.unchecked)
 
 
 def order_of(tree: Tree) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
@@ -60,7 +60,7 @@ class Weave:
         self.statistics = statistics
         self.model: CostModel = model or PartialMatches()
         self.queries: dict[str, Query] = {}
-        self.numbers = Numbers()
+        self.numbers = InternTable()
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
         self.plans = OrderPlans(self.model) if prefix_only else LocalPlans(self.model)
@@ -152,14 +152,14 @@ class Weave:
         """
         for keys in self.sharables.components():
             before = {key: self.multitree.trees[key] for key in keys}
-            total = self.multitree.ledger.total
+            total = self.multitree.nodes.total
             self.multitree.replace({key: trees[key] for key in keys if key in trees})
             alone = [key for key in keys if not self.multitree.shared_parts(key)]
             self.multitree.replace({key: self.plans.best(self.multitree.patterns[key]) for key in alone})
-            if self.multitree.ledger.total >= total:
+            if self.multitree.nodes.total >= total:
                 self.multitree.replace(before)
 
-    def choice(self, *, is_shared: bool = True) -> StoredPlan:
+    def stored_plan(self, *, is_shared: bool = True) -> StoredPlan:
         """Return the trees by the names of their variables."""
         trees: dict[str, list[Named]] = {name: [] for name in self.queries}
         for (name, _), tree in sorted(self.multitree.trees.items()):

@@ -93,14 +93,14 @@ def project(form: NormalForm, variables: Set[str]) -> NormalForm:
             for negation in form.negations
             if not negation.needs_whole_match
             and negation.outer_variables <= variables
-            and _competitors(form, negation) <= variables
+            and _of_negated_types(form, negation) <= variables
         ),
         window=form.window,
         partition_by=form.partition_by,
     )
 
 
-def _competitors(form: NormalForm, negation: NegatedForm) -> set[str]:
+def _of_negated_types(form: NormalForm, negation: NegatedForm) -> set[str]:
     """The items of a negated type: what one of them binds does not negate."""
     negated_types = {item.type for item in negation.form.items}
     return {item.variable for item in form.items if item.type in negated_types}

@@ -76,10 +76,12 @@ def test_given_parts_must_not_overlap() -> None:
 def rest_cost(tree: Tree, shape: Shape, model: CostModel, existing: Mapping[int, Tree]) -> float:
     """Return what a tree costs when other nodes, and the leaves below them, are there already."""
     known = {part for other in existing.values() for part in nodes_of(other)}
-    whole = tree._replace(bare=False)
+    whole = tree._replace(unchecked=False)
     new = sum(node_cost(node, shape, model) for node in nodes_of(whole) if node not in known)
-    checked = [node for node in nodes_of(whole) if node not in known and node._replace(bare=True) in known]
-    return new - sum(node_cost(node._replace(bare=True), shape, model) for node in checked)
+    checked = [
+        node for node in nodes_of(whole) if node not in known and node._replace(unchecked=True) in known
+    ]
+    return new - sum(node_cost(node._replace(unchecked=True), shape, model) for node in checked)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)

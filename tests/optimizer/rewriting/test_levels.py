@@ -3,10 +3,10 @@
 from tests.helpers.workloads import Workload, sequence
 
 from weft.optimizer.rewriting.flat_query import FlatQuery
-from weft.optimizer.rewriting.levels import Level, levels_of
+from weft.optimizer.rewriting.levels import OperatorLevel, levels_of
 
 
-def levels(text: str, *others: str) -> list[Level[str]]:
+def levels(text: str, *others: str) -> list[OperatorLevel[str]]:
     workload = Workload((text, *others))
     return [level for key, pattern in workload.patterns.items() for level in levels_of(key, pattern)]
 

@@ -5,7 +5,7 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, sequence
 
 from weft.optimizer.pipeline import Settings, choose_plan
-from weft.optimizer.rewriting import jumbo_plan
+from weft.optimizer.rewriting import rewrite_plan
 from weft.optimizer.sharing.limits import Limit
 
 WORKLOAD = Workload(tuple(map(sequence, ("ABC", "ABD", "ABE"))))
@@ -28,7 +28,7 @@ def test_the_best_of_some() -> None:
 
 def test_nothing_is_chosen_where_pattern_order_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = iter((2.0, 1.0))
-    monkeypatch.setattr(jumbo_plan, "shared_cost", lambda *_: next(costs))
+    monkeypatch.setattr(rewrite_plan, "shared_cost", lambda *_: next(costs))
     assert note(Limit(steps=100)) == (
         "Rewriting: 1 sub-queries looked at, pattern order is cheaper than all found"
     )

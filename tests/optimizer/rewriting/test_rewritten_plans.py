@@ -9,9 +9,9 @@ from tests.helpers.mutations import WINDOWS, is_valid, renamed, with_window
 from tests.helpers.strategies import Case, random_case
 
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
-from weft.optimizer.rewriting.jumbo_graph import Techniques
-from weft.optimizer.rewriting.jumbo_plan import motto_trees
 from weft.optimizer.rewriting.lcse import lcse_trees
+from weft.optimizer.rewriting.rewrite_graph import Techniques
+from weft.optimizer.rewriting.rewrite_plan import motto_trees
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.weave import Weave
 from weft.plan.nodes import Plan
@@ -92,5 +92,5 @@ def test_the_plans_share_by_filters() -> None:
     for seed in range(25):
         case = overlapping(seed)
         trees = woven(case, random.Random(seed), "motto").multitree.trees.values()
-        n_general += sum("general=Demands" in str(tree) for tree in trees)
+        n_general += sum("computed_for=Demands" in str(tree) for tree in trees)
     assert n_general > 10

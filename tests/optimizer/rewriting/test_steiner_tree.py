@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.steiner_problems import cheapest_cost, random_problem, workload_problem
 
 from weft.optimizer.rewriting.dual_ascent import dual_ascent
-from weft.optimizer.rewriting.selection import Selection, anneal
+from weft.optimizer.rewriting.selection import VertexSelection, anneal
 from weft.optimizer.rewriting.steiner_instance import instance_of
 from weft.optimizer.rewriting.steiner_tree import steiner_tree
 from weft.optimizer.sharing.limits import Limit
@@ -52,7 +52,7 @@ def test_reductions_keep_the_optimum(seed: int) -> None:
     optimum = cheapest_cost(edges, terminals)
     for _ in range(100):
         chosen = {vertex for vertex in instance.open if dice.random() < 0.5}
-        assert Selection(instance, chosen).cost >= optimum
+        assert VertexSelection(instance, chosen).cost >= optimum
     parts = instance.parts()
     assert not any(a.into.keys() & b.into.keys() for a in parts for b in parts if a is not b)
 
@@ -62,12 +62,12 @@ def test_changes_of_a_selection_are_worked_out_right(seed: int) -> None:
     dice = random.Random(seed)
     edges, terminals = random_problem(dice, 4, 8, density=0.5)
     instance = instance_of(edges, terminals, edges, root=0)
-    selection = Selection(instance)
+    selection = VertexSelection(instance)
     for _ in range(30):
         vertex = dice.choice(sorted(instance.open))
         expected = selection.cost + selection.change_by_flipping(vertex)
         selection.flip(vertex)
-        assert selection.cost == expected == Selection(instance, selection.chosen).cost
+        assert selection.cost == expected == VertexSelection(instance, selection.chosen).cost
 
 
 def test_annealing_finds_good_trees_and_the_same_ones_again() -> None:
@@ -75,9 +75,9 @@ def test_annealing_finds_good_trees_and_the_same_ones_again() -> None:
     for seed in range(20):
         edges, terminals = random_problem(random.Random(seed), 4, 7, density=0.6)
         instance = instance_of(edges, terminals, edges, root=0)
-        found = [anneal(Selection(instance), Limit(steps=3_000), random.Random(5)) for _ in range(2)]
+        found = [anneal(VertexSelection(instance), Limit(steps=3_000), random.Random(5)) for _ in range(2)]
         assert found[0] == found[1]
-        n_optimal += Selection(instance, found[0]).cost == cheapest_cost(edges, terminals)
+        n_optimal += VertexSelection(instance, found[0]).cost == cheapest_cost(edges, terminals)
     assert n_optimal >= 18
 
 

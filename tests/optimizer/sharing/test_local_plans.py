@@ -52,7 +52,7 @@ def test_orders_begin_with_the_given_tree(seed: int) -> None:
     plans = OrderPlans(MODEL)
     for pattern in workload.patterns.values():
         assert plans.best(pattern) == order_tree(exact_order(pattern.shape, MODEL))
-        start = order_tree(dice.sample(range(4), 2))._replace(bare=dice.random() < 0.5)
+        start = order_tree(dice.sample(range(4), 2))._replace(unchecked=dice.random() < 0.5)
         found = plans.best(pattern, [start])
         assert start in set(nodes_of(found))
         rest = [
@@ -80,7 +80,7 @@ def in_the_books(pattern: Pattern, tree: Tree, model: CostModel, others: Sequenc
     """Return what a plan costs that has a tree for the pattern, besides parts that others need."""
     multitree: MultiTree[str] = MultiTree(pattern.numbers, model)
     for other in others:
-        multitree.ledger.add(pattern.part(other).nodes)
+        multitree.nodes.add(pattern.part(other).nodes)
     multitree.add("P1", pattern, tree)
     return multitree.cost
 

@@ -11,7 +11,7 @@ from weft.cost.shape import items_of
 from weft.expressions import Expression
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
-from weft.optimizer.sharing.numbering import Numbers
+from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
 from weft.pattern.canonical import canonical, renamed
 from weft.pattern.nodes import CountWindow
@@ -212,7 +212,7 @@ def test_adding_and_removing_in_any_order_equals_building_anew(seed: int) -> Non
 
 def test_a_thousand_patterns_of_five_items() -> None:
     dice = random.Random(0)
-    types, numbers = [f"T{number}" for number in range(40)], Numbers()
+    types, numbers = [f"T{number}" for number in range(40)], InternTable()
     context = weave_for(SCHEMA, Settings()).context
     patterns = {}
     graph: MultiPatternGraph[int] = MultiPatternGraph()

@@ -163,8 +163,8 @@ def cheapest_orders(workload: Workload) -> tuple[float, dict[str, Order]]:
     best: tuple[int, dict[str, Order]] | None = None
     for chosen in product(*map(list, options)):
         tree.replace({key: order_tree(order) for key, order in zip(keys, chosen, strict=True)})
-        if best is None or tree.ledger.total < best[0]:
-            best = (tree.ledger.total, dict(zip(keys, chosen, strict=True)))
+        if best is None or tree.nodes.total < best[0]:
+            best = (tree.nodes.total, dict(zip(keys, chosen, strict=True)))
     assert best is not None
     return tree_of(workload, best[1]).cost, best[1]
 

@@ -67,7 +67,7 @@ def test_a_shared_join_is_kept_for_the_longest_window() -> None:
     assert multitree.n_shared() == 0
     apart = multitree.cost
     longer = workload.patterns["P2"].own
-    wide = pair(A, B)._replace(general=Demands(frozenset({(0, 1)}), longer.extent))
+    wide = pair(A, B)._replace(computed_for=Demands(frozenset({(0, 1)}), longer.extent))
     multitree.replace({"P1": pair(wide, C)})
     assert multitree.n_shared() == 1
     assert multitree.cost == pytest.approx(apart - 10**2 * 1 * 2 / 2)  # the pairs of the shorter window
@@ -81,7 +81,7 @@ def test_a_negation_is_a_node_above_the_join_so_that_the_join_is_shared() -> Non
     checked, plain = (workload.patterns[key].part(pair(A, B)) for key in workload.patterns)
     assert plain.number in dict(checked.nodes)
     assert checked.number != plain.number
-    bare = pair(pair(A, B)._replace(bare=True), C)
+    bare = pair(pair(A, B)._replace(unchecked=True), C)
     assert workload.patterns["P1"].part(bare.left).number == plain.number
     assert workload.multitree({"P1": bare, "P2": tree}).n_shared() == 1
 
@@ -121,24 +121,24 @@ def test_the_cost_after_any_changes_is_that_of_a_new_multitree(seed: int) -> Non
         anew: MultiTree[str] = MultiTree(workload.numbers, MODEL)
         for other in dice.sample(list(multitree.trees), len(multitree.trees)):
             anew.add(other, workload.patterns[other], multitree.trees[other])
-        assert multitree.ledger.total == anew.ledger.total
-        assert multitree.ledger.n_nodes == anew.ledger.n_nodes
+        assert multitree.nodes.total == anew.nodes.total
+        assert multitree.nodes.n_nodes == anew.nodes.n_nodes
     for key in list(multitree.trees):
         multitree.remove(key)
-    assert multitree.ledger.total == 0
-    assert multitree.ledger.n_nodes == 0
+    assert multitree.nodes.total == 0
+    assert multitree.nodes.n_nodes == 0
 
 
 def _replaces_exactly(multitree: MultiTree[str], workload: Workload, dice: random.Random) -> None:
     """Replace some trees, and see that the difference is that of the costs, and is undone exactly."""
     keys = dice.sample(list(multitree.trees), dice.randint(1, len(multitree.trees)))
     before = {key: multitree.trees[key] for key in keys}
-    total = multitree.ledger.total
+    total = multitree.nodes.total
     delta = multitree.replace({key: random_tree(workload.patterns[key], dice) for key in keys})
-    assert delta == multitree.ledger.total - total
+    assert delta == multitree.nodes.total - total
     if dice.random() < 0.5:
         assert multitree.replace(before) == -delta
-        assert multitree.ledger.total == total
+        assert multitree.nodes.total == total
 
 
 ORDERS = {
@@ -159,7 +159,7 @@ def test_a_plan_costs_the_same_whichever_pattern_came_first(texts: tuple[str, st
     for ordered in (texts, texts[::-1]):
         workload = Workload(ordered, rates(D=0.3))
         trees = {key: order_tree(range(pattern.n_items)) for key, pattern in workload.patterns.items()}
-        costs.add(workload.multitree(trees).ledger.total)
+        costs.add(workload.multitree(trees).nodes.total)
     assert len(costs) == 1
 
 
@@ -167,7 +167,7 @@ def own_cost(workload: Workload, key: str, tree: Tree) -> int:
     """Return what a tree costs alone, in the ledger's units."""
     multitree: MultiTree[str] = MultiTree(workload.numbers, MODEL)
     multitree.add(key, workload.patterns[key], tree)
-    return multitree.ledger.total
+    return multitree.nodes.total
 
 
 def numbers_of(workload: Workload, key: str, tree: Tree) -> set[int]:

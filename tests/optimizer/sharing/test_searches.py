@@ -80,9 +80,9 @@ def test_the_result_is_never_dearer_than_the_start(search: Search, seed: int) ->
     )
     for multitree in (good, poor):
         for n_steps in (1, 7, 60):
-            start = multitree.ledger.total
+            start = multitree.nodes.total
             search(workload, multitree, Limit(steps=n_steps), seed)
-            assert multitree.ledger.total <= start
+            assert multitree.nodes.total <= start
             assert multitree.cost == costs_anew(workload, multitree)
             assert list(multitree.trees) == list(workload.patterns)
             assert all(
@@ -156,10 +156,10 @@ def test_a_search_ends_when_it_is_cancelled(search: Search) -> None:
 
     multitree = workload.multitree()
     limit = Limit(is_cancelled=is_cancelled)
-    start = multitree.ledger.total
+    start = multitree.nodes.total
     search(workload, multitree, limit, 0)
     assert limit.taken <= 5
-    assert multitree.ledger.total <= start
+    assert multitree.nodes.total <= start
 
 
 @every_search

@@ -113,7 +113,7 @@ class TestFigure8:
     def test_the_optimum_is_one_join(self) -> None:
         _, trees = cheapest_multitree(self.workload.patterns, self.workload.numbers, MODEL)
         assert trees["P2"] == pair(A, B)
-        assert trees["P1"] == pair(A, B)._replace(general=Demands(frozenset(), TEN))
+        assert trees["P1"] == pair(A, B)._replace(computed_for=Demands(frozenset(), TEN))
 
     @pytest.mark.parametrize("strategy", ["auto", "motto"])
     def test_the_plan_has_one_join_and_a_filter(self, strategy: str) -> None:
@@ -164,8 +164,8 @@ def test_a_part_for_others_is_read_through_one_filter() -> None:
     """Two sequences with one window take the same rows of a longer one: they share the filter too."""
     workload = Workload((sequence("ABC", 10), sequence("ABD", 10), sequence("ABE", 20)))
     longer = workload.patterns["P3"].extent
-    wide = pair(A, B)._replace(general=Demands(frozenset({(0, 1)}), longer))
+    wide = pair(A, B)._replace(computed_for=Demands(frozenset({(0, 1)}), longer))
     multitree = workload.multitree({"P1": pair(wide, C), "P2": pair(wide, C), "P3": pair(pair(A, B), C)})
     numbers = [dict(workload.patterns[key].numbered(tree).nodes) for key, tree in multitree.trees.items()]
     assert len(numbers[0].keys() & numbers[1].keys() - numbers[2].keys()) == 1
-    assert all(node.general is None for node in nodes_of(multitree.trees["P3"]))
+    assert all(node.computed_for is None for node in nodes_of(multitree.trees["P3"]))

@@ -146,7 +146,7 @@ def local_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
     >>> local_cost(pair(pair(leaf(0), leaf(1)), leaf(2)), shape, PartialMatches())  # 10 + 6 + 30 / 2
     31.0
     """
-    return fsum(prices_of(tree_steps(tree._replace(bare=False), shape), shape, model))
+    return fsum(prices_of(tree_steps(tree._replace(unchecked=False), shape), shape, model))
 
 
 def prices_of(steps: tuple[PlanStep, ...], shape: Shape, model: CostModel) -> tuple[float, ...]:
@@ -177,7 +177,7 @@ def _with_checks(step: PlanStep, passed_above: int) -> tuple[PlanStep, ...]:
 
 def passed(tree: Tree, shape: Shape) -> int:
     """Return the negations that the rows of a tree have passed."""
-    if not tree.bare:
+    if not tree.unchecked:
         return shape.ready(tree.mask)
     if tree.left is None or tree.right is None:
         return 0

@@ -167,7 +167,7 @@ def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Deci
     if pinned:
         return zstream_decided(shape, model, pinned)
     options = [zstream_decided(shape, model), greedy_decided(shape)]
-    sides = [Side(tree_steps(option.tree._replace(bare=False), shape)) for option in options]
+    sides = [Side(tree_steps(option.tree._replace(unchecked=False), shape)) for option in options]
     costs = [side.value(shape, model) for side in sides]
     best = costs.index(min(costs))
     last = Block(shape.everything, against_others(sides, best))
@@ -201,5 +201,5 @@ def built_tree(part: int, parts_of: Array, units: Sequence[Tree], given: Mapping
         return units[part.bit_length() - 1]
     left, right = parts_of[part].tolist()
     if not right:
-        return given[part]._replace(bare=False)
+        return given[part]._replace(unchecked=False)
     return pair(built_tree(left, parts_of, units, given), built_tree(right, parts_of, units, given))

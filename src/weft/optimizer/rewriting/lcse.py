@@ -17,10 +17,10 @@ from typing import Generic, TypeVar
 
 from weft.cost.shape import items_of
 from weft.optimizer.rewriting.flat_query import Operator
-from weft.optimizer.rewriting.jumbo_graph import joined
 from weft.optimizer.rewriting.levels import levels_of
+from weft.optimizer.rewriting.rewrite_graph import joined
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, made_bare, relabelled
+from weft.optimizer.trees import Tree, leaf, made_unchecked, relabelled
 from weft.plan.nodes import Extent
 
 Key = TypeVar("Key", bound=Hashable)
@@ -30,7 +30,7 @@ Rank = tuple[int, int, int]
 
 
 @dataclass
-class Expression(Generic[Key]):
+class CommonExpression(Generic[Key]):
     """The items of each operand, and which of them are shared, at home in one pattern."""
 
     key: Key
@@ -70,9 +70,9 @@ class _Sharing(Generic[Key]):
 
     def __init__(self, patterns: Mapping[Key, Pattern]) -> None:
         self.patterns = patterns
-        self.levels: dict[Key, dict[int, Expression[Key]]] = {}
-        self.shared: dict[Name, Expression[Key]] = {}
-        self._pool: list[Expression[Key]] = []
+        self.levels: dict[Key, dict[int, CommonExpression[Key]]] = {}
+        self.shared: dict[Name, CommonExpression[Key]] = {}
+        self._pool: list[CommonExpression[Key]] = []
         self._owners: dict[Name, dict[int, tuple[int, int]]] = defaultdict(dict)
         self._names: dict[int, set[Name]] = {}
         self._groups: dict[Group, int] = {}
@@ -80,7 +80,7 @@ class _Sharing(Generic[Key]):
         for key, pattern in patterns.items():
             self.levels[key] = {}
             for level in levels_of(key, pattern):
-                own = Expression(key, pattern, level.query.operator, list(level.masks), set())
+                own = CommonExpression(key, pattern, level.query.operator, list(level.masks), set())
                 self.levels[key][own.mask] = own
                 self._pool.append(own)
         self._note(range(len(self._pool)))
@@ -122,7 +122,9 @@ class _Sharing(Generic[Key]):
             operands = expression.operands[start : start + length]
             if name not in self.shared:
                 inner = expression.shared & set(operands)
-                new = Expression(expression.key, expression.pattern, expression.operator, operands, inner)
+                new = CommonExpression(
+                    expression.key, expression.pattern, expression.operator, operands, inner
+                )
                 self.shared[name] = new
                 changed.append(len(self._pool))
                 self._pool.append(new)
@@ -144,7 +146,9 @@ class _Sharing(Generic[Key]):
             found[key] = pattern.settled(joined(units))
         return found
 
-    def _units(self, expression: Expression[Key], levels: Mapping[int, Expression[Key]]) -> list[Tree]:
+    def _units(
+        self, expression: CommonExpression[Key], levels: Mapping[int, CommonExpression[Key]]
+    ) -> list[Tree]:
         """Return the shared parts of an expression, and the items that are in none."""
         units: list[Tree] = []
         for mask in expression.operands:
@@ -162,4 +166,4 @@ class _Sharing(Generic[Key]):
         shared = self.shared[self._groups[group], label.number]
         units = sorted(self._units(shared, self.levels[shared.key]), key=lambda unit: unit.mask & -unit.mask)
         origin = {item: place for place, item in enumerate(shared.pattern.labelled(shared.mask).items)}
-        return relabelled(made_bare(joined(units)), lambda item: label.items[origin[item]])
+        return relabelled(made_unchecked(joined(units)), lambda item: label.items[origin[item]])

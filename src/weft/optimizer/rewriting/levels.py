@@ -17,7 +17,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Level(Generic[Key]):
+class OperatorLevel(Generic[Key]):
     """An operator of a pattern: its operands as numbers, and the items of each.
 
     A single event has the number of its leaf, a composite one that of its sub-pattern. So equal numbers
@@ -52,7 +52,7 @@ class Level(Generic[Key]):
         return weak, tuple(mask for _, mask in pairs)
 
 
-def levels_of(key: Key, pattern: Pattern) -> list[Level[Key]]:
+def levels_of(key: Key, pattern: Pattern) -> list[OperatorLevel[Key]]:
     """Return the operators over the single events of a pattern, inner ones first.
 
     There are none where fewer than two events are single, or their order is that of no operators.
@@ -62,14 +62,14 @@ def levels_of(key: Key, pattern: Pattern) -> list[Level[Key]]:
     if not isinstance(tree, FlatQuery):
         return []
     known: dict[Symbol, tuple[Symbol, int]] = {item: (pattern.leaves[item], 1 << item) for item in plain}
-    found: list[Level[Key]] = []
+    found: list[OperatorLevel[Key]] = []
     for node in chain.from_iterable(divided(tree)):
         operands = [known[operand] for operand in node.operands]
         if node.operator != "SEQ":
             operands.sort(key=_by_number)
         masks = tuple(mask for _, mask in operands)
         query = FlatQuery(node.operator, tuple(symbol for symbol, _ in operands))
-        found.append(Level(key, pattern, query, masks, is_whole=node is tree))
+        found.append(OperatorLevel(key, pattern, query, masks, is_whole=node is tree))
         known[node] = pattern.labelled(sum(masks)).number, sum(masks)
     return found
 

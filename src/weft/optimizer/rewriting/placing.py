@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from weft.optimizer.rewriting.decomposition import MOST_SUB_QUERIES, closure
 from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol
-from weft.optimizer.rewriting.levels import Level, levels_of
+from weft.optimizer.rewriting.levels import OperatorLevel, levels_of
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.numbering import Labelled
@@ -26,14 +26,14 @@ LEAST_PLACED = 1_000  # sub-queries, whatever the time
 class LevelIndex(Generic[Key]):
     """Levels by their operands, so that only those are looked at that can have a query in them."""
 
-    def __init__(self, levels: Iterable[Level[Key]]) -> None:
+    def __init__(self, levels: Iterable[OperatorLevel[Key]]) -> None:
         self.levels = tuple(levels)
         self._having: dict[Symbol, set[int]] = defaultdict(set)
         for place, level in enumerate(self.levels):
             for symbol in level.query.counts:
                 self._having[symbol].add(place)
 
-    def around(self, query: FlatQuery) -> list[Level[Key]]:
+    def around(self, query: FlatQuery) -> list[OperatorLevel[Key]]:
         """Return the levels that have all operands of a query."""
         having = sorted((self._having.get(symbol, set()) for symbol in query.counts), key=len)
         return [self.levels[place] for place in sorted(set.intersection(*having))]
@@ -66,7 +66,7 @@ class Placing(Generic[Key]):
 
     def place_sub_queries(self) -> None:
         """Find the interesting sub-queries of all patterns in every pattern."""
-        frames: dict[int, list[Level[Key]]] = defaultdict(list)
+        frames: dict[int, list[OperatorLevel[Key]]] = defaultdict(list)
         for level in self._levels:
             frames[level.pattern.frame].append(level)
         n_seen = 0
@@ -113,7 +113,7 @@ class Placing(Generic[Key]):
         return found
 
 
-def _setting(level: Level[Key]) -> tuple[Hashable, ...]:
+def _setting(level: OperatorLevel[Key]) -> tuple[Hashable, ...]:
     return level.pattern.frame, level.pattern.extent, level.query.operator
 
 

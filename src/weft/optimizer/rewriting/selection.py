@@ -21,12 +21,12 @@ N_PROBES = 200  # steps whose effects set the first temperature
 COOLING = 0.999
 
 
-class Selection:
+class VertexSelection:
     """Chosen open vertices, the edge that each vertex takes, and what all of it costs.
 
     >>> from weft.optimizer.rewriting.steiner_instance import instance_of
     >>> edges = {1: {0: 4}, 2: {0: 3, 1: 1}, 3: {0: 3, 1: 1}, 4: {0: 3, 1: 2}}
-    >>> selection = Selection(instance_of([1, 2, 3, 4], [2, 3, 4], edges, root=0))
+    >>> selection = VertexSelection(instance_of([1, 2, 3, 4], [2, 3, 4], edges, root=0))
     >>> selection.cost, selection.change_by_taking(1)
     (9, -1)
     """
@@ -96,7 +96,7 @@ class Selection:
                     changed = True
 
 
-def anneal(selection: Selection, limit: Limit, dice: random.Random) -> set[int]:
+def anneal(selection: VertexSelection, limit: Limit, dice: random.Random) -> set[int]:
     """Return the cheapest choice found within the limit; never dearer than the one given."""
     vertices = sorted(selection.instance.open)
     best, best_cost = set(selection.chosen), selection.cost

@@ -22,7 +22,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import count
 
 from weft.optimizer.rewriting.dual_ascent import Dual, dual_ascent
-from weft.optimizer.rewriting.selection import Selection, anneal
+from weft.optimizer.rewriting.selection import VertexSelection, anneal
 from weft.optimizer.rewriting.steiner_instance import SteinerInstance, Weight, instance_of
 from weft.optimizer.sharing.limits import Limit
 
@@ -70,7 +70,7 @@ def steiner_tree(
     instance = instance_of(edges, wanted, edges, root)
     instance.reduce()
     bound, chosen = instance.settled, {*wanted, *instance.chosen}
-    searches = [Search(part) for part in instance.parts()]
+    searches = [SteinerSearch(part) for part in instance.parts()]
     dice = random.Random(seed)
     searching = limit.part(SHARE_OF_SEARCH)
     for search in searches:
@@ -87,14 +87,14 @@ def steiner_tree(
     return _tree(edges, set(wanted), chosen, bound, root)
 
 
-class Search:
+class SteinerSearch:
     """Branch and bound over the open vertices of one instance."""
 
     def __init__(self, instance: SteinerInstance) -> None:
         self.instance = instance
         self.counter = count()
         self.best: set[int] = set()
-        self.cost: Weight = Selection(instance).cost
+        self.cost: Weight = VertexSelection(instance).cost
         self.heap: list[tuple[Weight, int, Decisions, int]] = []
         self._look_at(instance.copy())
 
@@ -108,7 +108,7 @@ class Search:
         return min(self.heap[0][0], self.cost) if self.heap else self.cost
 
     def run(self, limit: Limit) -> None:
-        """Search until the optimum is known or the limit is reached."""
+        """SteinerSearch until the optimum is known or the limit is reached."""
         while not self.is_done and limit.allows_step():
             bound, _, decisions, vertex = heapq.heappop(self.heap)
             instance = self._decided(decisions)
@@ -129,9 +129,9 @@ class Search:
 
     def improve(self, limit: Limit, dice: random.Random) -> None:
         """Look for a cheaper choice without a bound."""
-        selection = Selection(self.instance, self.best)
+        selection = VertexSelection(self.instance, self.best)
         found = anneal(selection, limit, dice)
-        selection = Selection(self.instance, found)
+        selection = VertexSelection(self.instance, found)
         selection.descend()
         self._offer(selection.cost, selection.chosen)
 
@@ -148,7 +148,7 @@ class Search:
                 self._offer(cost, instance.chosen)
                 return
             dual = dual_ascent(instance)
-            selection = Selection(instance, dual.support(instance))
+            selection = VertexSelection(instance, dual.support(instance))
             selection.descend()
             self._offer(selection.cost, instance.chosen | selection.chosen)
             bound = max(least, instance.settled + dual.bound)

@@ -15,7 +15,7 @@ from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, made_bare, order_tree, pair, relabelled, units_of
+from weft.optimizer.trees import Tree, made_unchecked, order_tree, pair, relabelled, units_of
 from weft.plan.extents import longest
 
 Key = TypeVar("Key", bound=Hashable)
@@ -52,7 +52,7 @@ def _pin(places: dict[Key, int], patterns: dict[Key, Pattern], pinned: dict[Key,
         return
     labels = {key: patterns[key].labelled(mask) for key, mask in places.items()}
     origin = {item: place for place, item in enumerate(labels[first].items)}
-    shared = relabelled(made_bare(order_tree(order)), origin.__getitem__)
+    shared = relabelled(made_unchecked(order_tree(order)), origin.__getitem__)
     extent = longest(patterns[key].extent for key in places)
     for key, label in labels.items():
         pinned[key].append(patterns[key].placed(shared, label, extent))

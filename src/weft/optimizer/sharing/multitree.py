@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel
-from weft.optimizer.sharing.ledger import Ledger
-from weft.optimizer.sharing.numbering import Labelled, Numbers, Offer, Part
+from weft.optimizer.sharing.numbering import InternTable, Labelled, Offer, SharablePart
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.shared_nodes import SharedNodes
 from weft.optimizer.trees import Tree
 
 Key = TypeVar("Key", bound=Hashable)
@@ -29,14 +29,14 @@ class MultiTree(Generic[Key]):
     Unless it `weakens`, no pattern is offered what another computes under a weaker order.
     """
 
-    def __init__(self, numbers: Numbers, model: CostModel, *, weakens: bool = True) -> None:
+    def __init__(self, numbers: InternTable, model: CostModel, *, weakens: bool = True) -> None:
         self.model = model
         self.weakens = weakens
         self.numbers = numbers
         self.patterns: dict[Key, Pattern] = {}
         self.trees: dict[Key, Tree] = {}
-        self.ledger = Ledger(self.price)
-        self._parts: dict[int, dict[Part, int]] = {}
+        self.nodes = SharedNodes(self.price)
+        self._parts: dict[int, dict[SharablePart, int]] = {}
         self._unordered: dict[int, dict[int, Labelled]] = {}  # by the first leaf, then by number
 
     def price(self, node: int, window: float) -> float:
@@ -47,7 +47,7 @@ class MultiTree(Generic[Key]):
     @property
     def cost(self) -> float:
         """The cost of all nodes, each counted once for the longest window that needs it."""
-        return self.ledger.cost
+        return self.nodes.cost
 
     def add(self, key: Key, pattern: Pattern, tree: Tree) -> None:
         """Add the tree of a pattern; nodes that exist are shared."""
@@ -63,8 +63,8 @@ class MultiTree(Generic[Key]):
         return tree
 
     def replace(self, trees: Mapping[Key, Tree]) -> int:
-        """Give patterns other trees; return the change of the cost, in the ledger's units."""
-        before = self.ledger.total
+        """Give patterns other trees; return the change of the cost, in units of 1 / SCALE."""
+        before = self.nodes.total
         for key, given in trees.items():
             pattern, old = self.patterns[key], self.trees[key]
             tree = pattern.settled(given)
@@ -73,10 +73,10 @@ class MultiTree(Generic[Key]):
             self._leave(pattern, old)
             self._enter(pattern, tree)
             self.trees[key] = tree
-        return self.ledger.total - before
+        return self.nodes.total - before
 
     def _enter(self, pattern: Pattern, tree: Tree) -> None:
-        self.ledger.add(pattern.numbered(tree).nodes)
+        self.nodes.add(pattern.numbered(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts.setdefault(part.number, {})
             trees[part] = trees.get(part, 0) + 1
@@ -85,7 +85,7 @@ class MultiTree(Generic[Key]):
                 self._unordered.setdefault(label.leaves[0], {})[part.number] = label
 
     def _leave(self, pattern: Pattern, tree: Tree) -> None:
-        self.ledger.remove(pattern.numbered(tree).nodes)
+        self.nodes.remove(pattern.numbered(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts[part.number]
             trees[part] -= 1
@@ -122,10 +122,10 @@ class MultiTree(Generic[Key]):
 
     def _reading(self, pattern: Pattern, tree: Tree) -> float:
         """Return what it costs to take from an existing tree what a pattern wants of it."""
-        if tree.general is None:
+        if tree.computed_for is None:
             return 0.0
-        node, window = pattern.part(tree._replace(bare=True)).nodes[-1]
-        return 0.0 if node in self.ledger else self.price(node, window)
+        node, window = pattern.part(tree._replace(unchecked=True)).nodes[-1]
+        return 0.0 if node in self.nodes else self.price(node, window)
 
     def shared_parts(self, key: Key) -> list[Tree]:
         """Return the largest parts of a pattern's tree that others need too."""
@@ -133,13 +133,15 @@ class MultiTree(Generic[Key]):
         own = Counter(pattern.parts(tree))
         return list(self._largest_shared(pattern, tree, own))
 
-    def _largest_shared(self, pattern: Pattern, tree: Tree, own: Mapping[Part, int]) -> Iterator[Tree]:
+    def _largest_shared(
+        self, pattern: Pattern, tree: Tree, own: Mapping[SharablePart, int]
+    ) -> Iterator[Tree]:
         if tree.left is None or tree.right is None:
             return
-        inner = tree.general
+        inner = tree.computed_for
         offered = pattern.own_parts(tree)
         if inner is not None:
-            offered = (*offered, *pattern.own_parts(tree._replace(general=None), inner))
+            offered = (*offered, *pattern.own_parts(tree._replace(computed_for=None), inner))
         if any(self._parts[part.number][part] > own[part] for part in offered):
             yield tree
         elif inner is None:

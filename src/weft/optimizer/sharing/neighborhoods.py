@@ -21,7 +21,7 @@ from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.sharables import Sharables
-from weft.optimizer.trees import Tree, made_bare, made_specific, relabelled
+from weft.optimizer.trees import Tree, made_specific, made_unchecked, relabelled
 from weft.plan.extents import longest
 
 Key = TypeVar("Key", bound=Hashable)
@@ -86,7 +86,7 @@ class Neighborhood(Generic[Key]):
         extent = longest(patterns[key].extent for key in places)
         negations = {patterns[key].negations_in(one.items) for key, one in places.items()}
         if len(negations) > 1 or not all(patterns[key].is_own(one, extent) for key, one in places.items()):
-            shared = made_bare(shared)
+            shared = made_unchecked(shared)
         origin = {item: place for place, item in enumerate(sharable.items)}
         general = relabelled(shared, origin.__getitem__)
         return {

@@ -1,4 +1,4 @@
-"""Numbers for things: equal numbers mean equal computations.
+"""InternTable for things: equal numbers mean equal computations.
 
 The same number never means two things, because it is an index into what was numbered; two numbers for
 one thing would only miss a chance to share.
@@ -35,7 +35,7 @@ class Labelled:
         return 2 * len(self.order) < len(self.items) * (len(self.items) - 1)
 
 
-class Numbers:
+class InternTable:
     """Gives equal things equal numbers; knows how each node is priced, and a label of each sub-pattern."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SharablePart:
     """A tree over a sub-pattern, its items being the places of the label; what it has checked; its extent."""
 
     number: int

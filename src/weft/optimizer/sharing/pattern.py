@@ -12,9 +12,9 @@ from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context, absence_of, needs_of
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.sharing.numbering import Labelled, Numbered, Numbers, Part
+from weft.optimizer.sharing.numbering import InternTable, Labelled, Numbered, SharablePart
 from weft.optimizer.sharing.sub_patterns import Order, SubPatterns
-from weft.optimizer.trees import Demands, Tree, leaf, made_bare, made_checking, relabelled
+from weft.optimizer.trees import Demands, Tree, leaf, made_checking, made_unchecked, relabelled
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within, same_clock
 from weft.plan.nodes import Extent
@@ -24,13 +24,15 @@ from weft.statistics.model import Statistics
 class Pattern(SubPatterns):
     """A normal form made ready for sharing."""
 
-    def __init__(self, form: NormalForm, statistics: Statistics, context: Context, numbers: Numbers) -> None:
+    def __init__(
+        self, form: NormalForm, statistics: Statistics, context: Context, numbers: InternTable
+    ) -> None:
         super().__init__(form, statistics, context, numbers)
         self.negated = tuple(shape_of(one.form, statistics, context) for one in form.negations)
         self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
         self._settled: dict[Tree, Tree] = {}
         self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
-        self._parts: dict[tuple[Tree, Demands | None], tuple[Part, ...]] = {}
+        self._parts: dict[tuple[Tree, Demands | None], tuple[SharablePart, ...]] = {}
         self._absences: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
     @property
@@ -64,17 +66,17 @@ class Pattern(SubPatterns):
     def numbered(self, tree: Tree) -> Numbered:
         """Return the nodes of a tree over all items, every negation checked."""
         found = self.part(tree)
-        return self._checked(found, tree.mask) if tree.bare else found
+        return self._checked(found, tree.mask) if tree.unchecked else found
 
     def part(self, tree: Tree, demands: Demands | None = None) -> Numbered:
-        """Return the nodes of a tree over some items, checked where it is not bare.
+        """Return the nodes of a tree over some items, checked unless it says otherwise.
 
         With demands other than the pattern's own, nothing is checked.
         """
         key = (tree, demands)
         if key not in self._trees:
             found = self._new_part(tree, demands)
-            is_checked = demands is None and not tree.bare
+            is_checked = demands is None and not tree.unchecked
             self._trees[key] = self._checked(found, tree.mask) if is_checked else found
         return self._trees[key]
 
@@ -84,9 +86,9 @@ class Pattern(SubPatterns):
         if tree.left is None or tree.right is None:
             item = next(items_of(tree.mask))
             return Numbered(((self.leaves[item], window),), (item,), 0)
-        if tree.general is not None:
-            inner = self.part(tree._replace(general=None), tree.general)
-            return self._filtered(inner, tree, tree.general, wanted)
+        if tree.computed_for is not None:
+            inner = self.part(tree._replace(computed_for=None), tree.computed_for)
+            return self._filtered(inner, tree, tree.computed_for, wanted)
         left, right = self.part(tree.left, demands), self.part(tree.right, demands)
         checks = left.checks | right.checks
         (thing, columns) = min(
@@ -147,7 +149,7 @@ class Pattern(SubPatterns):
         found = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
         return frozenset(self._forbidden(place, items)[1] for place in found)
 
-    def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[Part, ...]:
+    def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return the joins of a tree, and what is filtered, so that other patterns can use them."""
         if tree.left is None or tree.right is None:
             return ()
@@ -156,13 +158,13 @@ class Pattern(SubPatterns):
             self._parts[key] = (*self._inner_parts(tree, demands), *self.own_parts(tree, demands))
         return self._parts[key]
 
-    def _inner_parts(self, tree: Tree, demands: Demands | None) -> tuple[Part, ...]:
-        if tree.general is not None:
-            return self.parts(tree._replace(general=None), tree.general)
+    def _inner_parts(self, tree: Tree, demands: Demands | None) -> tuple[SharablePart, ...]:
+        if tree.computed_for is not None:
+            return self.parts(tree._replace(computed_for=None), tree.computed_for)
         children = (child for child in (tree.left, tree.right) if child is not None)
         return tuple(part for child in children for part in self.parts(child, demands))
 
-    def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[Part, ...]:
+    def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return what a join offers to others: its rows, and those that have passed its checks."""
         wanted = demands or self.own
         labelled = self.labelled(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
@@ -170,20 +172,20 @@ class Pattern(SubPatterns):
         found = []
         checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
         if not below:
-            bare = relabelled(made_bare(tree), places)
-            found.append(Part(labelled.number, bare, frozenset(), wanted.extent))
+            unchecked = relabelled(made_unchecked(tree), places)
+            found.append(SharablePart(labelled.number, unchecked, frozenset(), wanted.extent))
         if checks:
             negations = self.negations_in(labelled.items)
-            found.append(Part(labelled.number, relabelled(tree, places), negations, wanted.extent))
+            found.append(SharablePart(labelled.number, relabelled(tree, places), negations, wanted.extent))
         return tuple(found)
 
     def _below(self, tree: Tree) -> int:
         """Return the negations that the parts of a join have passed."""
-        if tree.left is None or tree.right is None or tree.general is not None:
+        if tree.left is None or tree.right is None or tree.computed_for is not None:
             return 0
         return self.part(tree.left).checks | self.part(tree.right).checks
 
-    def fitted(self, part: Part, sharable: Labelled) -> Tree | None:
+    def fitted(self, part: SharablePart, sharable: Labelled) -> Tree | None:
         """Return a part as a tree over items of this pattern; None when it does not serve it.
 
         `sharable` names the sub-pattern that the part computes, and the items of this pattern in its
@@ -201,9 +203,9 @@ class Pattern(SubPatterns):
         """Return a tree over the places of a sub-pattern, computed for an extent, as a tree over items."""
         mine = relabelled(tree, sharable.items.__getitem__)
         if not self.is_own(sharable, extent):
-            mine = made_bare(mine)
-            if mine.general is None:
-                mine = mine._replace(general=self.demands(sharable, extent))
+            mine = made_unchecked(mine)
+            if mine.computed_for is None:
+                mine = mine._replace(computed_for=self.demands(sharable, extent))
         return self.settled(mine)
 
     def demands(self, sharable: Labelled, extent: Extent | None) -> Demands:
@@ -225,7 +227,7 @@ class Pattern(SubPatterns):
     def _admits(self, tree: Tree, around: Demands) -> bool:
         if tree.left is None or tree.right is None:
             return True
-        inner = tree.general or around
+        inner = tree.computed_for or around
         if inner is not around and not (
             inner.order <= self.within(around.order, tree.mask)
             and _is_longer(inner.extent, around.extent)
@@ -247,12 +249,12 @@ class Pattern(SubPatterns):
     def _plain(self, tree: Tree, demands: Demands) -> Tree:
         if tree.left is None or tree.right is None:
             return leaf(next(items_of(tree.mask)))
-        general = tree.general
+        general = tree.computed_for
         if general is not None and general == demands._replace(order=self.within(demands.order, tree.mask)):
             general = None
         inner = general or demands
         left, right = self._plain(tree.left, inner), self._plain(tree.right, inner)
-        return Tree(tree.mask, left, right, tree.bare, general)
+        return Tree(tree.mask, left, right, tree.unchecked, general)
 
 
 def _is_longer(extent: Extent | None, other: Extent | None) -> bool:

@@ -43,7 +43,7 @@ def simulated_annealing(
     probing = limit.part(0.1)
     threshold = warmth * _first_threshold(neighborhood, probing, dice, n_probes)
     limit.taken += probing.taken
-    best_total = multitree.ledger.total
+    best_total = multitree.nodes.total
     best: dict[Key, Tree] = {}  # what differs from the present trees
     best_at = limit.taken
     while limit.taken - best_at < PATIENCE * neighborhood.size and limit.allows_step():
@@ -54,8 +54,8 @@ def simulated_annealing(
         delta = multitree.replace(changes)
         if delta > 0 and not _is_accepted(delta, threshold, dice):
             multitree.replace(before)
-        elif multitree.ledger.total < best_total:
-            best_total, best, best_at = multitree.ledger.total, {}, limit.taken
+        elif multitree.nodes.total < best_total:
+            best_total, best, best_at = multitree.nodes.total, {}, limit.taken
         else:
             best = {**before, **best}
         threshold *= alpha

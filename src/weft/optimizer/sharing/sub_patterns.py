@@ -12,7 +12,7 @@ from weft.cost.shape import items_of
 from weft.expressions import Expression, variables_of
 from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.sharing.numbering import Labelled, Numbers
+from weft.optimizer.sharing.numbering import InternTable, Labelled
 from weft.pattern.canonical import MOST_LABELLINGS, exchanges, in_columns, least_labelling, speaks_of_list
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Extent
@@ -24,7 +24,9 @@ Order = frozenset[tuple[int, int]]
 class SubPatterns:
     """A normal form, and the numbers of its items, of what relates them, and of its sub-patterns."""
 
-    def __init__(self, form: NormalForm, statistics: Statistics, context: Context, numbers: Numbers) -> None:
+    def __init__(
+        self, form: NormalForm, statistics: Statistics, context: Context, numbers: InternTable
+    ) -> None:
         self.form = form
         self.context = context
         self.variables = form.variables

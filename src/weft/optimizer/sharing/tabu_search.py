@@ -35,7 +35,7 @@ def tabu_search(
 ) -> None:
     """Leave the multitree with the cheapest trees found; never dearer than it was."""
     multitree = neighborhood.multitree
-    best_total = multitree.ledger.total
+    best_total = multitree.nodes.total
     best: dict[Key, Tree] = {}  # what differs from the present trees
     best_at = limit.taken
     state = sum(hash(entry) for entry in multitree.trees.items())
@@ -56,8 +56,8 @@ def tabu_search(
         _, state, changes = min(options, key=lambda option: option[0])
         best = {**{key: multitree.trees[key] for key in changes}, **best}
         multitree.replace(changes)
-        if multitree.ledger.total < best_total:
-            best_total, best, best_at = multitree.ledger.total, {}, limit.taken
+        if multitree.nodes.total < best_total:
+            best_total, best, best_at = multitree.nodes.total, {}, limit.taken
         visited.add(state)
         order.append(state)
         if len(order) > capacity:

@@ -21,11 +21,11 @@ from weft.cost.model import CostModel
 from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.placing import Placing
-from weft.optimizer.sharing.ledger import SCALE
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Demands, Tree, leaf, made_bare, order_tree, pair
+from weft.optimizer.sharing.shared_nodes import SCALE
+from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, order_tree, pair
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
 
@@ -37,7 +37,7 @@ LEAST_OFFERS = 5_000  # edges that are looked at whatever the time
 
 
 @dataclass(frozen=True)
-class Vertex(Generic[Key]):
+class RewriteVertex(Generic[Key]):
     """A sub-pattern with what is demanded of it, at home in one pattern; no label: the whole pattern."""
 
     key: Key
@@ -51,7 +51,7 @@ class Vertex(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class Source:
+class RewriteSource:
     """A vertex from which another is computed, and the items of the latter's home in its places."""
 
     number: int
@@ -59,7 +59,7 @@ class Source:
     demands: Demands
 
 
-class Place(NamedTuple):
+class PlacedSubPattern(NamedTuple):
     """A sub-pattern of a pattern, its items there, and the order that is demanded of them."""
 
     label: Labelled
@@ -67,7 +67,7 @@ class Place(NamedTuple):
     order: frozenset[tuple[int, int]]
 
 
-class JumboGraph(Generic[Key]):
+class RewriteGraph(Generic[Key]):
     """Vertices by number, from 1; `into` are the weights of edges, `sources` what they stand for.
 
     `is_complete` says whether the limit left time for all that the rules find.
@@ -83,10 +83,10 @@ class JumboGraph(Generic[Key]):
         self._limit = (limit or Limit()).part(1.0)
         self.patterns = patterns
         self.model = model
-        self.vertices: dict[int, Vertex[Key]] = {}
+        self.vertices: dict[int, RewriteVertex[Key]] = {}
         self.terminals: dict[Key, int] = {}
         self.into: dict[int, dict[int, int]] = {}
-        self.sources: dict[tuple[int, int], Source] = {}
+        self.sources: dict[tuple[int, int], RewriteSource] = {}
         self._numbers: dict[tuple[Hashable, Extent | None], int] = {}
         self._windows: dict[int, list[Extent | None]] = defaultdict(list)
         self._n_others: dict[int, int] = {}
@@ -99,7 +99,10 @@ class JumboGraph(Generic[Key]):
             placing.place_sub_queries()
         self.is_complete = placing.is_complete
         self._places = {
-            key: [Place(label, label.mask, patterns[key].demands(label, None).order) for label in places]
+            key: [
+                PlacedSubPattern(label, label.mask, patterns[key].demands(label, None).order)
+                for label in places
+            ]
             for key, places in placing.places.items()
         }
         for key, pattern in patterns.items():
@@ -113,12 +116,12 @@ class JumboGraph(Generic[Key]):
         """How many vertices are no pattern's own."""
         return len(self.vertices) - len(set(self.terminals.values()))
 
-    def _whole(self, key: Key, pattern: Pattern) -> Vertex[Key]:
+    def _whole(self, key: Key, pattern: Pattern) -> RewriteVertex[Key]:
         is_plain = not pattern.form.negations and not pattern.shape.lists and pattern.n_items > 1
         label = pattern.labelled(pattern.shape.everything) if is_plain else None
-        return Vertex(key, label, pattern.own)
+        return RewriteVertex(key, label, pattern.own)
 
-    def _add(self, vertex: Vertex[Key]) -> int:
+    def _add(self, vertex: RewriteVertex[Key]) -> int:
         number = self._numbers.setdefault(vertex.identity, len(self._numbers) + 1)
         if number not in self.vertices:
             self.vertices[number] = vertex
@@ -139,7 +142,7 @@ class JumboGraph(Generic[Key]):
             for extent in dict.fromkeys(self.patterns[key].extent for key in places_of):
                 self._add(self._home(places_of, extent))
 
-    def _home(self, owners: Mapping[Key, Labelled], extent: Extent | None) -> Vertex[Key]:
+    def _home(self, owners: Mapping[Key, Labelled], extent: Extent | None) -> RewriteVertex[Key]:
         """Return a sub-pattern in the pattern that demands no more than that of it, if there is one."""
 
         def strangeness(key: Key) -> tuple[bool, bool]:
@@ -148,7 +151,7 @@ class JumboGraph(Generic[Key]):
 
         fitting = [key for key in owners if is_within(self.patterns[key].extent, extent)]
         key = min(fitting, key=strangeness)
-        return Vertex(key, owners[key], self._demands(key, owners[key], extent))
+        return RewriteVertex(key, owners[key], self._demands(key, owners[key], extent))
 
     def _demands(self, key: Key, label: Labelled, extent: Extent | None) -> Demands:
         pattern = self.patterns[key]
@@ -175,7 +178,7 @@ class JumboGraph(Generic[Key]):
         known = self._numbers.get((label.number, extent))
         return 0 if known is None else self.into[known][ROOT] * self._n_others.get(label.number, 0)
 
-    def _usable(self, vertex: Vertex[Key]) -> Iterator[Labelled]:
+    def _usable(self, vertex: RewriteVertex[Key]) -> Iterator[Labelled]:
         """Yield the sub-patterns of a vertex that demand no more than it does."""
         pattern, mask = self.patterns[vertex.key], self.mask_of(vertex)
         order = pattern.within(vertex.demands.order, mask)
@@ -183,7 +186,7 @@ class JumboGraph(Generic[Key]):
             if not place.mask & ~mask and place.order <= order:
                 yield place.label
 
-    def _longer(self, vertex: Vertex[Key]) -> Iterator[tuple[Labelled, Extent | None]]:
+    def _longer(self, vertex: RewriteVertex[Key]) -> Iterator[tuple[Labelled, Extent | None]]:
         """Yield the same for longer windows: a vertex may be what a filter leaves of it."""
         extent = vertex.demands.extent
         if vertex.label is not None:
@@ -191,18 +194,18 @@ class JumboGraph(Generic[Key]):
                 if longer != extent and is_within(extent, longer):
                     yield vertex.label, longer
 
-    def _offer(self, number: int, vertex: Vertex[Key], label: Labelled, extent: Extent | None) -> None:
+    def _offer(self, number: int, vertex: RewriteVertex[Key], label: Labelled, extent: Extent | None) -> None:
         """Let a vertex be computed from a sub-pattern of its home, for its own or a longer window."""
         known = self._numbers.get((label.number, extent))
         if known is None or known == number:
             return
-        source = Source(known, label, self._demands(vertex.key, label, extent))
+        source = RewriteSource(known, label, self._demands(vertex.key, label, extent))
         weight, into = self.weight(vertex, [source]), self.into[number]
         if weight < into.get(known, weight + 1):
             into[known] = weight
             self.sources[known, number] = source
 
-    def other_sources(self, number: int, present: Set[int]) -> list[Source]:
+    def other_sources(self, number: int, present: Set[int]) -> list[RewriteSource]:
         """Return what a vertex can be computed from among those that are present, large ones first."""
         vertex = self.vertices[number]
         extent = vertex.demands.extent
@@ -210,17 +213,17 @@ class JumboGraph(Generic[Key]):
         for label in self._usable(vertex):
             known = self._numbers.get((label.number, extent))
             if known in present and known is not None and known != number:
-                found.append(Source(known, label, self._demands(vertex.key, label, extent)))
+                found.append(RewriteSource(known, label, self._demands(vertex.key, label, extent)))
         return sorted(found, key=lambda source: -source.label.mask.bit_count())
 
-    def weight(self, vertex: Vertex[Key], sources: Sequence[Source]) -> int:
-        """Return what a vertex costs when its sources are there, in the ledger's units.
+    def weight(self, vertex: RewriteVertex[Key], sources: Sequence[RewriteSource]) -> int:
+        """Return what a vertex costs when its sources are there, in units of 1 / SCALE.
 
         Events read from the stream cost nothing.
         """
         return min(self._weights(vertex, sources))
 
-    def _weights(self, vertex: Vertex[Key], sources: Sequence[Source]) -> list[int]:
+    def _weights(self, vertex: RewriteVertex[Key], sources: Sequence[RewriteSource]) -> list[int]:
         """Return the same for each of the trees that the sources could be joined by."""
         pattern = self.patterns[vertex.key]
         starts = [self._in_order(vertex.key, source.label.mask) for source in sources]
@@ -240,7 +243,7 @@ class JumboGraph(Generic[Key]):
             self._prices[one] = round(self.model.node(shape, step, window) * SCALE) if step.left else 0
         return self._prices[one]
 
-    def _nodes(self, vertex: Vertex[Key], tree: Tree) -> set[tuple[int, float]]:
+    def _nodes(self, vertex: RewriteVertex[Key], tree: Tree) -> set[tuple[int, float]]:
         pattern = self.patterns[vertex.key]
         if vertex.label is None:
             return set(pattern.numbered(tree).nodes)
@@ -252,20 +255,22 @@ class JumboGraph(Generic[Key]):
     def _in_order(self, key: Key, mask: int) -> Tree:
         if (key, mask) not in self._starts:
             order = pattern_order(self.patterns[key].shape)
-            self._starts[key, mask] = made_bare(order_tree([item for item in order if mask >> item & 1]))
+            self._starts[key, mask] = made_unchecked(order_tree([item for item in order if mask >> item & 1]))
         return self._starts[key, mask]
 
-    def mask_of(self, vertex: Vertex[Key]) -> int:
+    def mask_of(self, vertex: RewriteVertex[Key]) -> int:
         """Return the items of a vertex at its home."""
         return self.patterns[vertex.key].shape.everything if vertex.label is None else vertex.label.mask
 
-    def tree(self, vertex: Vertex[Key], sources: Sequence[Source], starts: Sequence[Tree]) -> Tree:
+    def tree(
+        self, vertex: RewriteVertex[Key], sources: Sequence[RewriteSource], starts: Sequence[Tree]
+    ) -> Tree:
         """Return the tree of a vertex over the items of its home, given trees for its sources."""
         weights = self._weights(vertex, sources)
         return self._trees(vertex, sources, starts)[weights.index(min(weights))]
 
     def _trees(
-        self, vertex: Vertex[Key], sources: Sequence[Source], starts: Sequence[Tree]
+        self, vertex: RewriteVertex[Key], sources: Sequence[RewriteSource], starts: Sequence[Tree]
     ) -> tuple[Tree, ...]:
         """Return the first source joined with everything else in pattern order, and all in pattern order.
 
@@ -275,15 +280,15 @@ class JumboGraph(Generic[Key]):
         units = []
         for source, start in zip(sources, starts, strict=True):
             given = _narrowed(pattern, source.demands, start.mask)
-            is_other = start.general is None and given != _narrowed(pattern, vertex.demands, start.mask)
-            units.append(start._replace(general=given) if is_other else start)
+            is_other = start.computed_for is None and given != _narrowed(pattern, vertex.demands, start.mask)
+            units.append(start._replace(computed_for=given) if is_other else start)
         rest = self.mask_of(vertex) & ~sum(start.mask for start in starts)
         order = pattern_order(pattern.shape)
         units.extend(leaf(item) for item in order if rest >> item & 1)
         further = sorted(units[1:], key=lambda unit: order.index(next(items_of(unit.mask))))
         everything = sorted(units, key=lambda unit: order.index(next(items_of(unit.mask))))
         options = dict.fromkeys(joined(one) for one in ([units[0], *further], everything))
-        return tuple(tree if vertex.label is None else made_bare(tree) for tree in options)
+        return tuple(tree if vertex.label is None else made_unchecked(tree) for tree in options)
 
 
 def joined(units: Sequence[Tree]) -> Tree:

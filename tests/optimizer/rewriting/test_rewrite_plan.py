@@ -12,16 +12,16 @@ from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import Settings, weave_for
-from weft.optimizer.rewriting.jumbo_graph import JumboGraph, Techniques
-from weft.optimizer.rewriting.jumbo_plan import JumboPlan, jumbo_plan, motto_trees, shared_cost
+from weft.optimizer.rewriting.rewrite_graph import RewriteGraph, Techniques
+from weft.optimizer.rewriting.rewrite_plan import RewritePlan, motto_trees, rewrite_plan, shared_cost
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import Demands, Tree, nodes_of, order_tree
 
 TECHNIQUES: tuple[Techniques, ...] = ("motto", "mst")
 
 
-def planned(workload: Workload, techniques: Techniques = "motto", steps: int = 2_000) -> JumboPlan[str]:
-    return jumbo_plan(workload.patterns, MODEL, Limit(steps=steps), techniques=techniques)
+def planned(workload: Workload, techniques: Techniques = "motto", steps: int = 2_000) -> RewritePlan[str]:
+    return rewrite_plan(workload.patterns, MODEL, Limit(steps=steps), techniques=techniques)
 
 
 def shown(workload: Workload, techniques: Techniques = "motto") -> list[str]:
@@ -51,10 +51,14 @@ def test_the_workload_of_figure_12() -> None:
         "((b d) c)",
         "(a c)",
     ]
-    assert [plan.trees[key].general is not None for key in ("P2", "P5")] == [True, False]
+    assert [plan.trees[key].computed_for is not None for key in ("P2", "P5")] == [True, False]
     merged = plan.trees["P1"].left
     assert merged is not None
-    assert merged.general == plan.trees["P2"].general == Demands(frozenset(), FIGURE_12.patterns["P5"].extent)
+    assert (
+        merged.computed_for
+        == plan.trees["P2"].computed_for
+        == Demands(frozenset(), FIGURE_12.patterns["P5"].extent)
+    )
     assert plan.is_optimal
     assert FIGURE_12.multitree(plan.trees).n_shared() == 2
 
@@ -62,7 +66,7 @@ def test_the_workload_of_figure_12() -> None:
 def test_merging_alone_shares_whole_queries() -> None:
     assert shown(FIGURE_12, "mst") == ["((a c) b)", "(a c)", "((a b) d)", "((b d) c)", "(a c)"]
     trees = planned(FIGURE_12, "mst").trees.values()
-    assert not any(node.general for tree in trees for node in nodes_of(tree))
+    assert not any(node.computed_for for tree in trees for node in nodes_of(tree))
 
 
 def test_merging_alone_keeps_to_one_window_and_to_the_operator() -> None:
@@ -75,8 +79,8 @@ def test_a_longer_window_serves_a_shorter_one() -> None:
     workload = Workload((sequence("ABC"), sequence("ABD", window=20)), rates(A=1, B=1, C=1, D=1))
     part = planned(workload).trees["P1"].left
     assert part is not None
-    assert part.general is not None
-    assert part.general.extent == workload.patterns["P2"].extent
+    assert part.computed_for is not None
+    assert part.computed_for.extent == workload.patterns["P2"].extent
 
 
 @pytest.mark.parametrize(("rate", "pays"), [(0.0001, False), (9, True)])
@@ -84,7 +88,7 @@ def test_a_window_is_extended_only_where_that_pays(rate: float, *, pays: bool) -
     workload = Workload((sequence("ABC"), sequence("DAB", window=20)), rates(A=9, B=9, C=0.01, D=rate))
     part = planned(workload).trees["P1"].left
     assert part is not None
-    assert (part.general is not None) == pays
+    assert (part.computed_for is not None) == pays
 
 
 def test_a_nested_query_shares_its_inner_level() -> None:
@@ -109,25 +113,25 @@ def test_a_sequence_is_had_from_the_combination_of_all_operands() -> None:
         weave.add(query, weave.plans.best)
     trees = motto_trees(weave.multitree.patterns, MODEL, Limit(steps=100))
     assert len(trees) == 4
-    assert trees["q", 0].general is not None
+    assert trees["q", 0].computed_for is not None
     weave.multitree.replace(trees)
     assert weave.multitree.n_shared() == 1
 
 
 def test_when_it_is_late_no_more_sub_queries_are_looked_for() -> None:
-    graph = JumboGraph(FIGURE_12.patterns, MODEL, limit=Limit(is_cancelled=lambda: True))
+    graph = RewriteGraph(FIGURE_12.patterns, MODEL, limit=Limit(is_cancelled=lambda: True))
     assert graph.n_candidates == 0
     assert len(graph.terminals) == 5
     assert not graph.is_complete
-    assert JumboGraph(FIGURE_12.patterns, MODEL).is_complete
+    assert RewriteGraph(FIGURE_12.patterns, MODEL).is_complete
 
 
 def test_when_time_is_up_the_most_promising_is_still_found() -> None:
-    plan = jumbo_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0))
+    plan = rewrite_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0))
     assert not plan.is_complete
     assert not plan.is_optimal
     assert plan.n_chosen or FIGURE_12.multitree(plan.trees).n_shared()
-    mst = jumbo_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0), techniques="mst")
+    mst = rewrite_plan(FIGURE_12.patterns, MODEL, Limit(seconds=0), techniques="mst")
     assert mst.is_complete
     assert cost(FIGURE_12, plan.trees) <= cost(FIGURE_12, mst.trees)
 
@@ -142,7 +146,7 @@ def test_the_gap_is_that_of_the_steiner_tree() -> None:
 
 def test_hundreds_of_patterns_within_a_short_time() -> None:
     workload = random_workload(random.Random(1), 300, (3, 4, 5), n_types=8)
-    plan = jumbo_plan(workload.patterns, MODEL, Limit(seconds=0.5))
+    plan = rewrite_plan(workload.patterns, MODEL, Limit(seconds=0.5))
     assert not plan.is_complete
     assert plan.n_candidates
     assert cost(workload, plan.trees) < cost(workload, in_pattern_order(workload))
@@ -206,11 +210,11 @@ def test_trees_are_right_and_no_dearer_than_pattern_order(seed: int) -> None:
 
 def test_filters_have_a_price_where_the_model_gives_them_one() -> None:
     workload = Workload((sequence("AB"), "AND(A a, B b) WITHIN 10 seconds"), rates(A=1, B=1))
-    free, priced = (jumbo_plan(workload.patterns, one, Limit(steps=10)) for one in (MODEL, Measured()))
+    free, priced = (rewrite_plan(workload.patterns, one, Limit(steps=10)) for one in (MODEL, Measured()))
     alone = {
-        key: jumbo_plan({key: one}, Measured(), Limit(steps=10)) for key, one in workload.patterns.items()
+        key: rewrite_plan({key: one}, Measured(), Limit(steps=10)) for key, one in workload.patterns.items()
     }
-    assert free.cost == jumbo_plan({"P2": workload.patterns["P2"]}, MODEL, Limit(steps=10)).cost
+    assert free.cost == rewrite_plan({"P2": workload.patterns["P2"]}, MODEL, Limit(steps=10)).cost
     assert alone["P2"].cost < priced.cost <= alone["P1"].cost + alone["P2"].cost
 
 

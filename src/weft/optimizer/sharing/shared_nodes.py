@@ -1,4 +1,4 @@
-"""The books of a shared plan: which nodes exist, for which windows, and what all of them cost.
+"""The nodes of a shared plan: which exist, for which windows, and what all of them cost.
 
 Idea        Every node is counted with the windows of those who need it, and costs what it costs for the
             longest of these. Adding and removing a plan touches its own nodes only.
@@ -17,16 +17,16 @@ SCALE = 1 << 20
 Price = Callable[[int, float], float]
 
 
-class Ledger:
+class SharedNodes:
     """Counts shared nodes and keeps their total cost.
 
-    >>> ledger = Ledger(lambda node, window: node * window)
-    >>> ledger.add([(1, 10.0), (2, 10.0)])
-    >>> ledger.add([(2, 20.0), (3, 20.0)])
-    >>> ledger.cost  # 1 for ten, 2 and 3 for twenty
+    >>> nodes = SharedNodes(lambda node, window: node * window)
+    >>> nodes.add([(1, 10.0), (2, 10.0)])
+    >>> nodes.add([(2, 20.0), (3, 20.0)])
+    >>> nodes.cost  # 1 for ten, 2 and 3 for twenty
     110.0
-    >>> ledger.remove([(2, 20.0), (3, 20.0)])
-    >>> ledger.cost
+    >>> nodes.remove([(2, 20.0), (3, 20.0)])
+    >>> nodes.cost
     30.0
     """
 

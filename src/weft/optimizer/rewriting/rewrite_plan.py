@@ -17,19 +17,19 @@ from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.jumbo_graph import ROOT, JumboGraph, Source, Techniques
+from weft.optimizer.rewriting.rewrite_graph import ROOT, RewriteGraph, RewriteSource, Techniques
 from weft.optimizer.rewriting.steiner_tree import SteinerTree, steiner_tree
-from weft.optimizer.sharing.ledger import SCALE
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.shared_nodes import SCALE
 from weft.optimizer.trees import Tree, order_tree, relabelled
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class JumboPlan(Generic[Key]):
+class RewritePlan(Generic[Key]):
     """A tree for every pattern, and how it was found.
 
     `n_candidates` sub-patterns were looked at, which are all where the plan `is_complete`, and `n_chosen` of
@@ -80,19 +80,19 @@ def motto_trees(
     >>> shown(trees["p", 0], "abc")
     '((a c) b)'
     """
-    return jumbo_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
+    return rewrite_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
 
 
-def jumbo_plan(
+def rewrite_plan(
     patterns: Mapping[Key, Pattern],
     model: CostModel,
     limit: Limit,
     *,
     seed: int = 0,
     techniques: Techniques = "motto",
-) -> JumboPlan[Key]:
+) -> RewritePlan[Key]:
     """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`)."""
-    graph = JumboGraph(patterns, model, techniques, limit)
+    graph = RewriteGraph(patterns, model, techniques, limit)
     found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
     trees = planned_trees(graph, found)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}
@@ -100,7 +100,7 @@ def jumbo_plan(
     limit.tell(min(costs))
     is_rewritten = costs[0] <= costs[1]
     n_chosen = len(found.sources) - len(set(graph.terminals.values())) if is_rewritten else 0
-    return JumboPlan(
+    return RewritePlan(
         trees if is_rewritten else in_order,
         found,
         graph.n_candidates,
@@ -110,7 +110,7 @@ def jumbo_plan(
     )
 
 
-def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]:
+def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tree]:
     """Return the trees of all patterns, each built upon that of its source."""
     known: dict[int, Tree] = {}
 
@@ -137,7 +137,7 @@ def planned_trees(graph: JumboGraph[Key], found: SteinerTree) -> dict[Key, Tree]
     return trees
 
 
-def sources_of(graph: JumboGraph[Key], found: SteinerTree, number: int) -> list[Source]:
+def sources_of(graph: RewriteGraph[Key], found: SteinerTree, number: int) -> list[RewriteSource]:
     """Return the source that the Steiner tree gives to a vertex, and others in it that make it cheaper."""
     first = graph.sources.get((found.sources[number], number))
     if first is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from weft.optimizer.sharing.ledger import SCALE, Ledger
+from weft.optimizer.sharing.shared_nodes import SCALE, SharedNodes
 
 PRICES = [random.Random(node).uniform(0, 1e9) / 7 for node in range(30)]
 
@@ -18,8 +18,8 @@ def needed(nodes: list[int], window: float) -> list[tuple[int, float]]:
     return [(node, window) for node in nodes]
 
 
-def ledger_of(plans: Iterable[tuple[list[int], float]]) -> Ledger:
-    ledger = Ledger(price)
+def ledger_of(plans: Iterable[tuple[list[int], float]]) -> SharedNodes:
+    ledger = SharedNodes(price)
     for nodes, window in plans:
         ledger.add(needed(nodes, window))
     return ledger
@@ -28,7 +28,7 @@ def ledger_of(plans: Iterable[tuple[list[int], float]]) -> Ledger:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_cost_after_any_changes_is_that_of_new_books(seed: int) -> None:
     dice = random.Random(seed)
-    ledger = Ledger(price)
+    ledger = SharedNodes(price)
     plans: list[tuple[list[int], float]] = []
     for _ in range(200):
         if plans and dice.random() < 0.48:
@@ -48,7 +48,7 @@ def test_the_cost_after_any_changes_is_that_of_new_books(seed: int) -> None:
 
 
 def test_a_node_costs_once_for_the_longest_window_that_needs_it() -> None:
-    ledger = Ledger(lambda node, window: node * window)
+    ledger = SharedNodes(lambda node, window: node * window)
     ledger.add(needed([1, 2], 10.0))
     ledger.add(needed([2, 3], 20.0))
     ledger.add(needed([2], 5.0))
@@ -77,7 +77,7 @@ def test_a_plan_may_use_a_node_twice() -> None:
 
 
 def test_sums_of_very_different_numbers_are_exact() -> None:
-    ledger = Ledger(lambda node, window: (1e30, 0.25)[node])
+    ledger = SharedNodes(lambda node, window: (1e30, 0.25)[node])
     ledger.add(needed([1], 1.0))
     ledger.add(needed([0], 1.0))
     ledger.remove(needed([0], 1.0))
