@@ -17,6 +17,7 @@ from adaptation_stream import measure_watched_stream
 from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
 from compare import compare_with
+from first_contact import measure_first_contact
 from generate import events_parquet
 from graph import measure_graph
 from measures import Measure
@@ -118,6 +119,11 @@ def memory_section(settings: Settings) -> list[Measure]:
 def parse_section(settings: Settings) -> list[Measure]:
     """Parse and bind a thousand queries."""
     return measure_parse(settings.repeat)
+
+
+def first_contact_section(settings: Settings) -> list[Measure]:
+    """Time the first answers of the command line."""
+    return measure_first_contact(3 * settings.repeat)
 
 
 def optimum_section(settings: Settings) -> list[Measure]:
@@ -257,6 +263,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "one_core": one_core_section,
     "memory": memory_section,
     "parse": parse_section,
+    "first_contact": first_contact_section,
     "optimum": optimum_section,
     "weave100": weave_section,
     "scale": scale_section,

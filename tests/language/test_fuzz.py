@@ -1,6 +1,7 @@
 """Whatever the text, parsing and binding give queries or a QueryError, and soon."""
 
 import random
+import re
 import time
 
 import pytest
@@ -61,6 +62,7 @@ WORDS = [
     *("==", "!=", "<>", "<=", ">=", "--", ":", "q:", "COUNT(*)", "(A a)+"),
     *("CREATE", "STREAM", "SELECT", "FROM", "MATCHING", "ON", "&", "|", "[1 sec: a, !b]", "//"),
 ]
+WORDS_OF_A_MESSAGE = re.compile(r"[a-z]{2,}.* .*[^\s:,]$", re.IGNORECASE | re.DOTALL)  # two words at least
 CCL = "SELECT * FROM A, B MATCHING [1 s: "
 SCHEMA = Schema({"x": LONG, "y": DOUBLE, "k": STRING, "time": TIMESTAMP}, "time")
 
@@ -70,12 +72,16 @@ def problems_of(text: str) -> list[str]:
     try:
         bind(parse(text), SCHEMA, source=text)
     except QueryError as error:
+        assert error.problems
+        assert all(problem.message in str(error) for problem in error.problems)
         return [problem.message for problem in error.problems]
     return []
 
 
 def assert_in_plain_words(text: str) -> None:
     for message in problems_of(text):
+        assert WORDS_OF_A_MESSAGE.search(message), f"{message!r} says nothing"
+        assert message == message.strip()
         assert "__ANON" not in message
         assert "the end of the clause or" not in message
 
