@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 RATES = (1154, 125, 1, 2, 74, 1, 1, 19, 1, 1, 3, 1, 2, 1, 20)  # of the authors, for 15 types
 LARGE_RATES = (2, 71, 1, 168, 1717781, 24, 1, 2574, 4, 4, 39, 1, 6, 59, 9, 154, 2370, 7, 2, 4)  # for 20
@@ -39,7 +39,7 @@ class Model:
 LARGE = Model(n_sites=50, rates=LARGE_RATES, n_queries=15, n_items=8)  # for scalability
 
 
-def random_problem(model: Model, seed: int) -> Problem:
+def random_problem(model: Model, seed: int) -> PlacementProblem:
     """Return the problem that a model and a seed give.
 
     >>> problem = random_problem(Model(n_sites=4, n_queries=2, n_items=4), seed=1)

@@ -10,7 +10,7 @@ from weft.placement.combinations import is_correct, is_redundant
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.projection import Projection
-from weft_lab.placement.problem_file import Problem
+from weft_lab.placement.problem_file import PlacementProblem
 
 Binding = tuple[int, ...]  # the site of every item
 Way = tuple[
@@ -18,7 +18,7 @@ Way = tuple[
 ]  # inputs of the query; sites of its composite inputs, then its own
 
 
-def bindings_of(problem: Problem) -> list[Binding]:
+def bindings_of(problem: PlacementProblem) -> list[Binding]:
     """Return the event type bindings of the only query."""
     query = problem.queries[0]
     return list(
@@ -26,7 +26,7 @@ def bindings_of(problem: Problem) -> list[Binding]:
     )
 
 
-def all_inputs(problem: Problem, *, with_redundant: bool = False) -> list[tuple[int, ...]]:
+def all_inputs(problem: PlacementProblem, *, with_redundant: bool = False) -> list[tuple[int, ...]]:
     """Return the combinations of a query of three items, whose composite inputs have two items each."""
     whole = problem.queries[0].whole
     sets = range(1, whole)
@@ -38,14 +38,14 @@ def all_inputs(problem: Problem, *, with_redundant: bool = False) -> list[tuple[
     ]
 
 
-def ways_to_find(problem: Problem, combination: tuple[int, ...]) -> Iterator[Way]:
+def ways_to_find(problem: PlacementProblem, combination: tuple[int, ...]) -> Iterator[Way]:
     """Yield all placements of a combination."""
     n_composite = sum(part.bit_count() > 1 for part in combination)
     for sites in product(range(len(problem.network.sites)), repeat=n_composite + 1):
         yield combination, sites
 
 
-def cheapest_graphs(problem: Problem, ways: Iterable[Way]) -> list[MuseGraph]:
+def cheapest_graphs(problem: PlacementProblem, ways: Iterable[Way]) -> list[MuseGraph]:
     """Return the cheapest of all graphs in which every binding is found in one of the ways.
 
     Graphs that miss matches, because ways of different bindings get mixed up, do not count.
@@ -66,7 +66,7 @@ def cheapest_graphs(problem: Problem, ways: Iterable[Way]) -> list[MuseGraph]:
     return best
 
 
-def _graph(problem: Problem, found: Iterable[tuple[Binding, Way]]) -> MuseGraph:
+def _graph(problem: PlacementProblem, found: Iterable[tuple[Binding, Way]]) -> MuseGraph:
     query, network = problem.queries[0], problem.network
     kinds = query.projection(query.whole).kinds
     inputs: dict[Vertex, dict[Vertex, None]] = {

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from weft.placement.muse_graph import MuseGraph, Vertex
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 ROBOTS = {  # figure 2 of the paper, with the rates of the reference problem
     "sites": {"1": ["C", "F"], "2": ["C", "L"], "3": ["L"], "4": ["F"]},
@@ -29,7 +29,7 @@ def random_tree(rng: random.Random, types: list[str], operator: str) -> str:
 
 def random_problem(
     seed: int, *, n_sites: int, n_types: int, n_queries: int = 1, n_items: int = 3, links: bool = False
-) -> Problem:
+) -> PlacementProblem:
     """Return a problem in which every type arises somewhere, at rates from 1 to 1000."""
     rng = random.Random(seed)
     types = [chr(ord("A") + number) for number in range(n_types)]
@@ -56,7 +56,7 @@ def random_problem(
     return problem_of(document)
 
 
-def slow_cost(problem: Problem, graph: MuseGraph) -> float:
+def slow_cost(problem: PlacementProblem, graph: MuseGraph) -> float:
     """Return the cost of a graph by the rule as it is written: binding by binding, stream by stream."""
     paid: dict[tuple[str, int, int], float] = {}
     for vertex, inputs in graph.inputs.items():
@@ -94,7 +94,7 @@ def slow_types(text: str) -> list[str]:
     return [kind for one in operands if not one.startswith("NOT ") for kind in slow_types(one)]
 
 
-def slow_factor(problem: Problem, text: str) -> float:
+def slow_factor(problem: PlacementProblem, text: str) -> float:
     """Return how often a projection finds the product of its rates: operators and selectivities."""
     types = slow_types(text)
     pairs = [(one, other) for place, one in enumerate(types) for other in types[place + 1 :]]

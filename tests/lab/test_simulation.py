@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from weft.placement.draft import Ledger
-from weft.placement.local_search import Search
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft.placement.draft import TransferLedger
+from weft.placement.local_search import PlacementSearch
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 from weft_lab.placement.simulation import simulate
 
 
-def problem(n_sites: int, *, is_linked: bool = False) -> Problem:
+def problem(n_sites: int, *, is_linked: bool = False) -> PlacementProblem:
     """Many C and L everywhere, some D at every third site, few F at the first two."""
     types = {
         str(site): ["C", "L", *(["D"] if site % 3 == 0 else []), *(["F"] if site < 2 else [])]
@@ -29,7 +29,7 @@ def problem(n_sites: int, *, is_linked: bool = False) -> Problem:
 @pytest.mark.parametrize("n_sites", [3, 8])
 def test_what_is_predicted_is_what_the_graph_says(n_sites: int) -> None:
     given = problem(n_sites)
-    search = Search(given.network, given.queries)
+    search = PlacementSearch(given.network, given.queries)
     draft = search.settle(search.start(range(2)), lambda: False)
     graph = draft.graph(given.queries)
     simulated = simulate(draft, n_units=300)
@@ -47,7 +47,7 @@ def test_rows_do_not_depend_on_what_links_cost() -> None:
     hosts = np.array([0])
     rows = []
     for given in (plain, linked):
-        ledger = Ledger(given.network)
+        ledger = TransferLedger(given.network)
         query = given.queries[0]
         whole = ledger.arrange(query, 0b111, (1, 2, 4), None, hosts)
         draft = ledger.draft({whole.projection.text: whole})
@@ -58,7 +58,7 @@ def test_rows_do_not_depend_on_what_links_cost() -> None:
 
 def test_a_seed_gives_the_same_numbers_and_another_others() -> None:
     given = problem(5)
-    search = Search(given.network, given.queries)
+    search = PlacementSearch(given.network, given.queries)
     draft = search.start(range(2))
     first, same, other = (simulate(draft, n_units=20, seed=seed) for seed in (1, 1, 2))
     assert first.drawn.tolist() == same.drawn.tolist() != other.drawn.tolist()
@@ -66,7 +66,7 @@ def test_a_seed_gives_the_same_numbers_and_another_others() -> None:
 
 def test_thousands_of_sites() -> None:
     given = problem(3_000)
-    search = Search(given.network, given.queries)
+    search = PlacementSearch(given.network, given.queries)
     draft = search.start(range(2))
     simulated = simulate(draft, n_units=20)
     assert simulated.rows == pytest.approx(draft.cost)

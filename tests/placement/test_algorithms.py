@@ -15,14 +15,14 @@ from weft.placement.muse_graph import MuseGraph, central_cost
 from weft.placement.network import Network
 from weft.placement.single_sink import operator_inputs, single_sink
 from weft_lab.placement.optimal import optimal
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 
-def by_amuse_star(problem: Problem) -> MuseGraph:
+def by_amuse_star(problem: PlacementProblem) -> MuseGraph:
     return multi_query(problem.network, problem.queries, place_query_star)
 
 
-ALGORITHMS: dict[str, Callable[[Problem], MuseGraph]] = {
+ALGORITHMS: dict[str, Callable[[PlacementProblem], MuseGraph]] = {
     "central": lambda problem: central(problem.network, problem.queries),
     "single sink": lambda problem: single_sink(problem.network, problem.queries),
     "aMuSE": lambda problem: multi_query(problem.network, problem.queries),
@@ -81,7 +81,7 @@ def test_single_sink_is_exact_for_one_query() -> None:
         assert same(single_sink(problem.network, problem.queries).cost, least)
 
 
-def slow_single_sink_cost(network: Network, problem: Problem, sites: dict[int, int]) -> float:
+def slow_single_sink_cost(network: Network, problem: PlacementProblem, sites: dict[int, int]) -> float:
     query = problem.queries[0]
     cost = 0.0
     for items, parts in operator_inputs(query).items():

@@ -6,16 +6,16 @@ from tests.helpers.small_networks import ROBOTS, random_problem, same, slow_cost
 
 from weft.errors import PlacementError
 from weft.placement.checks import check_graph
-from weft.placement.draft import Ledger
+from weft.placement.draft import TransferLedger
 from weft.placement.hosting import choose_hosts
-from weft.placement.local_search import Search, search_draft
+from weft.placement.local_search import PlacementSearch, search_draft
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.own_combinations import with_own_combinations
 from weft.placement.pipeline import ALGORITHMS, place
 from weft.placement.single_sink import single_sink
 from weft_lab.placement.optimal import EXACT, optimal
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 CLUSTER = {  # 20 machines that emit all types; rates and selectivities of the paper's case study
     "sites": {str(site): list("CDEFH") for site in range(20)},
@@ -24,7 +24,7 @@ CLUSTER = {  # 20 machines that emit all types; rates and selectivities of the p
 }
 
 
-def reference(name: str) -> tuple[Problem, float]:
+def reference(name: str) -> tuple[PlacementProblem, float]:
     """Return a problem and the best cost known for it from elsewhere."""
     tiny = {
         "sites": {"0": ["A", "B"], "1": ["A", "C"], "2": ["A", "B", "C"]},
@@ -169,7 +169,7 @@ def test_every_algorithm_tells_its_cost(algorithm: str) -> None:
 
 def test_large_queries_are_planned_in_seconds() -> None:
     problem = random_problem(2, n_sites=20, n_types=12, n_queries=3, n_items=8)
-    found = search_draft(Search(problem.network, problem.queries), steps=0)
+    found = search_draft(PlacementSearch(problem.network, problem.queries), steps=0)
     assert 0 < found.cost < single_sink(problem.network, problem.queries).cost
 
 
@@ -182,7 +182,7 @@ def test_hosts_with_combinations_of_their_own_can_be_cheaper() -> None:
     }
     problem = problem_of(document)
     (query,) = problem.queries
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     whole = query.projection(0b111).text
     inner = ledger.arrange(query, 0b110, (0b010, 0b100), None, np.array([2]))
     same_inputs = ledger.arrange(query, 0b111, (0b001, 0b110), "A", np.array([0, 1, -1]))

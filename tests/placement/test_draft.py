@@ -5,8 +5,8 @@ import pytest
 from tests.helpers.small_networks import random_problem, same, slow_cost
 
 from weft.placement.checks import check_graph
-from weft.placement.draft import Ledger
-from weft.placement.local_search import Search, search_draft
+from weft.placement.draft import TransferLedger
+from weft.placement.local_search import PlacementSearch, search_draft
 from weft_lab.placement.problem_file import problem_of
 
 TRIANGLE = {
@@ -19,7 +19,7 @@ TRIANGLE = {
 def test_hosts_divide_a_kind_among_themselves() -> None:
     problem = problem_of(TRIANGLE)
     (query,) = problem.queries
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     pairs = ledger.arrange(query, 0b11, (0b01, 0b10), "A", np.array([0, 1, 0]))
     draft = ledger.draft({"SEQ(A, B)": pairs})
     graph = draft.graph(problem.queries)
@@ -31,7 +31,7 @@ def test_hosts_divide_a_kind_among_themselves() -> None:
 
 def test_what_two_projections_read_at_a_host_is_paid_once() -> None:
     problem = problem_of(TRIANGLE | {"queries": ["SEQ(A, B)", "AND(A, B)"]})
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     hosts = np.array([0, 1, 0])
     both = [ledger.arrange(query, 0b11, (0b01, 0b10), "A", hosts) for query in problem.queries]
     draft = ledger.draft({one.projection.text: one for one in both})
@@ -48,7 +48,7 @@ def test_a_host_may_have_inputs_of_its_own() -> None:
     document["selectivities"] = {"BC": 0.1}
     problem = problem_of(document)
     (query,) = problem.queries
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     whole = query.projection(0b111).text
     hosts = np.array([0, 1, 2])
     arrangements = {
@@ -65,7 +65,7 @@ def test_a_host_may_have_inputs_of_its_own() -> None:
 def test_equal_arrangements_are_the_same() -> None:
     problem = problem_of(TRIANGLE)
     (query,) = problem.queries
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     one, other = (ledger.arrange(query, 0b11, (1, 2), "A", np.array([0, 1, 2])) for _ in range(2))
     assert one is other
     single = ledger.arrange(query, 0b11, (1, 2), "A", np.array([1, 1, 1]))
@@ -79,7 +79,7 @@ def test_what_is_divided_otherwise_is_not_sound() -> None:
         | {"queries": ["SEQ(A, B, C)"]}
     )
     (query,) = problem.queries
-    ledger = Ledger(problem.network)
+    ledger = TransferLedger(problem.network)
     own = np.array([0, 1])
     by_b = ledger.arrange(query, 0b011, (1, 2), "B", own)
     whole = ledger.arrange(query, 0b111, (0b011, 0b100), "A", own)
@@ -92,7 +92,7 @@ def test_what_is_divided_otherwise_is_not_sound() -> None:
 def test_costs_are_those_of_the_graphs(links: bool) -> None:
     for seed in range(15):
         problem = random_problem(seed, n_sites=5, n_types=6, n_queries=3, n_items=4, links=links)
-        draft = search_draft(Search(problem.network, problem.queries), steps=3, seed=seed)
+        draft = search_draft(PlacementSearch(problem.network, problem.queries), steps=3, seed=seed)
         assert draft.is_sound()
         graph = draft.graph(problem.queries)
         check_graph(graph, problem.queries)
@@ -103,7 +103,7 @@ def test_costs_are_those_of_the_graphs(links: bool) -> None:
 def test_prices_are_what_one_more_reader_costs() -> None:
     for seed in range(10):
         problem = random_problem(seed, n_sites=5, n_types=4, n_queries=2, n_items=3, links=seed % 2 == 1)
-        search = Search(problem.network, problem.queries)
+        search = PlacementSearch(problem.network, problem.queries)
         first, second = (targets.query for targets in search.targets)
         base = search.start([0])
         for site in range(5):
@@ -115,5 +115,5 @@ def test_prices_are_what_one_more_reader_costs() -> None:
 
 def test_only_what_is_needed_stays() -> None:
     problem = problem_of(TRIANGLE | {"queries": ["SEQ(A, B)", "AND(A, B)"]})
-    draft = search_draft(Search(problem.network, problem.queries), steps=0)
+    draft = search_draft(PlacementSearch(problem.network, problem.queries), steps=0)
     assert set(draft.needed_for(["AND(A, B)"]).arrangements) == {"AND(A, B)"}

@@ -14,7 +14,7 @@ from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.projection import Projection
 from weft_lab.placement.optimal import optimal
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 C, L, F = 0b001, 0b010, 0b100
 RATE_C, RATE_F, RATE_L = 1000.0, 1.0, 900.0
@@ -26,7 +26,7 @@ FIGURE_1 = {
 }
 
 
-def events(problem: Problem) -> dict[str, dict[str, Vertex]]:
+def events(problem: PlacementProblem) -> dict[str, dict[str, Vertex]]:
     """Return the primitive vertices by type and name of the site."""
     network = problem.network
     return {
@@ -39,11 +39,11 @@ def events(problem: Problem) -> dict[str, dict[str, Vertex]]:
     }
 
 
-def all_events(problem: Problem) -> dict[Vertex, tuple[Vertex, ...]]:
+def all_events(problem: PlacementProblem) -> dict[Vertex, tuple[Vertex, ...]]:
     return {vertex: () for by_site in events(problem).values() for vertex in by_site.values()}
 
 
-def naive(problem: Problem, site: str) -> MuseGraph:
+def naive(problem: PlacementProblem, site: str) -> MuseGraph:
     """Return the graph of figure 1a: everything is gathered at one site."""
     whole = problem.queries[0].projection(C | L | F)
     sink = Vertex(whole, problem.network.sites.index(site))
@@ -90,7 +90,7 @@ def test_figure_1c_sends_no_event_of_a_frequent_type() -> None:
     assert optimal(problem.network, problem.queries).cost <= graph.cost
 
 
-def figure_2() -> tuple[Problem, MuseGraph, dict[str, Vertex]]:
+def figure_2() -> tuple[PlacementProblem, MuseGraph, dict[str, Vertex]]:
     """Return the network and the graph of figure 2, and its vertices v1 to v5."""
     problem = problem_of(ROBOTS)
     query = problem.queries[0]

@@ -28,14 +28,14 @@ from weft.placement.combinations import is_beneficial, is_redundant, rate_per_bi
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.projection import Projection
 from weft_lab.placement.optimal import optimal
-from weft_lab.placement.problem_file import Problem, problem_of
+from weft_lab.placement.problem_file import PlacementProblem, problem_of
 
 Emitters = dict[str, tuple[int, ...]]
 Rates = dict[str, float]
 
 
 @cache
-def solved() -> tuple[tuple[Problem, list[MuseGraph]], ...]:
+def solved() -> tuple[tuple[PlacementProblem, list[MuseGraph]], ...]:
     """Return problems of three types at two sites, with two bindings, and all their optimal graphs."""
     drawn = (random_problem(seed, n_sites=2, n_types=3, n_items=3) for seed in range(400))
     problems = islice((problem for problem in drawn if len(bindings_of(problem)) == 2), 12)
@@ -50,7 +50,7 @@ def solved() -> tuple[tuple[Problem, list[MuseGraph]], ...]:
     )
 
 
-def sent_composites(problem: Problem, graph: MuseGraph) -> set[Vertex]:
+def sent_composites(problem: PlacementProblem, graph: MuseGraph) -> set[Vertex]:
     """Return the vertices that send matches of more than one event, as all do in collapsed normal form."""
     return {vertex for vertex, _ in graph.channels if not vertex.projection.is_primitive}
 

@@ -22,7 +22,7 @@ Selectivities = Mapping[frozenset[str], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TreeItem:
     """An event of a type; `name` is how the query writes it, such as B2 for the second event of type B."""
 
     name: str
@@ -35,15 +35,15 @@ class Operator:
     """SEQ or AND of two or more operands, and the bits of their items."""
 
     kind: str
-    operands: "tuple[Item | Operator | Negation, ...]"
+    operands: "tuple[TreeItem | Operator | NegatedOperand, ...]"
     items: int
 
 
 @dataclass(frozen=True, slots=True)
-class Negation:
+class NegatedOperand:
     """What must not occur between the operands of a SEQ before and after it, whose items are its context."""
 
-    operand: Item | Operator
+    operand: TreeItem | Operator
     context: int
 
     def is_checked(self, items: int) -> bool:
@@ -51,7 +51,7 @@ class Negation:
         return self.context == self.context & items
 
 
-Tree = Item | Operator
+Tree = TreeItem | Operator
 
 
 class OperatorTreeQuery(ProjectedQuery):
@@ -143,33 +143,33 @@ def operator_tree_queries(
     )
 
 
-def leaves(tree: Tree | Negation) -> list[Item]:
+def leaves(tree: Tree | NegatedOperand) -> list[TreeItem]:
     """Return the items of a tree, negated ones too, in the order they are written."""
-    if isinstance(tree, Item):
+    if isinstance(tree, TreeItem):
         return [tree]
-    if isinstance(tree, Negation):
+    if isinstance(tree, NegatedOperand):
         return leaves(tree.operand)
     return [item for operand in tree.operands for item in leaves(operand)]
 
 
-def written(tree: Tree | Negation) -> str:
+def written(tree: Tree | NegatedOperand) -> str:
     """Return the text of a tree as it was written."""
-    if isinstance(tree, Item):
+    if isinstance(tree, TreeItem):
         return tree.name
-    if isinstance(tree, Negation):
+    if isinstance(tree, NegatedOperand):
         return f"NOT {written(tree.operand)}"
     return f"{tree.kind}({', '.join(map(written, tree.operands))})"
 
 
-def _negations(tree: Tree | Negation) -> list[Negation]:
-    if isinstance(tree, Item):
+def _negations(tree: Tree | NegatedOperand) -> list[NegatedOperand]:
+    if isinstance(tree, TreeItem):
         return []
-    if isinstance(tree, Negation):
+    if isinstance(tree, NegatedOperand):
         return [tree]
     return [negation for operand in tree.operands for negation in _negations(operand)]
 
 
-def _operators(tree: Tree | Negation) -> list[int]:
+def _operators(tree: Tree | NegatedOperand) -> list[int]:
     if not isinstance(tree, Operator):
         return []
     return [items for operand in tree.operands for items in _operators(operand)] + [tree.items]
@@ -177,9 +177,9 @@ def _operators(tree: Tree | Negation) -> list[int]:
 
 def _ordered_pairs(tree: Tree, items: int) -> list[tuple[int, int]]:
     """Return the pairs of items, by number, of which the first comes before the second."""
-    if isinstance(tree, Item):
+    if isinstance(tree, TreeItem):
         return []
-    operands = [operand for operand in tree.operands if not isinstance(operand, Negation)]
+    operands = [operand for operand in tree.operands if not isinstance(operand, NegatedOperand)]
     pairs = [pair for operand in operands for pair in _ordered_pairs(operand, items)]
     if tree.kind == "SEQ":
         numbers = [bits(operand.items & items) for operand in operands]
@@ -190,12 +190,12 @@ def _ordered_pairs(tree: Tree, items: int) -> list[tuple[int, int]]:
 
 def _restricted(tree: Tree, items: int) -> tuple[str, float]:
     """Return the text of a tree restricted to items, and how often it finds the product of their rates."""
-    if isinstance(tree, Item):
+    if isinstance(tree, TreeItem):
         return tree.type, 1.0
     texts: list[str] = []
     factors: list[float] = []
     for operand in tree.operands:
-        if isinstance(operand, Negation):
+        if isinstance(operand, NegatedOperand):
             if operand.is_checked(items):
                 texts.append(f"NOT {_all_of(operand.operand)}")
         elif not operand.items or operand.items & items:

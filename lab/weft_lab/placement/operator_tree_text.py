@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from weft.errors import Problem, QueryError, Span, near_name
-from weft_lab.placement.operator_tree import Item, Negation, Operator, Tree
+from weft_lab.placement.operator_tree import NegatedOperand, Operator, Tree, TreeItem
 
 TOKEN = re.compile(r"\s*([^\W\d]\w*|\S|$)")
 OPERATORS = ("SEQ", "AND", "NSEQ")
@@ -18,7 +18,7 @@ def parse_operator_tree(text: str, types: Collection[str] | None = None) -> Tree
     more than once. NSEQ(A, B, C) is the same as SEQ(A, NOT B, C).
 
     >>> parse_operator_tree("SEQ(A, B)").operands[1]
-    Item(name='B', type='B', items=2)
+    TreeItem(name='B', type='B', items=2)
     """
     reader = _Reader(text, types)
     tree = reader.operand()
@@ -74,9 +74,9 @@ class _Reader:
         name, kind = self.token, self.known_type()
         self.advance()
         if self.is_negated:
-            return Item(name, kind, 0)
+            return TreeItem(name, kind, 0)
         self.n_items += 1
-        return Item(name, kind, 1 << self.n_items - 1)
+        return TreeItem(name, kind, 1 << self.n_items - 1)
 
     def known_type(self) -> str:
         """Return the type that the next token, a name, stands for."""
@@ -93,7 +93,7 @@ class _Reader:
         """Read an operator with its operands."""
         start, kind = self.start, self.advance()
         self.expect("(", f"after {kind}")
-        operands: list[Tree | Negation] = []
+        operands: list[Tree | NegatedOperand] = []
         while not operands or self.token == ",":
             if operands:
                 self.advance()
@@ -104,41 +104,41 @@ class _Reader:
                 self.advance()
             if is_not or (kind == "NSEQ" and len(operands) == 1):
                 self.is_negated = True
-                operands.append(Negation(self.operand(), 0))
+                operands.append(NegatedOperand(self.operand(), 0))
                 self.is_negated = False
             else:
                 operands.append(self.operand())
         self.expect(")", f"or ',' after the operands of {kind}")
         self.check_operands(kind, operands, Span(start, self.end))
-        items = sum(operand.items for operand in operands if not isinstance(operand, Negation))
+        items = sum(operand.items for operand in operands if not isinstance(operand, NegatedOperand))
         return Operator("SEQ" if kind == "NSEQ" else kind, _with_contexts(operands), items)
 
-    def check_operands(self, kind: str, operands: list[Tree | Negation], span: Span) -> None:
+    def check_operands(self, kind: str, operands: list[Tree | NegatedOperand], span: Span) -> None:
         """Refuse an operator with too few operands."""
-        n_positive = sum(not isinstance(operand, Negation) for operand in operands)
+        n_positive = sum(not isinstance(operand, NegatedOperand) for operand in operands)
         problem = None
         if kind == "NSEQ" and len(operands) != 3:
             problem = f"NSEQ has three operands, found {len(operands)}"
         elif n_positive < 2:
             problem = f"{kind} needs two operands or more, found {n_positive}"
-        elif isinstance(operands[-1], Negation):
+        elif isinstance(operands[-1], NegatedOperand):
             problem = "NOT can stand only between two operands of a SEQ"
         if problem:
             raise QueryError([Problem(problem, span)], self.text)
 
 
-def _with_contexts(operands: list[Tree | Negation]) -> tuple[Tree | Negation, ...]:
+def _with_contexts(operands: list[Tree | NegatedOperand]) -> tuple[Tree | NegatedOperand, ...]:
     """Return operands whose negations know the items of the operands before and after them."""
     before = after = 0
     contexts: list[int] = []
     for operand in operands:
         contexts.append(before)
-        before = before if isinstance(operand, Negation) else operand.items
+        before = before if isinstance(operand, NegatedOperand) else operand.items
     for number in reversed(range(len(operands))):
         operand = operands[number]
         contexts[number] |= after
-        after = after if isinstance(operand, Negation) else operand.items
+        after = after if isinstance(operand, NegatedOperand) else operand.items
     return tuple(
-        replace(operand, context=context) if isinstance(operand, Negation) else operand
+        replace(operand, context=context) if isinstance(operand, NegatedOperand) else operand
         for operand, context in zip(operands, contexts, strict=True)
     )

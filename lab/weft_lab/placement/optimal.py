@@ -23,7 +23,7 @@ from weft.errors import PlacementError
 from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, partition_kinds
 from weft.placement.checks import check_graph
 from weft.placement.combinations import Combination, all_combinations
-from weft.placement.draft import Draft
+from weft.placement.draft import GraphDraft
 from weft.placement.multi_query import draft_queries
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, bits
@@ -32,7 +32,7 @@ from weft.placement.projection import ProjectedQuery, Projection
 MOST_ITEMS = 6
 TOO_MANY = "too many ways to place the queries: try aMuSE, or allow more steps"
 Readers = dict[str, tuple[Arrangement, ...]]
-Part = tuple[ProjectedQuery, int]
+OpenPart = tuple[ProjectedQuery, int]
 
 
 def optimal(
@@ -57,7 +57,7 @@ def optimal(
     queries = tuple(queries)
     if any(query.n_items > MOST_ITEMS for query in queries):
         raise PlacementError(TOO_MANY)
-    search = _Search(draft_queries(network, queries), groupings=groupings, most_steps=most_steps)
+    search = _BranchAndBound(draft_queries(network, queries), groupings=groupings, most_steps=most_steps)
     wholes = {query.projection(query.whole).text: (query, query.whole) for query in queries}
     search.go_on({}, wholes, {}, {})
     graph = search.best.graph(queries)
@@ -65,10 +65,10 @@ def optimal(
     return graph
 
 
-class _Search:
+class _BranchAndBound:
     """The cheapest draft so far, and arrangements that are used again and again."""
 
-    def __init__(self, start: Draft, *, groupings: bool, most_steps: int) -> None:
+    def __init__(self, start: GraphDraft, *, groupings: bool, most_steps: int) -> None:
         network = self.network = start.ledger.network
         self.ledger = start.ledger
         self.best = start
@@ -87,7 +87,7 @@ class _Search:
     def go_on(
         self,
         plan: dict[str, Arrangement],
-        open_parts: dict[str, Part],
+        open_parts: dict[str, OpenPart],
         readers: Readers,
         bounds: dict[str, float],
     ) -> None:

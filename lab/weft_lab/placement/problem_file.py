@@ -34,7 +34,7 @@ Json = Any  # what json.loads gives
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Problem:
+class PlacementProblem:
     """A network and the queries to place there; costs and seconds as far as others recorded them."""
 
     name: str
@@ -47,7 +47,7 @@ class Problem:
     amuse_star_seconds: float | None = None
 
 
-def read_problems(path: str | Path) -> tuple[Problem, ...]:
+def read_problems(path: str | Path) -> tuple[PlacementProblem, ...]:
     """Return the problems of a file."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -55,7 +55,7 @@ def read_problems(path: str | Path) -> tuple[Problem, ...]:
         raise DataError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not a text in UTF-8: {error.reason} at byte {error.start}") from None
-    problems: list[Problem] = []
+    problems: list[PlacementProblem] = []
     for number, document in enumerate(_documents(text, str(path)), start=1):
         name = document.get("name") if isinstance(document, dict) else None
         where = f"{path}: problem {name if isinstance(name, str) else number}"
@@ -65,7 +65,7 @@ def read_problems(path: str | Path) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def problem_of(document: Json, where: str = "problem", *, default_name: str = "problem") -> Problem:
+def problem_of(document: Json, where: str = "problem", *, default_name: str = "problem") -> PlacementProblem:
     """Return the problem that a JSON object describes; `where` is said in errors.
 
     >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 9, "F": 1}, "queries": ["SEQ(C, F)"]}
@@ -91,7 +91,7 @@ def problem_of(document: Json, where: str = "problem", *, default_name: str = "p
     }
     name = document.get("name", default_name)
     _expect(isinstance(name, str), f"{where}: name", "a text", name)
-    return Problem(name, network, operator_tree_queries(trees, selectivities), **recorded)
+    return PlacementProblem(name, network, operator_tree_queries(trees, selectivities), **recorded)
 
 
 def _documents(text: str, path: str) -> list[Json]:
@@ -166,7 +166,7 @@ def _trees(document: Json, network: Network, where: str) -> list[Tree]:
         try:
             tree = parse_operator_tree(text, network.rates)
         except QueryError as error:
-            raise QueryError(error.problems, error.source, f"{where}: {number}") from None
+            raise QueryError(error.problems, text, f"{where}: {number}") from None
         for item in leaves(tree):
             is_emitted = network.emitters(item.type)
             _expect(is_emitted, f"{where}: {number}", f"a site that emits {item.type}", "none")

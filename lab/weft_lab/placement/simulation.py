@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.placement.arrangement import Arrangement
-from weft.placement.draft import Draft, Sent
+from weft.placement.draft import GraphDraft, Sent
 from weft.placement.network import Network, Numbers, mask_of
 
 UNITS = 100  # of time that are drawn
@@ -63,7 +63,7 @@ class Simulated:
 
 
 def simulate(
-    draft: Draft,
+    draft: GraphDraft,
     *,
     n_units: int = UNITS,
     event_bytes: float = 32.0,
@@ -71,11 +71,11 @@ def simulate(
 ) -> Simulated:
     """Return what a draft sends, predicted and drawn at random.
 
-    >>> from weft.placement.draft import Ledger
+    >>> from weft.placement.draft import TransferLedger
     >>> from weft_lab.placement.problem_file import problem_of
     >>> robots = {"sites": {"R1": ["C"], "R2": ["F"]}, "rates": {"C": 90, "F": 10}, "queries": ["SEQ(C, F)"]}
     >>> problem = problem_of(robots)
-    >>> ledger = Ledger(problem.network)
+    >>> ledger = TransferLedger(problem.network)
     >>> pairs = ledger.arrange(problem.queries[0], 0b11, (0b01, 0b10), None, np.array([0]))
     >>> simulated = simulate(ledger.draft({"SEQ(C, F)": pairs}), n_units=400)
     >>> simulated.rows, simulated.bytes, simulated.received.round().tolist()

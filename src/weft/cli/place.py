@@ -19,7 +19,7 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.pipeline import place as place_queries
 from weft_lab.placement.optimal import EXACT
-from weft_lab.placement.problem_file import Problem, read_problems
+from weft_lab.placement.problem_file import PlacementProblem, read_problems
 
 EXAMPLES = (
     "Examples:\n\n  weft place robots.json\n\n"
@@ -79,10 +79,7 @@ def place(
     """
     with errors_told():
         problems = _chosen(read_problems(problem), problem, name)
-        if picture is not None and not picture.endswith(".svg"):
-            raise DataError(f"--picture {picture}: expected a name that ends in .svg")
-        if picture is not None and len(problems) > 1:
-            raise DataError(f"--picture draws one problem, {problem} has {len(problems)}: choose with --name")
+        _check_picture(picture, problem, len(problems))
         if simulate is not None:
             if picture is not None or algorithm != "best":
                 raise DataError("--simulate shows no graph, and simulates the best placement alone")
@@ -99,17 +96,31 @@ def place(
                 say_error(f"{one.name}: {error}")
                 has_failed = True
                 continue
-            if picture is not None:
-                _write(picture, drawn(placed.graph))
-            if as_json:
-                typer.echo(json.dumps(placed_json(one.name, placed), ensure_ascii=False))
-            else:
-                terminal().print(placed_tables(one, placed))
+            _show(one, placed, picture, as_json=as_json)
         if has_failed:
             raise typer.Exit(FAILED)
 
 
-def _chosen(problems: tuple[Problem, ...], path: str, name: str | None) -> tuple[Problem, ...]:
+def _show(problem: PlacementProblem, placed: Placed, picture: str | None, *, as_json: bool) -> None:
+    if picture is not None:
+        _write(picture, drawn(placed.graph))
+    if as_json:
+        typer.echo(json.dumps(placed_json(problem.name, placed), ensure_ascii=False))
+    else:
+        terminal().print(placed_tables(problem, placed))
+
+
+def _check_picture(picture: str | None, path: str, n_problems: int) -> None:
+    """Raise unless a picture, if wanted, is of one problem and has a name of its kind."""
+    if picture is not None and not picture.endswith(".svg"):
+        raise DataError(f"--picture {picture}: expected a name that ends in .svg")
+    if picture is not None and n_problems > 1:
+        raise DataError(f"--picture draws one problem, {path} has {n_problems}: choose with --name")
+
+
+def _chosen(
+    problems: tuple[PlacementProblem, ...], path: str, name: str | None
+) -> tuple[PlacementProblem, ...]:
     if name is None:
         return problems
     chosen = tuple(problem for problem in problems if problem.name == name)
@@ -160,7 +171,7 @@ def placed_json(name: str, placed: Placed) -> dict[str, object]:
     }
 
 
-def placed_tables(problem: Problem, placed: Placed) -> Group:
+def placed_tables(problem: PlacementProblem, placed: Placed) -> Group:
     """Return what people see of a graph: what each site finds, what is sent, and what it costs."""
     title = f"[bold]{escape(problem.name)}[/bold]: {_count(len(problem.network.sites), 'site', 'sites')}, "
     title += f"{_count(len(problem.queries), 'query', 'queries')}, {placed.algorithm}"

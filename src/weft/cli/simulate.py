@@ -9,14 +9,14 @@ from rich.table import Table
 
 from weft.cli.console import terminal
 from weft.explain.placement_picture import number_text
-from weft.placement.local_search import Search, search_draft
+from weft.placement.local_search import PlacementSearch, search_draft
 from weft.placement.muse_graph import central_cost
-from weft_lab.placement.problem_file import Problem
+from weft_lab.placement.problem_file import PlacementProblem
 from weft_lab.placement.simulation import simulate
 
 
 def show_simulated(
-    problem: Problem, *, n_units: int, seconds: float | None, seed: int, as_json: bool
+    problem: PlacementProblem, *, n_units: int, seconds: float | None, seed: int, as_json: bool
 ) -> None:
     """Place the queries of a problem, simulate that, and show what was found."""
     found = simulated_json(problem, n_units=n_units, seconds=seconds, seed=seed)
@@ -33,11 +33,11 @@ def show_simulated(
 
 
 def simulated_json(
-    problem: Problem, *, n_units: int, seconds: float | None, seed: int
+    problem: PlacementProblem, *, n_units: int, seconds: float | None, seed: int
 ) -> dict[str, str | int | float]:
     """Return what a placement sends in a unit of time: cost, rows, bytes, and rows drawn at random."""
     started = time.perf_counter()
-    search = Search(problem.network, problem.queries)
+    search = PlacementSearch(problem.network, problem.queries)
     draft = search_draft(search, seconds=seconds, seed=seed)
     placed = time.perf_counter()
     simulated = simulate(draft, n_units=n_units, seed=seed)

@@ -38,7 +38,7 @@ from weft.placement.combinations import (
     n_bindings,
     rate_per_binding,
 )
-from weft.placement.draft import NOTHING, Draft
+from weft.placement.draft import NOTHING, GraphDraft
 from weft.placement.network import Network, Numbers, bits, mask_of
 from weft.placement.projection import ProjectedQuery, Projection
 
@@ -53,29 +53,29 @@ class Option(NamedTuple):
     """One way to find a projection, and a draft of all that it rests on, itself included."""
 
     arrangement: Arrangement
-    draft: Draft
+    draft: GraphDraft
 
 
-def place_query(query: ProjectedQuery, others: Draft) -> Draft:
+def place_query(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     """Return a draft with the query besides the others, by aMuSE.
 
-    >>> from weft.placement.draft import Ledger
+    >>> from weft.placement.draft import TransferLedger
     >>> from weft.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
-    >>> place_query(query, Ledger(network).draft()).cost
+    >>> place_query(query, TransferLedger(network).draft()).cost
     1.0
     """
     projections = beneficial_projections(others.ledger.network, query)
     return _construct(query, projections, others, lambda *_: True)
 
 
-def place_query_star(query: ProjectedQuery, others: Draft) -> Draft:
+def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     """Return a draft with the query besides the others, by aMuSE*.
 
-    >>> from weft.placement.draft import Ledger
+    >>> from weft.placement.draft import TransferLedger
     >>> from weft.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
-    >>> place_query_star(query, Ledger(network).draft()).cost
+    >>> place_query_star(query, TransferLedger(network).draft()).cost
     1.0
     """
     network = others.ledger.network
@@ -98,7 +98,9 @@ def _saves(network: Network, projection: Projection, kind: str) -> bool:
     return rate_per_binding(network, Projection(kind, (kind,))) >= matches
 
 
-def _construct(query: ProjectedQuery, projections: list[int], others: Draft, may_host: MayHost) -> Draft:
+def _construct(
+    query: ProjectedQuery, projections: list[int], others: GraphDraft, may_host: MayHost
+) -> GraphDraft:
     """Return a draft with the query besides the others.
 
     `projections` are those to use, smaller ones first; `may_host` says whether a projection may be placed
@@ -140,7 +142,7 @@ class _Construction:
     A way to place a projection is a column: first every site on its own, then all sites that emit a kind.
     """
 
-    def __init__(self, query: ProjectedQuery, others: Draft, may_host: MayHost) -> None:
+    def __init__(self, query: ProjectedQuery, others: GraphDraft, may_host: MayHost) -> None:
         network = self.network = others.ledger.network
         self.query = query
         self.others = others
@@ -169,9 +171,9 @@ class _Construction:
         return Option(self.others.source(text), self.nothing)
 
     @cached_property
-    def nothing(self) -> Draft:
+    def nothing(self) -> GraphDraft:
         """A draft of nothing besides the others."""
-        return Draft(self.others.ledger, {}, {}, 0.0, self.others)
+        return GraphDraft(self.others.ledger, {}, {}, 0.0, self.others)
 
     def offer(self, items: int, options: list[Option]) -> None:
         """Let larger projections read one, by one of some options, or as it is found already."""
@@ -254,12 +256,12 @@ class _Construction:
             single[int(np.argmin(least[: self.n_sites]))] = None
         yield from single
 
-    def put_together(self, items: int, combination: Combination, column: int) -> Draft | None:
+    def put_together(self, items: int, combination: Combination, column: int) -> GraphDraft | None:
         """Return the inputs of a combination as a column reads them: of each the option that adds least."""
         draft = self.nothing
         partition = self.partition(column)
         for text in self.texts_read(items, combination):
-            best: Draft | None = None
+            best: GraphDraft | None = None
             for arrangement, rests_on in self.tried(text, column):
                 is_divided = partition is not None and partition in arrangement.projection.kinds
                 extended = draft.sending(rests_on, text, 0 if is_divided else self.hosts[column])
@@ -279,13 +281,15 @@ class _Construction:
             known = self._texts_read[items, combination] = tuple(dict.fromkeys((*texts, *negated)))
         return known
 
-    def option(self, items: int, combination: Combination, column: int, draft: Draft) -> Option:
+    def option(self, items: int, combination: Combination, column: int, draft: GraphDraft) -> Option:
         """Return the option of a projection whose inputs are in a draft."""
         kind = self.partition(column)
         hosts = np.array([column]) if kind is None else self.divided[kind]
         arrangement = self.others.ledger.arrange(self.query, items, combination, kind, hosts)
         arrangements = {**draft.arrangements, arrangement.projection.text: arrangement}
-        return Option(arrangement, Draft(draft.ledger, arrangements, draft.sends, draft.cost, self.others))
+        return Option(
+            arrangement, GraphDraft(draft.ledger, arrangements, draft.sends, draft.cost, self.others)
+        )
 
     def partition(self, column: int) -> str | None:
         """Return the kind whose sites a column is, None for a single site."""
@@ -300,7 +304,7 @@ class _Construction:
         order = np.argsort(costs, kind="stable")[:TRIED_INPUTS]
         return [options[number] for number in order.tolist() if costs[number] < np.inf]
 
-    def cheapest(self, items: int) -> Draft:
+    def cheapest(self, items: int) -> GraphDraft:
         """Return the others with the cheapest option of a projection."""
         options = self.options[self.query.projection(items).text]
         return min((option.draft for option in options), key=lambda draft: draft.cost).with_others()

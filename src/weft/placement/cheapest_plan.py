@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.placement.arrangement import Arrangement, Sites, cost_to_gather, hosts_at_emitters
-from weft.placement.draft import GAIN, Ledger
+from weft.placement.draft import GAIN, TransferLedger
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery, Projection
 
@@ -154,7 +154,7 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlannedProjection:
     """A projection of a plan for a query: the target it is found at, its inputs, and what stands for them."""
 
     items: int
@@ -272,13 +272,13 @@ class CheapestPlan:
         found = [target for target in targets if costs[target] < np.inf]
         return sorted(found, key=lambda target: float(costs[target]))[:MOST_TARGETS]
 
-    def plan(self, target: int) -> list[Part]:
+    def plan(self, target: int) -> list[PlannedProjection]:
         """Return the parts of the cheapest plan that finds the query at a target; inputs come first."""
-        parts: dict[int, Part] = {}
+        parts: dict[int, PlannedProjection] = {}
         self._collect(self.targets.query.whole, target, parts)
         return list(parts.values())
 
-    def _collect(self, items: int, target: int, parts: dict[int, Part]) -> None:
+    def _collect(self, items: int, target: int, parts: dict[int, PlannedProjection]) -> None:
         if items in parts:
             return
         inputs = self._inputs(items, target)
@@ -290,7 +290,7 @@ class CheapestPlan:
                     self._collect(read, source, parts)
                 elif source.text != self.targets.by_items[read].text:
                     substitutes[read] = source
-        parts[items] = Part(items, target, inputs, substitutes)
+        parts[items] = PlannedProjection(items, target, inputs, substitutes)
 
     def _source(self, subset: Subset, target: int) -> int | Projection:
         """Return what is best read at a target for a projection, or where it is best found to be sent."""
@@ -347,7 +347,7 @@ def likely_sinks(rates: Numbers) -> Sites:
 
 
 def arranged(
-    ledger: Ledger, targets: Targets, parts: Iterable[Part], taken: Collection[str]
+    ledger: TransferLedger, targets: Targets, parts: Iterable[PlannedProjection], taken: Collection[str]
 ) -> dict[str, Arrangement]:
     """Return the arrangements of the parts of a plan, but for texts that are taken."""
     found: dict[str, Arrangement] = {}

@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 NOTHING = Sent(0, NO_SITES, NO_SITES, 0.0)
 
 
-class Ledger:
+class TransferLedger:
     """The costs of arrangements in a network; what was worked out once is remembered."""
 
     def __init__(self, network: Network) -> None:
@@ -42,9 +42,9 @@ class Ledger:
         self._sent: dict[tuple[Arrangement, frozenset[Arrangement]], Sent] = {}
         self._arrangements: dict[tuple[object, ...], Arrangement] = {}
 
-    def draft(self, arrangements: Mapping[str, Arrangement] | None = None) -> "Draft":
+    def draft(self, arrangements: Mapping[str, Arrangement] | None = None) -> "GraphDraft":
         """Return a draft of arrangements by the texts of their projections, which are none at first."""
-        return Draft(self, {} if arrangements is None else arrangements)
+        return GraphDraft(self, {} if arrangements is None else arrangements)
 
     def arrange(
         self,
@@ -130,7 +130,7 @@ class Ledger:
         return rates if self.network.links is None else rates * self.network.links[origins, targets]
 
 
-class Draft:
+class GraphDraft:
     """A graph under construction: arrangements by the texts of their projections, primitive ones left out.
 
     What it sends and costs follows from the arrangements, unless it is given by who puts drafts together.
@@ -138,7 +138,7 @@ class Draft:
 
     >>> from weft.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
-    >>> ledger = Ledger(network)
+    >>> ledger = TransferLedger(network)
     >>> pairs = ledger.arrange(query, 0b11, (0b01, 0b10), "C", np.array([0, 1]))
     >>> draft = ledger.draft({pairs.projection.text: pairs})
     >>> draft.cost, draft.graph([query]).cost
@@ -147,11 +147,11 @@ class Draft:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: TransferLedger,
         arrangements: Mapping[str, Arrangement],
         sends: dict[str, Sent] | None = None,
         cost: float | None = None,
-        others: "Draft | None" = None,
+        others: "GraphDraft | None" = None,
     ) -> None:
         self.ledger = ledger
         self.arrangements = arrangements
@@ -184,7 +184,7 @@ class Draft:
                 readers.setdefault(text, []).append(arrangement)
         return readers
 
-    def is_cheaper_than(self, other: "Draft | None") -> bool:
+    def is_cheaper_than(self, other: "GraphDraft | None") -> bool:
         """Whether it costs less, by more than rounding."""
         return other is None or self.cost < other.cost * GAIN - 1e-12
 
@@ -203,11 +203,11 @@ class Draft:
         readers = self.readers.get(text, ())
         return self.ledger.price(self.source(text), [one for one in readers if one is not but])
 
-    def with_arrangements(self, added: Mapping[str, Arrangement]) -> "Draft":
+    def with_arrangements(self, added: Mapping[str, Arrangement]) -> "GraphDraft":
         """Return the draft with other arrangements, or more."""
-        return Draft(self.ledger, {**self.arrangements, **added})
+        return GraphDraft(self.ledger, {**self.arrangements, **added})
 
-    def needed_for(self, wanted: Iterable[str]) -> "Draft":
+    def needed_for(self, wanted: Iterable[str]) -> "GraphDraft":
         """Return the part of the draft that wanted projections rest on."""
         arrangements = self.arrangements
         needed: set[str] = set()
@@ -217,7 +217,7 @@ class Draft:
             if text not in needed:
                 needed.add(text)
                 waiting.extend(source for source in arrangements[text].sources if source in arrangements)
-        return Draft(self.ledger, {text: arrangements[text] for text in arrangements if text in needed})
+        return GraphDraft(self.ledger, {text: arrangements[text] for text in arrangements if text in needed})
 
     def is_sound(self) -> bool:
         """Whether every divided input is partitioned as its reader is, or more finely."""
@@ -228,7 +228,7 @@ class Draft:
             if read.is_divided and read.text in self.arrangements
         )
 
-    def sending(self, part: "Draft", text: str, sites: int) -> "Draft | None":
+    def sending(self, part: "GraphDraft", text: str, sites: int) -> "GraphDraft | None":
         """Return the draft with a part, a projection of which is sent to some sites, given as bits.
 
         Both have the same others. None if they find a projection in two ways.
@@ -248,7 +248,7 @@ class Draft:
             sites &= ~self.others.sends.get(text, NOTHING).everything_to
         if sites:
             cost += self._send(sends, part.source(text), sites)
-        return Draft(self.ledger, {**arrangements, **part.arrangements}, sends, cost, self.others)
+        return GraphDraft(self.ledger, {**arrangements, **part.arrangements}, sends, cost, self.others)
 
     @staticmethod
     def _send(sends: dict[str, Sent], source: Arrangement, sites: int) -> float:
@@ -262,11 +262,11 @@ class Draft:
         sends[text] = Sent(earlier.everything_to | new, NO_SITES, NO_SITES, earlier.cost + cost)
         return cost
 
-    def with_others(self) -> "Draft":
+    def with_others(self) -> "GraphDraft":
         """Return the draft with the others in it."""
         if self.others is None:
             return self
-        return Draft(self.ledger, {**self.others.arrangements, **self.arrangements})
+        return GraphDraft(self.ledger, {**self.others.arrangements, **self.arrangements})
 
     def graph(self, queries: Iterable[ProjectedQuery]) -> MuseGraph:
         """Return the MuSE graph of the draft."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.placement.arrangement import Arrangement
 from weft.placement.cheapest_plan import CheapestPlan, Present, Targets, arranged
-from weft.placement.draft import Draft, Ledger
+from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers, mask_of
 from weft.placement.own_combinations import with_own_combinations
@@ -37,24 +37,24 @@ PATIENCE = 300  # steps without gain after which the search ends
 TOLERANCE = 0.02  # how much worse than the best a plan may be that stays, at first
 
 
-class Search:
+class PlacementSearch:
     """Drafts for the queries of a workload."""
 
     def __init__(self, network: Network, queries: Iterable[ProjectedQuery]) -> None:
         self.network = network
-        self.ledger = Ledger(network)
+        self.ledger = TransferLedger(network)
         unique = {query.projection(query.whole).text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
         self.targets = tuple(Targets(network, query) for query in unique.values())
         self._usable = usable_projections(tuple(unique.values()))
-        self._replies: dict[tuple[int, frozenset[Arrangement]], Draft] = {}
+        self._replies: dict[tuple[int, frozenset[Arrangement]], GraphDraft] = {}
 
-    def without(self, draft: Draft, numbers: Iterable[int]) -> Draft:
+    def without(self, draft: GraphDraft, numbers: Iterable[int]) -> GraphDraft:
         """Return what is left of a draft without some queries."""
         removed = {self.roots[number] for number in numbers}
         return draft.needed_for(root for root in self.roots if root not in removed)
 
-    def reply(self, draft: Draft, number: int, scales: Mapping[str, float] | None = None) -> Draft:
+    def reply(self, draft: GraphDraft, number: int, scales: Mapping[str, float] | None = None) -> GraphDraft:
         """Return the cheapest way to add a query to a draft; `scales` change the prices of kinds of events.
 
         A kind that several projections of the query read is sent to a site once. The dynamic program does
@@ -70,15 +70,15 @@ class Search:
             self._replies[key] = self._reply(base, number, {})
         return self._replies[key]
 
-    def _reply(self, base: Draft, number: int, scales: Mapping[str, float]) -> Draft:
+    def _reply(self, base: GraphDraft, number: int, scales: Mapping[str, float]) -> GraphDraft:
         targets = self.targets[number]
         prices, present = self._prices(base, targets)
-        best: Draft | None = None
+        best: GraphDraft | None = None
         for _ in range(3):
             table = CheapestPlan(
                 targets, {kind: price * scales.get(kind, 1.0) for kind, price in prices.items()}, present
             )
-            cheapest: Draft | None = None
+            cheapest: GraphDraft | None = None
             for target in table.best_targets():
                 added = arranged(self.ledger, targets, table.plan(target), base.arrangements)
                 draft = base.with_arrangements(added)
@@ -95,7 +95,9 @@ class Search:
         assert best is not None
         return best
 
-    def _prices(self, base: Draft, targets: Targets) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
+    def _prices(
+        self, base: GraphDraft, targets: Targets
+    ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
         query = targets.query
         kinds = {*targets.item_kinds, *query.needed_kinds(query.whole, ())}
         present: dict[int, list[Present]] = {}
@@ -110,14 +112,14 @@ class Search:
                     present[items] = found
         return {kind: base.price(kind) for kind in kinds}, present
 
-    def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> Draft:
+    def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> GraphDraft:
         """Return the draft that comes from adding one query after the other."""
         draft = self.ledger.draft()
         for number in order:
             draft = self.reply(draft, number, scales)
         return draft
 
-    def at_one_site(self) -> Draft:
+    def at_one_site(self) -> GraphDraft:
         """Return the draft that gathers all events at the site where that is cheapest."""
         nothing = self.ledger.draft()
         kinds = {kind for targets in self.targets for kind in self._prices(nothing, targets)[0]}
@@ -130,7 +132,7 @@ class Search:
             arrangements[root] = self.ledger.arrange(query, query.whole, inputs, None, site)
         return self.ledger.draft(arrangements)
 
-    def settle(self, draft: Draft, is_over: Callable[[], bool]) -> Draft:
+    def settle(self, draft: GraphDraft, is_over: Callable[[], bool]) -> GraphDraft:
         """Return a draft that no reply and no other hosts make cheaper."""
         while True:
             before = draft
@@ -144,7 +146,7 @@ class Search:
             if not draft.is_cheaper_than(before):
                 return draft
 
-    def recombine(self, draft: Draft) -> Draft:
+    def recombine(self, draft: GraphDraft) -> GraphDraft:
         """Return a draft in which hosts have combinations of their own where that is cheaper."""
         for text in tuple(draft.arrangements):
             if text not in draft.arrangements:
@@ -156,7 +158,7 @@ class Search:
                     draft = changed
         return draft
 
-    def relocate(self, draft: Draft) -> Draft:
+    def relocate(self, draft: GraphDraft) -> GraphDraft:
         """Return a draft in which all that one site finds alone may have moved to another one together."""
         by_site: dict[int, list[str]] = {}
         for text, arrangement in draft.arrangements.items():
@@ -177,7 +179,7 @@ class Search:
                     draft = changed
         return draft
 
-    def rehost(self, draft: Draft, texts: Iterable[str]) -> Draft:
+    def rehost(self, draft: GraphDraft, texts: Iterable[str]) -> GraphDraft:
         """Return a draft in which projections have the best hosts, one after the other."""
         if len(self.network.sites) > MOST_HOSTS:
             return draft
@@ -192,7 +194,7 @@ class Search:
                     draft = changed
         return draft
 
-    def _with_other_hosts(self, draft: Draft, text: str) -> Iterable[Arrangement]:
+    def _with_other_hosts(self, draft: GraphDraft, text: str) -> Iterable[Arrangement]:
         """Yield a projection with the best hosts for each partitioning kind, and for none."""
         arrangement = draft.arrangements[text]
         query = arrangement.query
@@ -228,7 +230,7 @@ class Search:
             hosts[emitters] = choose_hosts(opening, serving)[1]
             yield self.ledger.arrange(*parts, kind, hosts, substitutes=arrangement.substitutes)
 
-    def _leaving(self, draft: Draft, text: str) -> Numbers:
+    def _leaving(self, draft: GraphDraft, text: str) -> Numbers:
         """Return what a match costs at every site that is sent to all that receive every one of them."""
         n_sites = len(self.network.sites)
         sent = draft.sends.get(text)
@@ -236,7 +238,7 @@ class Search:
         return np.asarray(self.network.distances[:, receives].sum(axis=1))
 
 
-def _shares(draft: Draft, query: ProjectedQuery) -> dict[str, float]:
+def _shares(draft: GraphDraft, query: ProjectedQuery) -> dict[str, float]:
     """Return one over the number of complete readers of what several projections of a query read."""
     users = Counter(
         read.text
@@ -249,13 +251,13 @@ def _shares(draft: Draft, query: ProjectedQuery) -> dict[str, float]:
 
 
 def improve(
-    search: Search,
-    draft: Draft,
+    search: PlacementSearch,
+    draft: GraphDraft,
     *,
     steps: int,
     seed: int = 0,
     is_over: Callable[[], bool] = lambda: False,
-) -> Draft:
+) -> GraphDraft:
     """Return the best draft found in a number of steps from a given one, fewer if none helps for long."""
     random = np.random.default_rng(seed)
     kinds = sorted({kind for targets in search.targets for kind in targets.item_kinds})
@@ -284,12 +286,12 @@ def improve(
 
 
 def search_draft(
-    search: Search,
+    search: PlacementSearch,
     *,
     seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
-) -> Draft:
+) -> GraphDraft:
     """Return the best draft found; the same for the same seed and steps, unless the time runs out.
 
     Without a limit, there are `STEPS` steps. Starts with the queries one after another, large ones first, at
@@ -306,7 +308,7 @@ def search_draft(
     order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
     users = Counter(kind for targets in search.targets for kind in set(targets.item_kinds))
     shares = {kind: 1 / n_users for kind, n_users in users.items()}
-    best: Draft | None = None
+    best: GraphDraft | None = None
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]
     promising = PROMISING if len(search.roots) <= MANY_QUERIES else 1.0
     seen: set[float] = set()

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 
 from weft.placement.amuse import place_query
 from weft.placement.checks import check_graph
-from weft.placement.draft import Draft, Ledger
+from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
 from weft.placement.projection import ProjectedQuery
 
-PlaceQuery = Callable[[ProjectedQuery, Draft], Draft]
+PlaceQuery = Callable[[ProjectedQuery, GraphDraft], GraphDraft]
 MOST_ROUNDS = 3
 MANY_PROJECTIONS = 1000
 
@@ -41,10 +41,10 @@ def multi_query(
 
 def draft_queries(
     network: Network, queries: Iterable[ProjectedQuery], place: PlaceQuery = place_query
-) -> Draft:
+) -> GraphDraft:
     """Return a draft in which all queries are found."""
     queries = tuple(queries)
-    draft = Ledger(network).draft()
+    draft = TransferLedger(network).draft()
     for query in queries:
         draft = place(query, draft)
     wholes = [query.projection(query.whole).text for query in queries]

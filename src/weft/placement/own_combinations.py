@@ -12,12 +12,12 @@ Complexity  O(2^k n) for every host, for k items and n projections found.
 from collections.abc import Mapping
 
 from weft.placement.arrangement import Arrangement
-from weft.placement.draft import GAIN, Draft
+from weft.placement.draft import GAIN, GraphDraft
 
 MOST_HOSTS = 200
 
 
-def with_own_combinations(draft: Draft, text: str) -> Arrangement | None:
+def with_own_combinations(draft: GraphDraft, text: str) -> Arrangement | None:
     """Return a projection whose hosts have the cheapest combinations; None if those it has are as cheap."""
     arrangement = draft.arrangements[text]
     query, kind = arrangement.query, arrangement.partition

@@ -10,7 +10,7 @@ from weft.errors import PlacementError
 from weft.placement.amuse import place_query_star
 from weft.placement.central import central
 from weft.placement.checks import check_graph
-from weft.placement.local_search import Search, search_draft
+from weft.placement.local_search import PlacementSearch, search_draft
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
@@ -114,7 +114,7 @@ def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
 ) -> MuseGraph:
     """Return the graph of the search, or that of a single sink, or of aMuSE or aMuSE* where time allows."""
-    draft = search_draft(Search(network, queries), seconds=seconds, steps=steps, seed=seed)
+    draft = search_draft(PlacementSearch(network, queries), seconds=seconds, steps=steps, seed=seed)
     graph = draft.graph(queries)
     check_graph(graph, queries)
     n_projections = sum(1 << query.n_items for query in queries)

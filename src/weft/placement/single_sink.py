@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from weft.placement.checks import check_graph
-from weft.placement.draft import Draft, Ledger
+from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery
@@ -32,7 +32,7 @@ def single_sink(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGrap
     9.0
     """
     queries = tuple(queries)
-    ledger = Ledger(network)
+    ledger = TransferLedger(network)
     starts = [ledger.draft()]
     if len(queries) > 1:
         together = [_all_at(ledger, queries, site) for site in range(len(network.sites))]
@@ -55,7 +55,7 @@ def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
     return inputs
 
 
-def _improved(draft: Draft, queries: tuple[ProjectedQuery, ...]) -> Draft:
+def _improved(draft: GraphDraft, queries: tuple[ProjectedQuery, ...]) -> GraphDraft:
     """Place each query again, given the others, until nothing gets cheaper; new queries in turn at first."""
     wanted = {query.projection(query.whole).text for query in queries}
     for query in queries:
@@ -72,7 +72,7 @@ def _improved(draft: Draft, queries: tuple[ProjectedQuery, ...]) -> Draft:
     return draft
 
 
-def _with_query(others: Draft, query: ProjectedQuery) -> Draft:
+def _with_query(others: GraphDraft, query: ProjectedQuery) -> GraphDraft:
     """Return a draft with the best sites of one query's operators, given those of other queries."""
     ledger = others.ledger
     to_have: dict[int, Numbers] = {}  # for the items of an operator, the cost to find them at each site
@@ -105,7 +105,7 @@ def _with_query(others: Draft, query: ProjectedQuery) -> Draft:
     return others.with_arrangements(added)
 
 
-def _costs_to_send(others: Draft, query: ProjectedQuery, items: int) -> Numbers:
+def _costs_to_send(others: GraphDraft, query: ProjectedQuery, items: int) -> Numbers:
     """Return what it costs to send a projection from site to site, besides what is sent already."""
     network = others.ledger.network
     projection = query.projection(items)
@@ -116,7 +116,7 @@ def _costs_to_send(others: Draft, query: ProjectedQuery, items: int) -> Numbers:
     return costs
 
 
-def _all_at(ledger: Ledger, queries: Iterable[ProjectedQuery], site: int) -> Draft:
+def _all_at(ledger: TransferLedger, queries: Iterable[ProjectedQuery], site: int) -> GraphDraft:
     """Return a draft with all operators at a site."""
     hosts = np.array([site])
     return ledger.draft(
