@@ -2,9 +2,10 @@
 
 import json
 import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -12,15 +13,17 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, work_of
 
-from weft.adaptation import adapter as adapter_module
-from weft.adaptation.adapter import StreamAdapter
+from weft.adaptation.adapter import StreamAdapter, _State
+from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
 from weft.adaptation.watch_budget import PER_EVENT
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.runtime.budget import Budget
+from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
+from weft.runtime.stages.shard_executor import PlanChange
 from weft.statistics.model import ItemKey, Statistics
 from weft.testing.events import ReferenceEvent
 
@@ -37,10 +40,12 @@ PHASES = (
 )
 
 
-def drifting(seed: int, seconds: int = 24) -> tuple[ReferenceEvent, ...]:
-    """Return events whose rates change twice."""
+def drifting(
+    seed: int, seconds: int = 24, phases: Sequence[Mapping[str, int]] = PHASES
+) -> tuple[ReferenceEvent, ...]:
+    """Return events whose rates change from phase to phase."""
     dice, drawn = random.Random(seed), []
-    for number, rates in enumerate(PHASES):
+    for number, rates in enumerate(phases):
         start = number * seconds * SECOND
         drawn += [
             (start + dice.randrange(seconds * SECOND), name)
@@ -95,6 +100,16 @@ def expected() -> dict[str, dict[Bindings, dict[str, object]]]:
 def adapted() -> Stream:
     return run(CASE, eager())
 
+
+DENSE = Case(
+    """
+    QUERY p PATTERN SEQ(A a, B b, C c) WITHIN 100 ms
+    QUERY q PATTERN SEQ(A a, B b, D d) WITHIN 100 ms
+    QUERY r PATTERN SEQ(A a, NOT D n, C c, B b) WITHIN 150 ms
+    """,
+    drifting(2, seconds=16, phases=[{name: 6 * rate for name, rate in phase.items()} for phase in PHASES]),
+)
+SELDOM = eager(watching=0.9)  # a look is reckoned to take a millisecond, as about ten steps of DENSE do
 
 WAYS = {
     "rebuild": eager(way="rebuild"),
@@ -202,16 +217,13 @@ def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -
 
 
 @pytest.mark.parametrize("is_calm", [True, False])
-def test_where_every_other_step_is_watched_plans_follow_too(
-    monkeypatch: pytest.MonkeyPatch, is_calm: bool
-) -> None:
-    monkeypatch.setattr(adapter_module, "is_due", lambda unwatched, *_: unwatched.n_events > 0)
-    stream = run(CASE, eager(watching=0.5), is_calm=is_calm)
-    assert merged(stream.outcomes).matches == expected()
-    log = remembered(stream)["log"]
-    assert log
-    assert all(one["step"] % 2 for one in log), "the first step is watched, and every other after it"
-    assert [one["version"] for one in log] == list(range(1, len(log) + 1))
+def test_where_few_steps_are_watched_plans_follow_too(is_calm: bool) -> None:
+    stream = run(DENSE, SELDOM, is_calm=is_calm)
+    assert merged(stream.outcomes).matches == merged(run(DENSE, None).outcomes).matches
+    state = remembered(stream)
+    assert len(state["log"]) == 2
+    assert [one["version"] for one in state["log"]] == [1, 2]
+    assert 5 <= state["live"]["step"] <= state["step"] / 6, "the first step is watched, and few after it"
 
 
 def test_what_costs_little_is_not_watched_but_counted() -> None:
@@ -239,14 +251,88 @@ def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
 
 
 @pytest.mark.parametrize("way", ["rebuild", "parallel"])
-def test_what_is_counted_is_the_same_in_shards_that_are_recovered(
-    monkeypatch: pytest.MonkeyPatch, way: Way
-) -> None:
-    monkeypatch.setattr(adapter_module, "cost_of", lambda *given: given[-1])
-    monkeypatch.setattr(adapter_module, "is_due", lambda unwatched, *_: unwatched.n_events > 60)
-    wanted = eager(watching=0.5, way=way)
-    calm = remembered(run(CASE, wanted))
+def test_what_is_counted_is_the_same_in_shards_that_are_recovered(way: Way) -> None:
+    wanted = replace(SELDOM, way=way)
+    calm = remembered(run(DENSE, wanted))
     assert calm["log"]
-    for seed in range(4):
-        disturbed = remembered(run(CASE, wanted, seed, is_calm=False))
+    assert calm["unwatched"][1] > 0
+    for seed in range(3):
+        disturbed = remembered(run(DENSE, wanted, seed, is_calm=False))
         assert disturbed["unwatched"] == calm["unwatched"]
+        assert [one["step"] for one in disturbed["log"]] == [one["step"] for one in calm["log"]]
+
+
+def batches_of(case: Case) -> Iterator[Events]:
+    table, layout = arrow_events(case)
+    events = ingest(table, layout)
+    for start in range(0, events.n_events, 100):
+        yield events.take(slice(start, start + 100))
+
+
+def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_State, tuple[PlanChange, ...]]]:
+    """Yield what an adapter has at hand after each step, and the changes of the step."""
+    executor = MigratingExecutor(choose_plan(case.queries, derived_schema(case), Settings()).plan, Budget())
+    state = None
+    for events in batches_of(case):
+        observed = adapter.observe(state, executor, events, int(events.times[-1]))
+        state = observed.state
+        yield adapter._known[state["token"]], observed.changes
+
+
+def test_plans_that_are_not_worth_it_teach_the_distance() -> None:
+    """No plan gains nine tenths, so each alarm makes the decision function of its query less sensitive."""
+    distances = [
+        list(state.watched.distances)
+        for state, _ in states(CASE, adapter_of(CASE, eager(least_gain=0.9, distance="tuned")))
+    ]
+    assert set(distances[0]) == {0.9}
+    assert distances[-1] != distances[0]
+    assert max(distances[-1]) == FARTHEST
+
+
+def test_an_alarm_resets_the_statistics_that_later_ones_are_compared_with() -> None:
+    """Whether or not a new plan is taken: what was known then is the new beginning."""
+    for wanted, is_changed in ((eager(), True), (eager(least_gain=0.9), False)):
+        adapter, before, n_resets = adapter_of(CASE, wanted), None, 0
+        for state, changes in states(CASE, adapter):
+            if before is not None and state.watched.statistics is not before:
+                n_resets += 1
+                assert state.watched.statistics == state.live.statistics()
+                assert bool(changes) <= is_changed
+            before = state.watched.statistics
+        assert n_resets >= 2
+
+
+LONE = """
+QUERY p PATTERN SEQ(A a, B b, C c, D d) WITHIN 2 seconds
+QUERY q PATTERN SEQ(E e, F f, G g, H h) WITHIN 2 seconds
+"""
+TWO_PHASES = tuple(
+    dict(zip("ABCDEFGH", [*rates, *rates], strict=True)) for rates in ((1, 2, 12, 12), (12, 12, 2, 1))
+)
+
+
+@lru_cache(maxsize=2)
+def lone(text: str) -> Case:
+    return Case(text, drifting(5, seconds=20, phases=TWO_PHASES))
+
+
+def lone_adapter(case: Case, adaptation: Adaptation) -> StreamAdapter:
+    known = Statistics(rates={ItemKey(name): float(rate) for name, rate in TWO_PHASES[0].items()})
+    chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
+    return StreamAdapter(case.queries, derived_schema(case), chosen.choice, known, adaptation)
+
+
+@pytest.mark.parametrize("distance", [0.0, "tuned"])
+@pytest.mark.parametrize("text", [LONE, LONE.strip().splitlines()[0]], ids=["unshared pair", "lone query"])
+def test_queries_that_share_nothing_are_planned_anew_too(
+    text: str, distance: float | Literal["tuned"]
+) -> None:
+    """Both at once where both have an alarm: an answer to one does not make the other's unheard."""
+    case = lone(text)
+    adapter = lone_adapter(case, eager(distance=distance, steps=50))
+    (change,) = [change for _, own in states(case, adapter) for change in own]
+    assert change.queries == tuple(query.name for query in case.queries)
+    assert change.predicted >= 0.05
+    assert change.reason.startswith("query p: ")
+    assert ("; query q: " in change.reason) == ("q" in change.queries)

@@ -154,9 +154,9 @@ class StreamAdapter:
         self._measure(state, executor, events)
         known = state.live.statistics()
         if events.n_events and self._is_worth_planning(state, known):
-            alarm = state.watched.alarm(known)
-            if alarm is not None:
-                self._answer(state, alarm, known)
+            alarms = state.watched.alarms(known)
+            if alarms:
+                self._answer(state, alarms, known)
 
     def _measure(self, state: _State, executor: ShardExecutor, events: Events) -> None:
         """Note the work of the step for each event; when it is known for a change, tell what that gained."""
@@ -182,25 +182,36 @@ class StreamAdapter:
         least = self.adaptation.planning * len(self.queries) / seconds
         return state.watched.cost >= least or state.watched.cost_under(known) >= least
 
-    def _answer(self, state: _State, alarm: Alarm, known: Statistics) -> None:
-        wanted = self.adaptation
-        found = state.watched.replanned(alarm, known, Limit(steps=wanted.steps), seed=state.version)
-        state.watched.learn(alarm, found.gain)
-        way, variances = self._way(state, found), self._variances(state.live, known)
-        if way is None:
+    def _answer(self, state: _State, alarms: Sequence[Alarm], known: Statistics) -> None:
+        """Plan each component with an alarm anew, and go on with what pays; all statistics are new."""
+        found: Replanned | None = None
+        for alarm in alarms:
+            limit = Limit(steps=self.adaptation.steps)
+            replanned = state.watched.replanned(alarm, known, limit, seed=state.version)
+            state.watched.learn(alarm, replanned.gain)
+            if self._is_better(state, replanned):
+                found = replanned if found is None else found.beside(replanned)
+        variances = self._variances(state.live, known)
+        way = None if found is None else self._way(state, found)
+        if found is None or way is None:
             state.watched.adopt(state.watched.choice, known, variances)
             return
         state.version += 1
         state.way = way
-        state.watched.adopt(found.choice, known, variances)
-        change = PlanChange(state.step, state.version, alarm.sentence, found.queries, way, found.gain)
+        state.watched.adopt(state.watched.with_trees(found.trees), known, variances)
+        change = PlanChange(
+            state.step, state.version, "; ".join(found.reasons), tuple(found.trees), way, found.gain
+        )
         state.log = [*state.log, change][-MOST_LOGGED:]
+
+    def _is_better(self, state: _State, found: Replanned) -> bool:
+        running = state.watched.choice.trees
+        is_other = any(running[name] != trees for name, trees in found.trees.items())
+        return is_other and found.gain >= self.adaptation.least_gain
 
     def _way(self, state: _State, found: Replanned) -> Way | None:
         """Return how to switch, or None where the new plan does not pay for it."""
         wanted, seconds = self.adaptation, state.live.window_seconds
-        if found.gain < wanted.least_gain or found.choice.trees == state.watched.choice.trees:
-            return None
         rate = max(state.live.statistics().events_per_second, 1e-9)
         predicted = Prediction(
             old=found.cost_before,

@@ -15,6 +15,7 @@ Complexity  O(K b) prices to verify the invariants of b blocks; planning anew is
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from weft.adaptation.decisions import DecisionFunction, Violation
 from weft.adaptation.invariants import still_best
@@ -27,7 +28,7 @@ from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.stored_plan import StoredPlan
+from weft.optimizer.stored_plan import Named, StoredPlan
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Key, Weave
 from weft.pattern.nodes import Query, TimeWindow
@@ -36,6 +37,7 @@ from weft.plan.nodes import Plan
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
 
+Trees: TypeAlias = tuple[Named, ...]
 MOST_OFFERS = 4  # parts that a pattern could share and does not, for which that is watched
 
 
@@ -50,17 +52,26 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Replanned:
-    """A choice for the whole workload, and what the part that was planned anew costs before and after."""
+    """New trees for the queries of some components, why, and what these cost before and after."""
 
-    choice: StoredPlan
-    queries: tuple[str, ...]
+    trees: Mapping[str, Trees]
+    reasons: tuple[str, ...]
     cost_before: float
     cost_after: float
 
     @property
     def gain(self) -> float:
-        """The share of the cost that the new plan saves."""
+        """The share of the cost that the new trees save."""
         return 1.0 - self.cost_after / self.cost_before if self.cost_before > 0 else 0.0
+
+    def beside(self, other: "Replanned") -> "Replanned":
+        """Return these trees and those of another component together."""
+        return Replanned(
+            {**self.trees, **other.trees},
+            (*self.reasons, *other.reasons),
+            self.cost_before + other.cost_before,
+            self.cost_after + other.cost_after,
+        )
 
 
 class ShapeReader:
@@ -126,6 +137,7 @@ class WatchedPlan:
         self._planned = None
         patterns, context = self._weave.multitree.patterns, self._weave.context
         self._readers = {key: ShapeReader(pattern.form, context) for key, pattern in patterns.items()}
+        self._components = _components(self._weave)
         for key in self._weave.multitree.trees:
             decision = self._decisions.setdefault(key, self._decide())
             pattern = self._weave.multitree.patterns[key]
@@ -204,26 +216,32 @@ class WatchedPlan:
         )
         return Side(tuple(steps), filters)
 
-    def alarm(self, statistics: Statistics) -> Alarm | None:
-        """Return the first violation under the statistics of a moment, or None."""
+    def alarms(self, statistics: Statistics) -> list[Alarm]:
+        """Return the first violation in each component under the statistics of a moment."""
+        found: dict[frozenset[str], Alarm] = {}
         for key, decision in self._decisions.items():
-            pattern = self._weave.multitree.patterns[key]
+            component = self._components[key[0]]
+            if component in found:
+                continue
             violation = decision.violation(self._readers[key].shape(statistics))
             if violation is not None:
-                sentence = f"query {key[0]}: {violation.sentence(pattern.variables)}"
-                return Alarm(key, violation, sentence)
-        return None
+                names = self._weave.multitree.patterns[key].variables
+                found[component] = Alarm(key, violation, f"query {key[0]}: {violation.sentence(names)}")
+        return list(found.values())
 
     def replanned(self, alarm: Alarm, statistics: Statistics, limit: Limit, seed: int = 0) -> Replanned:
         """Plan the component of a pattern anew, under the statistics of a moment."""
-        names = self._component(alarm.key)
+        names = self._components[alarm.key[0]]
         weave = self._woven([query for query in self.queries if query.name in names], statistics)
         self._planned = (statistics, weave) if len(names) == len(self.queries) else None
         before = weave.cost
         weave.improve(limit, seed=seed)
-        trees = {**self.choice.trees, **weave.stored_plan().trees}
-        choice = StoredPlan({name: trees[name] for name in self.choice.trees}, self.choice.is_shared)
-        return Replanned(choice, tuple(names), before, weave.cost)
+        return Replanned(weave.stored_plan().trees, (alarm.sentence,), before, weave.cost)
+
+    def with_trees(self, trees: Mapping[str, Trees]) -> StoredPlan:
+        """Return the choice with other trees for some queries."""
+        running = self.choice.trees
+        return replace(self.choice, trees={name: trees.get(name, own) for name, own in running.items()})
 
     def lines(self) -> list[str]:
         """Say when to plan anew; of conditions that are watched, what both sides cost."""
@@ -241,12 +259,18 @@ class WatchedPlan:
                 )
         return lines
 
-    def _component(self, key: Key) -> list[str]:
-        for keys in self._weave.sharables.components():
-            if key in keys:
-                return list(dict.fromkeys(name for name, _ in keys))
-        return [key[0]]
-
     def learn(self, alarm: Alarm, gain: float) -> None:
         """Tell the decision function that raised an alarm what it was worth."""
         self._decisions[alarm.key].learn(gain)
+
+
+def _components(weave: Weave) -> dict[str, frozenset[str]]:
+    """Return for each query those that are planned together: they may share parts, directly or not.
+
+    A query whose alternatives are in several components of patterns connects these.
+    """
+    found = {name: frozenset((name,)) for name, _ in weave.multitree.trees}
+    for keys in weave.sharables.components():
+        together = frozenset[str]().union(*(found[name] for name, _ in keys))
+        found |= dict.fromkeys(together, together)
+    return found
