@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.errors import DataError
 from weft.hosts.spark.stream import late_in, matches_in, trends_in

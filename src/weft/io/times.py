@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from weft.errors import DataError
 

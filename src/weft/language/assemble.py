@@ -10,8 +10,8 @@ from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Pre
 from weft.language.bare_names import missing_variable
 from weft.language.columns import check_column_names, default_column_name
 from weft.language.expression_rules import Column
+from weft.language.findings import Notes
 from weft.language.lexer import quote_name
-from weft.language.notes import Notes
 from weft.language.pattern_rules import GroupKey
 from weft.language.scope import variables_in
 from weft.pattern.nodes import Event, Query, ReturnColumn

@@ -8,10 +8,15 @@ from weft.errors import Problem, Span
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
 from weft.language.bare_names import read_names_as_texts
 from weft.language.builder import QueryBuilder, as_query
-from weft.language.check_order import check_order
-from weft.language.check_pattern import check_pattern
-from weft.language.check_trend_columns import check_trend_column, check_trend_result
-from weft.language.check_trends import check_trend_pattern, check_trend_predicate, check_trend_windows
+from weft.language.checks.order import check_order
+from weft.language.checks.pattern import check_pattern
+from weft.language.checks.trends import (
+    check_trend_column,
+    check_trend_pattern,
+    check_trend_predicate,
+    check_trend_result,
+    check_trend_windows,
+)
 from weft.language.columns import check_column_names
 from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name

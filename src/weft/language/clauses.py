@@ -10,8 +10,8 @@ from lark import Lark, Token, UnexpectedToken
 from lark.lexer import Lexer, LexerState
 
 from weft.errors import Problem
+from weft.language.findings import Notes, span_of
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
-from weft.language.notes import Notes, span_of
 from weft.language.syntax_errors import unexpected_end, unexpected_token
 
 Rules = TypeVar("Rules", bound=Notes)

@@ -27,9 +27,9 @@ from weft.expressions import (
     Or,
     Place,
 )
+from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.literals import INT64_MAX, number_literal, parse_date, parse_timestamp
-from weft.language.notes import span_of
 from weft.language.pattern_rules import PatternRules
 from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP
 

@@ -1,9 +1,15 @@
-"""Collect the problems of a query, and raise those of many queries together."""
+"""Collect the problems of a query, in its text and in its meaning, and raise those of many together."""
 
+import threading
 from collections.abc import Iterable
+from typing import Any
+
+from lark import Token
 
 from weft.errors import Problem, QueryError, QueryText, Span, near_name
+from weft.expressions import Aggregate, Attribute, Equivalence, Literal
 from weft.language.lexer import quote_name
+from weft.pattern.nodes import Event
 
 MAX_PROBLEMS = 1000  # reported at once; whoever makes more of them is no person
 MAX_SUGGESTIONS = 100  # looking for near names takes a while
@@ -40,6 +46,41 @@ class Findings:
         if not names or len(names) > _MAX_LISTED:
             return None
         return ("there are " if len(names) > 1 else "there is only ") + ", ".join(map(quote_name, names))
+
+
+class Notes(threading.local):
+    """What the rules of the grammar note beside the tree they build: problems and open questions.
+
+    They are those of the clause being parsed; every thread has its own.
+    """
+
+    def __init__(self) -> None:
+        self.start_clause()
+
+    def start_clause(self) -> None:
+        """Forget the notes of the clause before."""
+        self.problems: list[Problem] = []
+        self.events: list[Event] = []
+        self.events_without_variable: list[Event] = []
+        self.without_variable: list[Attribute | Aggregate] = []
+        self.maybe_texts: list[Attribute] = []
+        self.equivalences: list[Equivalence] = []
+        self.too_large: list[Literal] = []
+
+    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(message, span, hint))
+
+    def near(self, word: str, known: Iterable[str]) -> str | None:
+        """Return the known word nearest to one that is not known."""
+        return near_name(word, known) if len(self.problems) < MAX_SUGGESTIONS else None
+
+
+def span_of(first: Any, last: Any) -> Span:
+    """Return the span from one part of a rule to another; a part is a token or a node with a span."""
+    start: Any = first.start_pos if type(first) is Token else first.span.start
+    end: Any = last.end_pos if type(last) is Token else last.span.end
+    return Span(start, end)
 
 
 def raise_together(problems: Iterable[Problem], source: str | QueryText, origin: str) -> None:

@@ -13,7 +13,7 @@ from weft.expressions import (
     Literal,
     Or,
 )
-from weft.language.ccl_steps import Combined, Named
+from weft.language.ccl.steps import Combined, Named
 from weft.pattern.nodes import Conjunction, Disjunction, Event, ReturnColumn, Sequence, Some
 
 MAX_NESTING = 100

@@ -8,11 +8,10 @@ from lark import Token
 
 from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
-from weft.language.ccl import check_sources, parse_statement
+from weft.language.ccl.statement import check_sources, parse_statement
 from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
 from weft.language.expression_rules import Rules
-from weft.language.findings import MAX_PROBLEMS, raise_together
-from weft.language.notes import span_of
+from weft.language.findings import MAX_PROBLEMS, raise_together, span_of
 from weft.language.statements import statements
 from weft.language.syntax_errors import unexpected_token
 from weft.pattern.nodes import Query

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 from lark import Token
 
 from weft.errors import Span
+from weft.language.findings import Notes, span_of
 from weft.language.lexer import CLAUSES, quote_name
 from weft.language.literals import INT64_MAX, UNITS, duration_of
-from weft.language.notes import Notes, span_of
 from weft.pattern.nodes import (
     Conjunction,
     CountWindow,

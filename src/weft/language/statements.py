@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lark import Token
 
-from weft.language.ccl_lexer import read_statement
+from weft.language.ccl.lexer import read_statement
 from weft.language.lexer import COMMENT, tokenize
 
 _STATEMENT_WORD = re.compile(r"\b(?:create|select)\b", re.IGNORECASE)

@@ -12,13 +12,13 @@ from lark import Token
 from weft.errors import Problem
 from weft.expressions import And
 from weft.language.assemble import Draft, assemble_query
-from weft.language.ccl_conditions import conditions_of
-from weft.language.ccl_lexer import CLAUSES, HEADER_WORDS
-from weft.language.ccl_pattern import Translation
-from weft.language.ccl_rules import CclRules, Matching, Source
+from weft.language.ccl.conditions import conditions_of
+from weft.language.ccl.lexer import CLAUSES, HEADER_WORDS
+from weft.language.ccl.pattern import Translation
+from weft.language.ccl.rules import CclRules, Matching, Source
 from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
+from weft.language.findings import span_of
 from weft.language.lexer import quote_name
-from weft.language.notes import span_of
 from weft.language.scope import mentions, variables_in
 from weft.language.statements import Statements
 from weft.pattern.nodes import Event, Query
@@ -101,7 +101,7 @@ def _parse_clause(clause: Clause, parsed: Parsed, draft: Draft, chains: dict[int
         return
     parsed[keyword.type] = None
     starts = tuple(dict.fromkeys(_START_OF_CLAUSE.values()))
-    lark, rules = parser_of(CclRules, starts, "grammar.lark", "ccl_grammar.lark")
+    lark, rules = parser_of(CclRules, starts, "grammar.lark", "ccl/grammar.lark")
     rules.start_clause()
     try:
         value = parse_clause(clause, lark, _START_OF_CLAUSE[keyword.type], _KEYWORDS)

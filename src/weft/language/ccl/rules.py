@@ -8,10 +8,10 @@ from lark import Token
 
 from weft.errors import Span
 from weft.expressions import And, Comparison, CountTrends, Expression, Literal
-from weft.language.ccl_steps import Absent, Combined, Named, Step
+from weft.language.ccl.steps import Absent, Combined, Named, Step
 from weft.language.expression_rules import Column, Rules, holds_predicate
+from weft.language.findings import span_of
 from weft.language.nesting import is_nested_too_deeply
-from weft.language.notes import span_of
 from weft.language.pattern_rules import counts_events
 from weft.pattern.nodes import TimeWindow
 from weft.schema import BOOLEAN

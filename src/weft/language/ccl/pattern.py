@@ -6,8 +6,8 @@ from itertools import product
 from math import prod
 
 from weft.errors import Problem, Span
-from weft.language.ccl_rules import Source
-from weft.language.ccl_steps import Absent, Combined, Named, Step
+from weft.language.ccl.rules import Source
+from weft.language.ccl.steps import Absent, Combined, Named, Step
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.pattern import nodes

@@ -1,0 +1,1 @@
+"""CCL, the language of SAP Event Stream Processor: its statements as queries of our own."""
