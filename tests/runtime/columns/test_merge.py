@@ -167,6 +167,13 @@ def test_deliveries_that_are_known_are_dropped(seed: int) -> None:
     assert rows_of(undelivered(new, known)) == [row for row in rows_of(new) if row[:2] not in seen]
 
 
+def test_an_id_of_another_time_is_another_event() -> None:
+    """Also where both times have known events, and the ids stand side by side."""
+    known = events_of([(0, 10, "a"), (5, 40, "a")])
+    new = events_of([(0, 10, "a"), (5, 10, "a")])
+    assert rows_of(undelivered(new, [known])) == [(5, 10, "a")]
+
+
 def test_without_known_events_all_are_new() -> None:
     new = events_of([(1, 1, "a")])
     assert undelivered(new, []) is new

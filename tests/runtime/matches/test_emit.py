@@ -115,6 +115,18 @@ def test_a_row_shows_times_and_events_in_time_order() -> None:
     ]
 
 
+@pytest.mark.parametrize("n_matches", [1, 3])
+def test_names_follow_the_events_where_all_matches_have_one_order(n_matches: int) -> None:
+    """In time first z, then a, then m; by name and in the pattern in other orders."""
+    events = [event(0, "C", 1, key=3), event(1, "A", 2, key=4)]
+    events += [event(2 + n, "B", 3 + n, key=5 + n) for n in range(n_matches)]
+    table = emitted(Case("QUERY q PATTERN AND(B m, A a, C z)", tuple(events)))
+    shown = [
+        [(one["variable"], one["type"], one["id"]) for one in row["events"]] for row in table.to_pylist()
+    ]
+    assert shown == [[("z", "C", 3), ("a", "A", 4), ("m", "B", 5 + n)] for n in range(n_matches)]
+
+
 def test_an_event_of_two_types_is_shown_with_the_type_that_was_asked_for() -> None:
     (row,) = emitted(
         Case("QUERY q PATTERN SEQ(A a, B b)", (event(0, "AC", 1), event(1, "AB", 2)))
