@@ -8,6 +8,8 @@ READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
 INPUTS := pyproject.toml constraints.txt scripts/setup.sh
 ARGS ?=
+# One worker has the Spark session and all tests that share it, the other does the rest.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,11 +27,17 @@ $(BENCH_READY): $(READY)
 demo: $(READY)  ## Find fraud in a million events of a bank, with twenty queries
 	@$(BIN)/weft demo $(ARGS)
 
-test: lint types  ## Check style, types and imports, then run every test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+# Types are checked beside the tests; a mistake there is told at the end.
+test: lint  ## Check style, imports and types, and run every test
+	@$(BIN)/mypy > .types.log 2>&1 & types=$$!; \
+	$(PYTEST) $(ARGS); tests=$$?; \
+	wait $$types; types=$$?; cat .types.log; rm -f .types.log; exit $$((tests || types))
 
 test-core: $(READY)  ## Run the tests that need no Java
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not spark" $(ARGS)
+	@$(PYTEST) -m "not spark" $(ARGS)
+
+soak: $(READY)  ## Run the long tests: many kills, thousands of random cases; says at the end how many
+	@$(PYTEST) --soak $(ARGS)
 
 lint: $(READY)  ## Check style, spelling and the import rules
 	@$(BIN)/ruff check .

@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.helpers.tally import Count
 
 DRIVER = Path(__file__).parents[2] / "helpers" / "stream_driver.py"
 N_EVENTS, N_FILES, N_USERS = 200_000, 64, 2_000
-N_KILLS = 20
 SPACING = 10_000  # microseconds from event to event
 DISORDER = 5_000_000  # half of what the watermark allows
 PATIENCE = 600  # seconds without progress
@@ -266,29 +266,34 @@ class Run:
         assert not expected - found, f"lost: {list((expected - found).items())[:5]}"
 
 
-@pytest.mark.xdist_group("kills")
-def test_drivers_killed_at_random(tmp_path: Path, workload: Workload) -> None:
-    run, dice = Run(tmp_path, workload), random.Random(7)
-    for _ in range(N_KILLS):
+@apart
+@pytest.mark.parametrize("n_kills", [3, pytest.param(20, marks=pytest.mark.soak)])
+def test_drivers_killed_at_random(tmp_path: Path, workload: Workload, n_kills: int, count: Count) -> None:
+    run, dice = Run(tmp_path, workload), random.Random(n_kills)
+    for _ in range(n_kills):
         run.live_and_die(dice)
     assert run.killed_within_a_batch > 0
     assert run.n_done < N_FILES, "every kill was in the middle of the stream"
     run.live()
     run.check()
+    count(kills=n_kills, matches=run.workload.expected.total())
 
 
 @apart
-def test_batches_written_under_their_numbers(tmp_path: Path, workload: Workload) -> None:
+@pytest.mark.soak
+def test_batches_written_under_their_numbers(tmp_path: Path, workload: Workload, count: Count) -> None:
     """The recipe for sinks without transactions: `foreachBatch` and a write that replaces."""
     run, dice = Run(tmp_path, workload, sink="batches", files_per_batch=6), random.Random(8)
     for _ in range(3):
         run.live_and_die(dice)
     run.live()
     run.check()
+    count(kills=3, matches=run.workload.expected.total())
 
 
 @apart
-def test_python_workers_killed(tmp_path: Path, workload: Workload) -> None:
+@pytest.mark.soak
+def test_python_workers_killed(tmp_path: Path, workload: Workload, count: Count) -> None:
     """Spark runs the tasks again, with new workers, or else the stream goes on from its checkpoint."""
     run = Run(tmp_path, workload, master="local[2,4]", files_per_batch=6)
     with run.driver() as process:
@@ -305,10 +310,12 @@ def test_python_workers_killed(tmp_path: Path, workload: Workload) -> None:
     if ended != 0:
         run.live()
     run.check()
+    count(kills=3, matches=run.workload.expected.total())
 
 
 @apart
-def test_executor_killed(tmp_path: Path, workload: Workload) -> None:
+@pytest.mark.soak
+def test_executor_killed(tmp_path: Path, workload: Workload, count: Count) -> None:
     """A cluster of several processes loses one of them."""
     run = Run(tmp_path, workload, master="local-cluster[2,1,1024]", files_per_batch=6)
     with run.driver() as process:
@@ -318,3 +325,4 @@ def test_executor_killed(tmp_path: Path, workload: Workload) -> None:
         kill(before[0])
         run.finish(process)
     run.check()
+    count(kills=1, matches=run.workload.expected.total())
