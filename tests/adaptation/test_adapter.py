@@ -60,10 +60,12 @@ def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
     return Adaptation(decide, planning=0.0, **{"watching": 1.0, **others})
 
 
-def adapter_of(case: Case, adaptation: Adaptation) -> StreamAdapter:
-    known = Statistics(rates={ItemKey(name): float(rate) for name, rate in PHASES[0].items()})
+def adapter_of(
+    case: Case, adaptation: Adaptation, rates: Mapping[str, int] = PHASES[0]
+) -> StreamAdapter:
+    known = Statistics(rates={ItemKey(name): float(rate) for name, rate in rates.items()})
     chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
-    return StreamAdapter(case.queries, derived_schema(case), chosen.stored, known, adaptation)
+    return StreamAdapter(case.queries, derived_schema(case), chosen.stored_plan, known, adaptation)
 
 
 def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bool = True) -> Stream:
@@ -317,12 +319,6 @@ def lone(text: str) -> Case:
     return Case(text, drifting(5, seconds=20, phases=TWO_PHASES))
 
 
-def lone_adapter(case: Case, adaptation: Adaptation) -> StreamAdapter:
-    known = Statistics(rates={ItemKey(name): float(rate) for name, rate in TWO_PHASES[0].items()})
-    chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
-    return StreamAdapter(case.queries, derived_schema(case), chosen.choice, known, adaptation)
-
-
 @pytest.mark.parametrize("distance", [0.0, "tuned"])
 @pytest.mark.parametrize("text", [LONE, LONE.strip().splitlines()[0]], ids=["unshared pair", "lone query"])
 def test_queries_that_share_nothing_are_planned_anew_too(
@@ -330,7 +326,7 @@ def test_queries_that_share_nothing_are_planned_anew_too(
 ) -> None:
     """Both at once where both have an alarm: an answer to one does not make the other's unheard."""
     case = lone(text)
-    adapter = lone_adapter(case, eager(distance=distance, steps=50))
+    adapter = adapter_of(case, eager(distance=distance, steps=50), TWO_PHASES[0])
     (change,) = [change for _, own in states(case, adapter) for change in own]
     assert change.queries == tuple(query.name for query in case.queries)
     assert change.predicted >= 0.05
