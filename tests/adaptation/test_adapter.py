@@ -60,9 +60,7 @@ def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
     return Adaptation(decide, planning=0.0, **{"watching": 1.0, **others})
 
 
-def adapter_of(
-    case: Case, adaptation: Adaptation, rates: Mapping[str, int] = PHASES[0]
-) -> StreamAdapter:
+def adapter_of(case: Case, adaptation: Adaptation, rates: Mapping[str, int] = PHASES[0]) -> StreamAdapter:
     known = Statistics(rates={ItemKey(name): float(rate) for name, rate in rates.items()})
     chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
     return StreamAdapter(case.queries, derived_schema(case), chosen.stored_plan, known, adaptation)
