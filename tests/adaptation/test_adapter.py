@@ -63,7 +63,7 @@ def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
 def adapter_of(case: Case, adaptation: Adaptation, rates: Mapping[str, int] = PHASES[0]) -> StreamAdapter:
     known = Statistics(rates={ItemKey(name): float(rate) for name, rate in rates.items()})
     chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
-    return StreamAdapter(case.queries, derived_schema(case), chosen.stored_plan, known, adaptation)
+    return StreamAdapter(case.queries, derived_schema(case), chosen.stored, known, adaptation)
 
 
 def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bool = True) -> Stream:
