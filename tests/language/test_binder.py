@@ -211,18 +211,6 @@ def test_without_a_schema_only_the_structure_is_checked() -> None:
         bind(parse("PATTERN SEQ(A a, B b) WHERE c.x = 3"), None)
 
 
-def test_a_stream_needs_a_window() -> None:
-    text = "QUERY q\nPATTERN A a"
-    with pytest.raises(QueryError) as raised:
-        bind(parse(text), SCHEMA, source=text, needs_window=True)
-    assert str(raised.value) == (
-        "<query>:1:1: query q: a query on a stream needs WITHIN\n"
-        "  QUERY q\n"
-        "  ^^^^^^^\n"
-        "  hint: a stream must know when to forget events; add for example WITHIN 10 minutes"
-    )
-
-
 def test_all_problems_of_all_queries_are_reported_together() -> None:
     text = "QUERY a PATTERN A a WHERE a.z = 3 AND b.x = 1\nQUERY b PATTERN SEQ(A a, B b) WHERE b.ts < a.ts"
     with pytest.raises(QueryError) as raised:
@@ -313,7 +301,7 @@ RIDES = Schema(
 
 
 def test_the_trend_queries_of_the_paper() -> None:
-    first, second, third = bind(parse(FIGURE_1), RIDES, source=FIGURE_1, needs_window=True)
+    first, second, third = bind(parse(FIGURE_1), RIDES, source=FIGURE_1)
     assert first.returns == (
         ReturnColumn("district", Attribute("T", "district", "each", STRING)),
         ReturnColumn("COUNT(*)", CountTrends()),
@@ -392,11 +380,6 @@ def test_trends_of_overlapping_types() -> None:
     assert bind_text("PATTERN AND(A a, B b)", schema)
     with pytest.raises(QueryError, match="derived types may overlap"):
         bind_text("PATTERN AND(A a, B b) RETURN COUNT(*)", schema)
-
-
-def test_a_trend_query_on_a_stream_needs_a_window() -> None:
-    with pytest.raises(QueryError, match="a query on a stream needs WITHIN"):
-        bind(parse("PATTERN A+ a RETURN COUNT(*)"), SCHEMA, needs_window=True)
 
 
 def test_what_is_wrong_with_a_trend_query_is_said_once() -> None:

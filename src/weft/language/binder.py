@@ -36,14 +36,12 @@ def bind(
     *,
     source: str = "",
     origin: str = "<query>",
-    needs_window: bool = False,
     tie_break: bool = False,
 ) -> tuple[Query, ...]:
     """Return the queries with every expression typed and converted, or raise all their problems.
 
-    Without a schema only the structure is checked and types stay None. `needs_window` refuses
-    queries without WITHIN, as a stream does. `tie_break` says that events with equal times are
-    ordered by another column, so that a SEQ may hold events of one time.
+    Without a schema only the structure is checked and types stay None. `tie_break` says that
+    events with equal times are ordered by another column, so that a SEQ may hold events of one time.
 
     >>> from weft.language.parser import parse
     >>> from weft.schema import DOUBLE, TIMESTAMP
@@ -59,9 +57,6 @@ def bind(
         findings = Findings(query.name)
         if query.name in names:
             findings.problems.append(same_name(query.name, query.span))
-        if needs_window and query.window is None:
-            hint = "a stream must know when to forget events; add for example WITHIN 10 minutes"
-            findings.complain("a query on a stream needs WITHIN", query.span, hint)
         names.add(query.name)
         bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break))
         problems += findings.problems
