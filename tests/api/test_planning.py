@@ -10,6 +10,7 @@ from tests.helpers.frames import events_frame
 
 import weft
 from weft.api.session import Detection
+from weft.codec import VERSION
 from weft.errors import DataError, WeftError
 from weft.optimizer.pipeline import STRATEGIES
 from weft.statistics.model import ItemKey
@@ -89,7 +90,7 @@ def test_statistics_may_be_given_and_are_not_estimated_then(events: DataFrame, t
     path = tmp_path / "statistics.json"
     known = {"A": 9, "B": 0.01, "C": 9, "D": 0.01}
     rates = [{"pattern": f"{name} e", "per_second": rate} for name, rate in known.items()]
-    path.write_text(json.dumps({"version": 1, "rates": rates}))
+    path.write_text(json.dumps({"version": VERSION, "rates": rates}))
     detection = prepared(events, statistics=path)
     assert detection.statistics.rates[ItemKey("A")] == 9
     (tree,) = detection.plan.trees["first"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from weft.codec import VERSION
 from weft.errors import DataError, WeftError
 from weft.expressions import Equivalence, variables_of
 from weft.language.read import read
@@ -32,7 +33,7 @@ SCHEMA = Schema(
     time="ts",
 )
 EXAMPLE = {
-    "version": 1,
+    "version": VERSION,
     "duration": 3600,
     "total_rate": 1000,
     "rates": [{"pattern": "A a", "where": "a.x > 3", "per_second": 47}],
@@ -43,7 +44,7 @@ EXAMPLE = {
 
 def with_selectivity(pattern: str, where: str) -> dict[str, Any]:
     entry = {"pattern": pattern, "where": where, "selectivity": 0.25}
-    return {"version": 1, "selectivities": [entry]}
+    return {"version": VERSION, "selectivities": [entry]}
 
 
 def group_of(pattern: str, where: str) -> GroupKey:
@@ -53,7 +54,7 @@ def group_of(pattern: str, where: str) -> GroupKey:
 
 def item_of(pattern: str, where: str) -> ItemKey:
     entry = {"pattern": pattern, "where": where, "per_second": 1}
-    (item,) = from_document({"version": 1, "rates": [entry]}, SCHEMA).rates
+    (item,) = from_document({"version": VERSION, "rates": [entry]}, SCHEMA).rates
     return item
 
 
@@ -70,7 +71,7 @@ def test_the_example_means_what_it_says(tmp_path: Path) -> None:
 
 
 def test_a_version_is_all_it_takes() -> None:
-    assert from_document({"version": 1}, SCHEMA) == Statistics()
+    assert from_document({"version": VERSION}, SCHEMA) == Statistics()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_a_file_is_read_by_people() -> None:
         {item_of("B b", "b.x > 3"): 2.0, ItemKey("A"): 5.0}, {group_of("AND(B b, A a)", "a.x < b.x"): 0.5}
     )
     assert to_document(known) == {
-        "version": 1,
+        "version": VERSION,
         "rates": [
             {"pattern": "A a", "per_second": 5.0},
             {"pattern": "B a", "where": "a.x > 3", "per_second": 2.0},
@@ -154,41 +155,41 @@ def test_a_file_is_read_by_people() -> None:
 
 
 RATE, SHARE = EXAMPLE["rates"][0], EXAMPLE["selectivities"][0]  # type: ignore[index]
-REFUSED: list[tuple[Any, str]] = [
+REFUSED: list[tuple[Any, str]] = [  # those without a version get the one that is read
     ([], r'^s\.json: found \[\], expected an object; its fields are "version", "duration"'),
-    ({}, r'^s\.json: found no version, expected "version": 1; write the file anew$'),
-    ({"version": 2}, r'found version 2, expected "version": 1'),
-    ({"version": True}, r"found version true, expected"),
-    ({"version": 1, "rate": []}, r'^s\.json: found the unknown field "rate"; did you mean "rates"\?$'),
-    ({"version": 1, "zzz": []}, r'found the unknown field "zzz"; the fields are "version", "duration"'),
-    ({"version": 1, "rates": {}}, r"^s\.json: rates: found \{\}, expected a list; put the entries in"),
-    ({"version": 1, "rates": [3]}, r"^s\.json: rates\[0\]: found 3, expected an object; its fields are"),
-    ({"version": 1, "rates": [{"pattern": "A a"}]}, r'rates\[0\]: found no "per_second"; an entry has'),
-    ({"version": 1, "rates": [RATE, RATE | {"per_secnd": 1}]}, r'rates\[1\]: .*did you mean "per_second"'),
+    ({"version": None}, rf"^s\.json: version None found, {VERSION} expected; it was written by another"),
+    ({"version": VERSION - 1}, rf"^s\.json: version {VERSION - 1} found, {VERSION} expected"),
+    ({"version": True}, r"^s\.json: version True found"),
+    ({"rate": []}, r'^s\.json: found the unknown field "rate"; did you mean "rates"\?$'),
+    ({"zzz": []}, r'found the unknown field "zzz"; the fields are "version", "duration"'),
+    ({"rates": {}}, r"^s\.json: rates: found \{\}, expected a list; put the entries in"),
+    ({"rates": [3]}, r"^s\.json: rates\[0\]: found 3, expected an object; its fields are"),
+    ({"rates": [{"pattern": "A a"}]}, r'rates\[0\]: found no "per_second"; an entry has'),
+    ({"rates": [RATE, RATE | {"per_secnd": 1}]}, r'rates\[1\]: .*did you mean "per_second"'),
     (
-        {"version": 1, "rates": [RATE | {"per_second": -3}]},
+        {"rates": [RATE | {"per_second": -3}]},
         r'^s\.json: rates\[0\]: found "per_second": -3, expected a number of at least 0; it counts seconds',
     ),
-    ({"version": 1, "rates": [RATE | {"per_second": math.nan}]}, r'"per_second": NaN, expected a number'),
-    ({"version": 1, "rates": [RATE | {"per_second": math.inf}]}, r'"per_second": Infinity, expected'),
-    ({"version": 1, "rates": [RATE | {"per_second": 10**400}]}, r'"per_second": 1000+\.\.\., expected'),
-    ({"version": 1, "rates": [RATE | {"per_second": "3"}]}, r'"per_second": "3", expected a number'),
-    ({"version": 1, "rates": [RATE | {"per_second": True}]}, r'"per_second": true, expected a number'),
-    ({"version": 1, "rates": [RATE | {"pattern": 3}]}, r'"pattern": 3, expected text; write for example'),
-    ({"version": 1, "rates": [RATE | {"where": None}]}, r'"where": null, expected text'),
+    ({"rates": [RATE | {"per_second": math.nan}]}, r'"per_second": NaN, expected a number'),
+    ({"rates": [RATE | {"per_second": math.inf}]}, r'"per_second": Infinity, expected'),
+    ({"rates": [RATE | {"per_second": 10**400}]}, r'"per_second": 1000+\.\.\., expected'),
+    ({"rates": [RATE | {"per_second": "3"}]}, r'"per_second": "3", expected a number'),
+    ({"rates": [RATE | {"per_second": True}]}, r'"per_second": true, expected a number'),
+    ({"rates": [RATE | {"pattern": 3}]}, r'"pattern": 3, expected text; write for example'),
+    ({"rates": [RATE | {"where": None}]}, r'"where": null, expected text'),
     (
-        {"version": 1, "rates": [RATE | {"pattern": "AND(A a, B b)"}]},
+        {"rates": [RATE | {"pattern": "AND(A a, B b)"}]},
         r"a pattern of more than one event; give",
     ),
-    ({"version": 1, "rates": [RATE | {"pattern": "A+ a[]"}]}, r"a pattern of more than one event"),
+    ({"rates": [RATE | {"pattern": "A+ a[]"}]}, r"a pattern of more than one event"),
     (
-        {"version": 1, "rates": [RATE, {"pattern": "A q", "where": "3 < q.x", "per_second": 1}]},
+        {"rates": [RATE, {"pattern": "A q", "where": "3 < q.x", "per_second": 1}]},
         r"rates\[1\]: found the same events and conditions as in rates\[0\]; remove one of them",
     ),
-    ({"version": 1, "total_rate": -1}, r'^s\.json: found "total_rate": -1, expected a number of at least 0'),
-    ({"version": 1, "duration": None}, r'found "duration": null, expected a number'),
+    ({"total_rate": -1}, r'^s\.json: found "total_rate": -1, expected a number of at least 0'),
+    ({"duration": None}, r'found "duration": null, expected a number'),
     (
-        {"version": 1, "selectivities": [SHARE | {"selectivity": 1.5}]},
+        {"selectivities": [SHARE | {"selectivity": 1.5}]},
         r'selectivities\[0\]: found "selectivity": 1.5, expected a number from 0 to 1; it is a share',
     ),
     (
@@ -210,10 +211,10 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (with_selectivity("AND(A a, B b", "a.x < b.x"), r"^s\.json: selectivities\[0\]:\d:\d+: "),
     (with_selectivity("(SEQ(A a, B b))+", "a.x < b.x"), r"^s\.json: selectivities\[0\]"),
-    ({"version": 1, "agreements": []}, r"agreements: found \[\], expected an object; write for example"),
-    ({"version": 1, "agreements": {"usr": 0.1}}, r'agreements: .*attribute "usr"; did you mean "user"\?'),
+    ({"agreements": []}, r"agreements: found \[\], expected an object; write for example"),
+    ({"agreements": {"usr": 0.1}}, r'agreements: .*attribute "usr"; did you mean "user"\?'),
     (
-        {"version": 1, "agreements": {"user": 2}},
+        {"agreements": {"user": 2}},
         r'agreements: found "user": 2, expected a number from 0 to 1',
     ),
 ]
@@ -221,8 +222,15 @@ REFUSED: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("document", "message"), REFUSED)
 def test_what_is_wrong_is_said_with_its_place(document: Any, message: str) -> None:
+    if isinstance(document, dict):
+        document = {"version": VERSION, **document}
     with pytest.raises(WeftError, match=message):
         from_document(document, SCHEMA, origin="s.json")
+
+
+def test_a_document_without_a_version_is_refused() -> None:
+    with pytest.raises(DataError, match=rf"^s\.json: version None found, {VERSION} expected; .*start anew$"):
+        from_document({}, SCHEMA, origin="s.json")
 
 
 def test_files_that_are_no_statistics(tmp_path: Path) -> None:
@@ -232,11 +240,11 @@ def test_files_that_are_no_statistics(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing/s\.json: No such file"):
         save_statistics(Statistics(), tmp_path / "missing" / "s.json")
     for text, message in (
-        (b'{"version": 1,\n oops}', r"s\.json:2:2: this is not JSON: Expecting property name"),
+        (b'{"version": 3,\n oops}', r"s\.json:2:2: this is not JSON: Expecting property name"),
         (b"\xff\xfe", "not a text file in UTF-8"),
         (b"[" * 100_000, "nests too deeply"),
-        (b'{"version": 1, "duration": ' + b"9" * 5_000 + b"}", "digits"),
-        (b'{"version": 1, "duration": NaN}', 'found "duration": NaN'),
+        (b'{"version": 3, "duration": ' + b"9" * 5_000 + b"}", "digits"),
+        (b'{"version": 3, "duration": NaN}', 'found "duration": NaN'),
     ):
         file.write_bytes(text)
         with pytest.raises(WeftError, match=message):

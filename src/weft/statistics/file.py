@@ -1,7 +1,7 @@
 """Statistics as JSON that a person can read and write, and back.
 
 {
-  "version": 1,
+  "version": 3,
   "duration": 3600,
   "total_rate": 1000,
   "rates": [{"pattern": "A a", "where": "a.x > 3", "per_second": 47}],
@@ -20,9 +20,11 @@ for every query with the same predicates.
 import json
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.codec import VERSION, check_version
 from weft.errors import DataError, QueryError, WeftError, near_name
 from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
@@ -37,10 +39,22 @@ from weft.statistics.keys import group_key
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 from weft.tree import find
 
-VERSION = 1
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 Json = Any  # what json.loads gives
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFields:
+    """The fields that an object of the file must have, and those that it may have."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+DOCUMENT = EntryFields((), ("version", "duration", "total_rate", "rates", "selectivities", "agreements"))
+RATE = EntryFields(("pattern", "per_second"), ("where",))
+SELECTIVITY = EntryFields(("pattern", "where", "selectivity"))
 
 
 def save_statistics(statistics: Statistics, path: str | Path) -> None:
@@ -133,7 +147,7 @@ def from_document(document: Json, schema: Schema, *, origin: str = "<statistics>
     >>> from weft.schema import LONG, TIMESTAMP
     >>> schema = Schema({"ts": TIMESTAMP, "x": LONG}, time="ts")
     >>> rate = {"pattern": "Login l", "where": "3 < l.x", "per_second": 47}
-    >>> (item,) = from_document({"version": 1, "rates": [rate]}, schema).rates
+    >>> (item,) = from_document({"version": VERSION, "rates": [rate]}, schema).rates
     >>> item.type, expression_to_text(item.predicates[0])
     ('Login', '"$0".x > 3')
     """
@@ -148,19 +162,15 @@ class _Reader:
         self.origin = origin
 
     def statistics(self, document: Json) -> Statistics:
-        fields = self._fields(
-            document, "", (), ("version", "duration", "total_rate", "rates", "selectivities", "agreements")
-        )
-        if fields.get("version") != VERSION or isinstance(fields["version"], bool):
-            found = "no version" if "version" not in fields else f"version {_shown(fields['version'])}"
-            raise self._refused("", f'{found}, expected "version": {VERSION}', "write the file anew")
+        fields = self._fields(document, "", DOCUMENT)
+        check_version(document, self.origin)
         rates: dict[ItemKey, float] = {}
         for place, entry in self._entries(fields, "rates"):
-            own = self._fields(entry, place, ("pattern", "per_second"), ("where",))
+            own = self._fields(entry, place, RATE)
             self._add(rates, self._item(own, place), self._number(own, "per_second", place), place)
         selectivities: dict[GroupKey, float] = {}
         for place, entry in self._entries(fields, "selectivities"):
-            own = self._fields(entry, place, ("pattern", "where", "selectivity"), ())
+            own = self._fields(entry, place, SELECTIVITY)
             share = self._number(own, "selectivity", place, most=1.0)
             self._add(selectivities, self._group(own, place), share, place)
         return Statistics(
@@ -175,10 +185,8 @@ class _Reader:
         where = f"{self.origin}: {place}" if place else self.origin
         return WeftError(f"{where}: found {found}; {remedy}")
 
-    def _fields(
-        self, value: Json, place: str, required: Collection[str], optional: Collection[str]
-    ) -> Mapping[str, Json]:
-        known = [*required, *optional]
+    def _fields(self, value: Json, place: str, fields: EntryFields) -> Mapping[str, Json]:
+        known = [*fields.required, *fields.optional]
         if not isinstance(value, dict):
             raise self._refused(
                 place, f"{_shown(value)}, expected an object", f"its fields are {_listed(known)}"
@@ -188,7 +196,7 @@ class _Reader:
                 near = near_name(name, known)
                 remedy = f'did you mean "{near}"?' if near else f"the fields are {_listed(known)}"
                 raise self._refused(place, f"the unknown field {_shown(name)}", remedy)
-        for name in required:
+        for name in fields.required:
             if name not in value:
                 raise self._refused(place, f'no "{name}"', f"an entry has the fields {_listed(known)}")
         return value
