@@ -6,10 +6,11 @@ from itertools import chain, combinations, product
 
 from weft.errors import PlacementError
 from weft.placement.checks import check_inputs_suffice
-from weft.placement.combinations import is_correct, is_redundant
+from weft.placement.combinations import is_redundant
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.projection import Projection
+from weft_lab.placement.all_combinations import is_correct
 from weft_lab.placement.problem_file import PlacementProblem
 
 Binding = tuple[int, ...]  # the site of every item

@@ -8,13 +8,12 @@ from tests.helpers.small_networks import random_problem, same
 
 from weft.placement.combinations import (
     CheapestCombinations,
-    all_combinations,
     beneficial_projections,
-    is_correct,
     is_redundant,
     n_bindings,
 )
 from weft.placement.projection import Projection
+from weft_lab.placement.all_combinations import all_combinations, is_correct
 
 
 def slow_combinations(items: int, candidates: list[int]) -> set[frozenset[int]]:

@@ -9,10 +9,11 @@ from tests.helpers.small_networks import ROBOTS, bindings_found, same, slow_cost
 
 from weft.errors import PlacementError
 from weft.placement.checks import check_complete, check_graph, check_inputs_suffice, check_well_formed
-from weft.placement.combinations import is_correct, is_redundant, n_bindings, rate_per_binding
+from weft.placement.combinations import is_redundant, n_bindings, rate_per_binding
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.projection import Projection
+from weft_lab.placement.all_combinations import is_correct
 from weft_lab.placement.optimal import optimal
 from weft_lab.placement.problem_file import PlacementProblem, problem_of
 

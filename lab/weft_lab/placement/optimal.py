@@ -22,12 +22,13 @@ import numpy as np
 from weft.errors import PlacementError
 from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, partition_kinds
 from weft.placement.checks import check_graph
-from weft.placement.combinations import Combination, all_combinations
+from weft.placement.combinations import Combination
 from weft.placement.draft import GraphDraft
 from weft.placement.multi_query import draft_queries
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, bits
 from weft.placement.projection import ProjectedQuery, Projection
+from weft_lab.placement.all_combinations import all_combinations
 
 MOST_ITEMS = 6
 TOO_MANY = "too many ways to place the queries: try aMuSE, or allow more steps"

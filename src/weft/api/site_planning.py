@@ -4,16 +4,14 @@ from collections.abc import Sequence
 
 from weft.api.planning import estimated_statistics
 from weft.explain.placements import ExplainedPlacement
-from weft.expressions import Aggregate, Attribute
 from weft.hosts.spark.batch import Input
 from weft.hosts.spark.sampling import site_counts
-from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import Query
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.pipeline import place
+from weft.placement.site_program import attributes_by_type
 from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
 from weft.statistics.model import Statistics
-from weft.tree import find
 
 
 def network_of(
@@ -24,18 +22,10 @@ def network_of(
     Events are counted in one scan. Selectivities come from the statistics, or from a sample of the events.
     """
     known = estimated_statistics(source, queries, is_quick=False) if statistics is None else statistics
-    kinds = kinds_of(normal_form_queries(queries, source.schema, known))
-    counted = site_counts(source, site, kinds, _attributes(queries))
+    placed = normal_form_queries(queries, source.schema, known)
+    attributes = set[str]().union(*attributes_by_type(placed, source.schema).values())
+    counted = site_counts(source, site, kinds_of(placed), attributes)
     return site_statistics(queries, source.schema, known, counted)
-
-
-def _attributes(queries: Sequence[Query]) -> set[str]:
-    """Return the attributes that an event must bring along."""
-    forms = [form for query in queries for form in normalize(query)]
-    roots = [*forms, *(column.expression for query in queries for column in query.returns)]
-    names = {attribute.name for root in roots for attribute in find(root, Attribute)}
-    names |= {one.name for root in roots for one in find(root, Aggregate) if one.name is not None}
-    return names | {key for form in forms for key in form.keys}
 
 
 def explain_placement(

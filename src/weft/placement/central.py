@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from weft.placement.checks import check_graph
-from weft.placement.muse_graph import MuseGraph, Vertex
-from weft.placement.network import Network, bits
-from weft.placement.projection import ProjectedQuery, Projection
+from weft.placement.draft import TransferLedger
+from weft.placement.muse_graph import MuseGraph
+from weft.placement.network import Network
+from weft.placement.projection import ProjectedQuery
 
 CENTER = "center"
 
@@ -22,18 +23,14 @@ def central(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
     19.0
     """
     queries = tuple(queries)
-    extended = _with_center(network)
-    center = len(network.sites)
-    inputs: dict[Vertex, tuple[Vertex, ...]] = {}
+    ledger = TransferLedger(_with_center(network))
+    center = np.array([len(network.sites)])
+    arrangements = {}
     for query in queries:
-        whole = query.projection(query.whole)
-        kinds = dict.fromkeys((*whole.kinds, *sorted(query.needed_kinds(query.whole, ()))))
-        events = [
-            Vertex(Projection(kind, (kind,)), site) for kind in kinds for site in bits(network.emitters(kind))
-        ]
-        inputs.update((event, ()) for event in events)
-        inputs[Vertex(whole, center)] = tuple(events)
-    graph = MuseGraph(extended, inputs)
+        items = [1 << item for item in range(query.n_items)]
+        arrangement = ledger.arrange(query, query.whole, items, None, center)
+        arrangements[arrangement.projection.text] = arrangement
+    graph = ledger.draft(arrangements).graph(queries)
     check_graph(graph, queries)
     return graph
 

@@ -1,7 +1,7 @@
 """Combinations: from which smaller projections a projection is made up, and which projections may pay.
 
 Akili, Weidlich. MuSE Graphs for Flexible Distribution of Event Stream Processing in Networks. SIGMOD 2021,
-definitions 6, 13 and 15. Projections are sets of items as bits; a combination of one is a tuple of smaller
+definitions 13 and 15. Projections are sets of items as bits; a combination of one is a tuple of smaller
 sets. What differs: where rates differ from site to site, the rate for one binding is that of an average one;
 combinations come cheapest first, by the sum of costs given for the sets, instead of all of them.
 """
@@ -17,20 +17,6 @@ from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery, Projection
 
 Combination = tuple[int, ...]
-
-
-def is_correct(items: int, inputs: Iterable[int]) -> bool:
-    """Whether inputs are smaller than a projection and have its items between them (definition 6).
-
-    >>> is_correct(0b111, [0b011, 0b110]), is_correct(0b111, [0b011])
-    (True, False)
-    """
-    union = 0
-    for part in inputs:
-        if part == items or part & ~items:
-            return False
-        union |= part
-    return union == items
 
 
 def is_redundant(inputs: Iterable[int]) -> bool:
@@ -69,28 +55,6 @@ def beneficial_projections(network: Network, query: ProjectedQuery) -> list[int]
     sets = (items for items in range(1, query.whole) if items & items - 1)
     chosen = [items for items in sets if is_beneficial(network, query.projection(items))]
     return [*sorted(chosen, key=lambda items: (items.bit_count(), items)), query.whole]
-
-
-def all_combinations(items: int, candidates: Iterable[int]) -> Iterator[Combination]:
-    """Yield the correct combinations that are not redundant, of candidates; primitive ones are among them.
-
-    >>> [len(list(all_combinations((1 << n) - 1, range(1, 1 << n)))) for n in (2, 3, 4)]
-    [1, 7, 48]
-    """
-    sets = sorted(
-        {part for part in candidates if part & items == part != items} | {1 << i for i in bits(items)}
-    )
-
-    def extended(chosen: Combination, first: int, covered: int) -> Iterator[Combination]:
-        if covered == items:
-            yield chosen
-            return
-        for number in range(first, len(sets)):
-            combination = (*chosen, sets[number])
-            if sets[number] & ~covered and not is_redundant(combination):
-                yield from extended(combination, number + 1, covered | sets[number])
-
-    return extended((), 0, 0)
 
 
 class CheapestCombinations:

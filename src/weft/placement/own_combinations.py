@@ -9,9 +9,10 @@ Differs     Nothing.
 Complexity  O(2^k n) for every host, for k items and n projections found.
 """
 
-from collections.abc import Mapping
+import numpy as np
 
 from weft.placement.arrangement import Arrangement
+from weft.placement.combinations import CheapestCombinations
 from weft.placement.draft import GAIN, GraphDraft
 
 MOST_HOSTS = 200
@@ -42,13 +43,15 @@ def with_own_combinations(draft: GraphDraft, text: str) -> Arrangement | None:
     }
     if all(items & (items - 1) == 0 for items in prices):
         return None
+    costs = np.array(list(prices.values()))[:, arrangement.sites]
+    cheapest = CheapestCombinations(wanted, prices, costs)
+    rows = {items: row for row, items in enumerate(prices)}
     own: dict[int, tuple[int, ...]] = {}
-    for host in arrangement.sites.tolist():
-        costs = {items: float(price[host]) for items, price in prices.items()}
-        present = [items for items in arrangement.own_inputs.get(host, arrangement.inputs) if items in costs]
-        cost, chosen = cheapest_cover(wanted, costs)
-        if cost < sum(costs[items] for items in present) * GAIN:
-            own[host] = (*divided, *chosen)
+    for column, host in enumerate(arrangement.sites.tolist()):
+        present = arrangement.own_inputs.get(host, arrangement.inputs)
+        cost = sum(float(costs[rows[items], column]) for items in present if items in rows)
+        if cheapest.least[column] < cost * GAIN:
+            own[host] = (*divided, *next(cheapest.of_column(column, most=1)))
     if not own:
         return None
     return draft.ledger.arrange(
@@ -60,24 +63,3 @@ def with_own_combinations(draft: GraphDraft, text: str) -> Arrangement | None:
         {**arrangement.own_inputs, **own},
         arrangement.substitutes,
     )
-
-
-def cheapest_cover(wanted: int, costs: Mapping[int, float]) -> tuple[float, tuple[int, ...]]:
-    """Return the least cost of sets of items that have all wanted ones between them, and the sets.
-
-    >>> cheapest_cover(0b111, {0b001: 1.0, 0b010: 5.0, 0b110: 3.0, 0b100: 1.0})
-    (4.0, (1, 6))
-    """
-    known: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
-
-    def cover(items: int) -> tuple[float, tuple[int, ...]]:
-        if items not in known:
-            first = items & -items
-            known[items] = min(
-                (costs[part] + cover(items & ~part)[0], (part, *cover(items & ~part)[1]))
-                for part in costs
-                if part & first
-            )
-        return known[items]
-
-    return cover(wanted)

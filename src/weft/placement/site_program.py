@@ -82,7 +82,7 @@ class _Compiler:
         self.leaves: dict[str, tuple[Item, NormalForm]] = {}
         for query in self.queries:
             self.leaves |= _leaves(query.whole_form)
-        self.attributes = _attributes_by_type(self.queries, self.schema)
+        self.attributes = attributes_by_type(self.queries, self.schema)
 
     def program(self) -> SiteProgram:
         tasks = [self._sent(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
@@ -294,7 +294,7 @@ def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
     )
 
 
-def _attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> dict[str, tuple[str, ...]]:
+def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> dict[str, tuple[str, ...]]:
     """Return, for every type that the queries look at, the attributes that travel: those they speak of.
 
     An event may be sent for several queries, and is the same for all; so they are those of all queries.
