@@ -20,6 +20,7 @@ from weft.adaptation.settings import Adaptation, Decider
 from weft.adaptation.watch_budget import PER_EVENT
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
+from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -271,7 +272,7 @@ def batches_of(case: Case) -> Iterator[Events]:
 
 def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_State, tuple[PlanChange, ...]]]:
     """Yield what an adapter has at hand after each step, and the changes of the step."""
-    executor = MigratingExecutor(choose_plan(case.queries, derived_schema(case), Settings()).plan, Budget())
+    executor = MigratingExecutor(run_plan(case), Budget())
     state = None
     for events in batches_of(case):
         observed = adapter.observe(state, executor, events, int(events.times[-1]))
@@ -301,6 +302,36 @@ def test_an_alarm_resets_the_statistics_that_later_ones_are_compared_with() -> N
                 assert bool(changes) <= is_changed
             before = state.watched.statistics
         assert n_resets >= 2
+
+
+def test_a_state_does_not_change_with_later_steps() -> None:
+    """So that a step can be repeated from it, also within one process."""
+    adapter, executor = adapter_of(CASE, SELDOM), MigratingExecutor(run_plan(), Budget())
+    state, kept = None, []
+    for events in batches_of(CASE):
+        state = adapter.observe(state, executor, events, int(events.times[-1])).state
+        kept.append((state, json.dumps(state)))
+    assert [json.dumps(own) for own, _ in kept] == [text for _, text in kept]
+    for (before, _), (_, text), events in zip(kept, kept[1:], list(batches_of(CASE))[1:], strict=False):
+        again = adapter.observe(before, executor, events, int(events.times[-1])).state
+        assert {**again, "token": None} == {**json.loads(text), "token": None}
+
+
+def run_plan(case: Case = CASE) -> Plan:
+    return choose_plan(case.queries, derived_schema(case), Settings()).plan
+
+
+def test_queries_in_another_order_go_on_from_the_same_state() -> None:
+    adapter = adapter_of(CASE, eager(least_gain=0.9, distance="tuned"))
+    (*_, (known, _)) = states(CASE, adapter)
+    turned = Case("\n".join(reversed(CASE.text.strip().splitlines())), CASE.events)
+    stored = {**known.stored, "step": 9, "unwatched": known.unwatched.to_json()}
+    again = adapter_of(turned, adapter.adaptation)._state(stored)
+    assert [query.name for query in again.watched.queries] == ["r", "q", "p"]
+    assert len(set(known.watched.distances)) > 1
+    assert again.watched.distances == known.watched.distances
+    for name in PHASES[0]:
+        assert again.watched.statistics.rate(ItemKey(name)) == known.watched.statistics.rate(ItemKey(name))
 
 
 LONE = """

@@ -75,7 +75,8 @@ class StreamAdapter:
 
     @cached_property
     def _items(self) -> list[ItemKey]:
-        return list(dict.fromkeys(key for form in self._forms for key in item_keys(form)))
+        """The items of all queries, in an order that does not depend on that of the queries."""
+        return sorted({key for form in self._forms for key in item_keys(form)}, key=repr)
 
     @cached_property
     def _questions(self) -> list[Question]:
@@ -87,11 +88,11 @@ class StreamAdapter:
 
     @cached_property
     def _groups(self) -> list[GroupKey]:
-        return list(dict.fromkeys(question.group for question in self._questions))
+        return sorted({question.group for question in self._questions}, key=repr)
 
     @cached_property
     def _keys(self) -> list[str]:
-        return list(dict.fromkeys(key for form in self._forms for key in form.keys))
+        return sorted({key for form in self._forms for key in form.keys})
 
     def lines(self) -> list[str]:
         """Say what is watched in the beginning."""
@@ -270,7 +271,7 @@ class StreamAdapter:
             live=live,
             log=[PlanChange(**{**change, "queries": tuple(change["queries"])}) for change in stored["log"]],
             work=list(stored["work"]),
-            unwatched=UnwatchedSteps(*stored["unwatched"]),
+            unwatched=UnwatchedSteps.from_json(stored["unwatched"]),
             stored=stored,
         )
 
@@ -303,7 +304,7 @@ class StreamAdapter:
         }
 
     def _numbers_of(self, known: Statistics) -> list[Any]:
-        """Return statistics as numbers, in the order in which the queries ask for them."""
+        """Return statistics as numbers, in the order of items, groups and keys."""
         return [
             [known.rate(item) for item in self._items],
             [known.selectivity(group) for group in self._groups],

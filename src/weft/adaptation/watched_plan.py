@@ -169,13 +169,13 @@ class WatchedPlan:
 
     @property
     def distances(self) -> list[float]:
-        """What the decision functions have learned, to be given back with `tune`."""
-        return [decision.distance for decision in self._decisions.values()]
+        """What the decision functions have learned, in the order of their queries' names, for `tune`."""
+        return [self._decisions[key].distance for key in sorted(self._decisions)]
 
     def tune(self, distances: Sequence[float]) -> None:
         """Set the distances that the decision functions had."""
-        for decision, distance in zip(self._decisions.values(), distances, strict=False):
-            decision.distance = distance
+        for key, distance in zip(sorted(self._decisions), distances, strict=True):
+            self._decisions[key].distance = distance
 
     def _decided(self, key: Key, pattern: Pattern) -> Decided:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""

@@ -98,5 +98,11 @@ class UnwatchedSteps:
         return ticks, self.n_events * each, {name: count * each for name, count in self.counts.items()}
 
     def to_json(self) -> list[Any]:
-        """Return all of it as values of JSON."""
-        return [self.counts, self.n_events, self.since, self.until, self.cost]
+        """Return all of it as values of JSON, which later steps do not change."""
+        return [dict(self.counts), self.n_events, self.since, self.until, self.cost]
+
+    @staticmethod
+    def from_json(state: Sequence[Any]) -> "UnwatchedSteps":
+        """Return what `to_json` gave."""
+        counts, *others = state
+        return UnwatchedSteps(dict(counts), *others)
