@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.helpers.random_queries import Dice
 
-from weft.placement.boxes import without
+from weft.placement.boxes import subtract
 from weft.placement.found_bindings import FoundBindings, lists_of
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network, bits
@@ -93,7 +93,7 @@ class RandomGraph:
         wanted = tuple(self.network.emitters(query.kinds[item]) for item in query.places(query.whole))
         vertices = [vertex for vertex in graph.order if vertex.projection == whole]
         boxes = [box for vertex in vertices for box in found.boxes(vertex)]
-        if not all(wanted) or not without([wanted], boxes, lists_of(query, query.whole)):
+        if not all(wanted) or not subtract([wanted], boxes, lists_of(query, query.whole)):
             return
         host = self.dice.integer(0, len(self.network.sites) - 1)
         kinds = (*query.kinds, *sorted(query.needed_kinds(query.whole, ())))

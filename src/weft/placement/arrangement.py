@@ -61,15 +61,15 @@ class Arrangement:
         """How many matches are found at each site."""
         totals = [self.network.totals[kind] for kind in self.projection.kinds]
         n_sites = len(self.network.sites)
-        found = np.zeros(n_sites)
+        rates = np.zeros(n_sites)
         if self.partition is None:
-            found[self.hosts[0]] = self.projection.factor * prod(totals)
-            return found
+            rates[self.hosts[0]] = self.projection.factor * prod(totals)
+            return rates
         totals.remove(self.network.totals[self.partition])
         emitters = np.flatnonzero(self.hosts >= 0)
         weights = self.network.rates[self.partition][emitters]
-        found += np.bincount(self.hosts[emitters], weights=weights, minlength=n_sites)
-        return found * (self.projection.factor * prod(totals))
+        rates += np.bincount(self.hosts[emitters], weights=weights, minlength=n_sites)
+        return rates * (self.projection.factor * prod(totals))
 
     @cached_property
     def away(self) -> Numbers:

@@ -15,22 +15,22 @@ def overlap(a: Box, b: Box) -> Box | None:
     >>> overlap((0b011, 0b1), (0b110, 0b1)), overlap((0b01,), (0b10,))
     ((2, 1), None)
     """
-    found = tuple(x & y for x, y in zip(a, b, strict=True))
-    return found if all(found) else None
+    common = tuple(x & y for x, y in zip(a, b, strict=True))
+    return common if all(common) else None
 
 
 def overlaps(boxes: Iterable[Box], others: Sequence[Box]) -> list[Box]:
     """Return the bindings that two unions of boxes share."""
-    found = (overlap(one, other) for one in boxes for other in others)
-    return [box for box in found if box is not None]
+    common = (overlap(one, other) for one in boxes for other in others)
+    return [box for box in common if box is not None]
 
 
-def without(boxes: Iterable[Box], removed: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
+def subtract(boxes: Iterable[Box], removed: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
     """Return boxes of the bindings that are in none of those removed; `lists` must lie wholly in these.
 
-    >>> without([(0b11, 0b11)], [(0b01, 0b01)])
+    >>> subtract([(0b11, 0b11)], [(0b01, 0b01)])
     [(2, 3), (1, 2)]
-    >>> without([(0b11, 0b11)], [(0b11, 0b01)], lists=[1])
+    >>> subtract([(0b11, 0b11)], [(0b11, 0b01)], lists=[1])
     [(3, 3)]
     """
     left = list(boxes)
@@ -50,22 +50,22 @@ def _minus(box: Box, removed: Box, lists: Collection[int]) -> list[Box]:
     return parts
 
 
-def merged(boxes: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
+def merge(boxes: Iterable[Box], lists: Collection[int] = ()) -> list[Box]:
     """Return the same bindings in fewer boxes.
 
-    >>> merged([(0b01, 0b11), (0b10, 0b11), (0b01, 0b01)])
+    >>> merge([(0b01, 0b11), (0b10, 0b11), (0b01, 0b01)])
     [(3, 3)]
     """
-    found: list[Box] = list(dict.fromkeys(boxes))
-    for place in range(len(found[0]) if found else 0):
+    merged: list[Box] = list(dict.fromkeys(boxes))
+    for place in range(len(merged[0]) if merged else 0):
         if place in lists:
             continue
         groups: dict[Box, int] = {}
-        for box in found:
+        for box in merged:
             rest = (*box[:place], 0, *box[place + 1 :])
             groups[rest] = groups.get(rest, 0) | box[place]
-        found = [(*rest[:place], sites, *rest[place + 1 :]) for rest, sites in groups.items()]
-    return [box for box in found if not any(box != other and overlap(box, other) == box for other in found)]
+        merged = [(*rest[:place], sites, *rest[place + 1 :]) for rest, sites in groups.items()]
+    return [box for box in merged if not any(box != other and overlap(box, other) == box for other in merged)]
 
 
 def hull(boxes: Sequence[Box]) -> Box:

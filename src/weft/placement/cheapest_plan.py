@@ -269,8 +269,8 @@ class CheapestPlan:
         costs = self.here[self.targets.query.whole]
         n_kinds = len(self.targets.kinds)
         targets = [*range(n_kinds), n_kinds + int(np.argmin(costs[n_kinds:]))]
-        found = [target for target in targets if costs[target] < np.inf]
-        return sorted(found, key=lambda target: float(costs[target]))[:MOST_TARGETS]
+        possible = [target for target in targets if costs[target] < np.inf]
+        return sorted(possible, key=lambda target: float(costs[target]))[:MOST_TARGETS]
 
     def plan(self, target: int) -> list[PlannedProjection]:
         """Return the parts of the cheapest plan that finds the query at a target; inputs come first."""
@@ -346,16 +346,16 @@ def likely_sinks(rates: Numbers) -> Sites:
     return np.sort(np.array(list(chosen)[:MOST_SINKS]))
 
 
-def arranged(
+def arrangements_of(
     ledger: TransferLedger, targets: Targets, parts: Iterable[PlannedProjection], taken: Collection[str]
 ) -> dict[str, Arrangement]:
     """Return the arrangements of the parts of a plan, but for texts that are taken."""
-    found: dict[str, Arrangement] = {}
+    arrangements: dict[str, Arrangement] = {}
     for part in parts:
         text = targets.query.projection(part.items).text
         if text not in taken:
             partition, hosts = targets.placement(part.target)
-            found[text] = ledger.arrange(
+            arrangements[text] = ledger.arrange(
                 targets.query, part.items, part.inputs, partition, hosts, substitutes=part.substitutes
             )
-    return found
+    return arrangements

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations, product
 
 from weft.errors import PlacementError
-from weft.placement.boxes import Box, overlap, without
+from weft.placement.boxes import Box, overlap, subtract
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network, bits
 from weft.placement.projection import ProjectedQuery, Projection
@@ -179,7 +179,7 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
 @lru_cache(maxsize=65536)
 def _missing(whole: Box, boxes: tuple[Box, ...]) -> Box | None:
     """Return a part of a box that no other box has, or None."""
-    remaining = without([whole], boxes)
+    remaining = subtract([whole], boxes)
     return remaining[0] if remaining and all(remaining[0]) else None
 
 

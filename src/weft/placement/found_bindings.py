@@ -10,7 +10,7 @@ from functools import cached_property
 
 from weft.cost.shape import items_of
 from weft.pattern.invariants import InvariantError
-from weft.placement.boxes import Box, merged, overlaps, without
+from weft.placement.boxes import Box, merge, overlaps, subtract
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.normal_form_query import NormalFormQuery
 
@@ -44,12 +44,12 @@ class FoundBindings:
             When some bindings are found nowhere.
         """
         text = query.projection(query.whole).text
-        found = tuple(vertex for vertex in self.graph.order if vertex.projection.text == text)
+        sinks = tuple(vertex for vertex in self.graph.order if vertex.projection.text == text)
         wanted = self._everything(query, query.whole)
-        boxes = [box for vertex in found for box in self._boxes[vertex]]
-        if all(wanted) and without([wanted], boxes, lists_of(query, query.whole)):
+        boxes = [box for vertex in sinks for box in self._boxes[vertex]]
+        if all(wanted) and subtract([wanted], boxes, lists_of(query, query.whole)):
             raise InvariantError(f"the graph does not find all matches of {query.name}")
-        return found
+        return sinks
 
     def parts_within(self, query: NormalFormQuery, items: int, text: str) -> list[int]:
         """Return the sets of items, within some, whose projection has a text."""
@@ -65,10 +65,10 @@ class FoundBindings:
         for vertex, inputs in self.graph.inputs.items():
             text = vertex.projection.text
             if inputs and text not in parts:
-                found = next(self._occurrences(text), None)
-                if found is None:
+                occurrence = next(self._occurrences(text), None)
+                if occurrence is None:
                     raise InvariantError(f"no query has the projection {text}")
-                parts[text] = found
+                parts[text] = occurrence
         return parts
 
     def _occurrences(self, text: str) -> Iterator[tuple[NormalFormQuery, int]]:
@@ -101,8 +101,8 @@ class FoundBindings:
                 order = [part.bit_length() - 1] if is_raw else query.places(part)
                 lists = [] if is_raw else lists_of(query, part)
                 own = [places[item] for item in order]
-                regions.append((part, [_lifted(box, own, everything) for box in merged(boxes, lists)]))
-        return tuple(merged(_covered(items, [everything], regions), lists_of(query, items)))
+                regions.append((part, [_lifted(box, own, everything) for box in merge(boxes, lists)]))
+        return tuple(merge(_covered(items, [everything], regions), lists_of(query, items)))
 
 
 def lists_of(query: NormalFormQuery, items: int) -> list[int]:
@@ -117,9 +117,9 @@ def _covered(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Itera
         yield from boxes
         return
     first = missing & -missing
-    for part, found in regions:
+    for part, region in regions:
         if part & first:
-            common = overlaps(boxes, found)
+            common = overlaps(boxes, region)
             if common:
                 yield from _covered(missing & ~part, common, regions)
 

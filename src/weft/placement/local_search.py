@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 
 from weft.placement.arrangement import Arrangement
-from weft.placement.cheapest_plan import CheapestPlan, Present, Targets, arranged
+from weft.placement.cheapest_plan import CheapestPlan, Present, Targets, arrangements_of
 from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers, mask_of
@@ -80,7 +80,7 @@ class PlacementSearch:
             )
             cheapest: GraphDraft | None = None
             for target in table.best_targets():
-                added = arranged(self.ledger, targets, table.plan(target), base.arrangements)
+                added = arrangements_of(self.ledger, targets, table.plan(target), base.arrangements)
                 draft = base.with_arrangements(added)
                 if draft.is_cheaper_than(cheapest):
                     cheapest = draft
@@ -103,13 +103,13 @@ class PlacementSearch:
         present: dict[int, list[Present]] = {}
         for items, texts in self._usable[query].items():
             if items & (items - 1):
-                found = [
+                readable = [
                     Present(base.arrangements[text], base.price(text))
                     for text in texts
                     if text in base.arrangements
                 ]
-                if found:
-                    present[items] = found
+                if readable:
+                    present[items] = readable
         return {kind: base.price(kind) for kind in kinds}, present
 
     def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> GraphDraft:
@@ -314,12 +314,12 @@ def search_draft(
     seen: set[float] = set()
     for start in starts[: 1 if len(search.roots) == 1 else None]:
         if best is None or not is_over():
-            found = start()
-            if best is None or (found.cost < promising * best.cost and found.cost not in seen):
-                seen.add(found.cost)
-                found = search.settle(found, is_over)
-            if found.is_cheaper_than(best):
-                best = found
+            draft = start()
+            if best is None or (draft.cost < promising * best.cost and draft.cost not in seen):
+                seen.add(draft.cost)
+                draft = search.settle(draft, is_over)
+            if draft.is_cheaper_than(best):
+                best = draft
     assert best is not None
     improved = improve(search, best, steps=steps, seed=seed, is_over=is_over)
     best = search.settle(improved, is_over) if improved.is_cheaper_than(best) else best

@@ -67,8 +67,8 @@ class NormalFormQuery(ProjectedQuery):
     def operators(self) -> tuple[int, ...]:
         """The items of each operator of the pattern, inner ones first; the last has all."""
         numbers = {variable: number for number, variable in enumerate(self.whole_form.variables)}
-        found = operators_of(self.whole_form)
-        return tuple(sum(1 << numbers[variable] for variable in one) for one in found) or (self.whole,)
+        operators = operators_of(self.whole_form)
+        return tuple(sum(1 << numbers[variable] for variable in one) for one in operators) or (self.whole,)
 
     def form(self, items: int) -> NormalForm:
         """Return the normal form of a projection, with the variables of the query."""
@@ -89,7 +89,7 @@ class NormalFormQuery(ProjectedQuery):
 
     def occurrences(self, text: str) -> tuple[int, ...]:
         """Return the sets of items whose projection has a text, as far as it was ever asked for."""
-        return tuple(items for items, found in self._projections.items() if found.text == text)
+        return tuple(items for items, projection in self._projections.items() if projection.text == text)
 
     def checked(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
@@ -137,7 +137,7 @@ def normal_form_queries(
 ) -> tuple[NormalFormQuery, ...]:
     """Return one projected query for every alternative of every query."""
     context = context_of(schema)
-    found = []
+    projected = []
     for query in queries:
         if query.is_trend:
             raise WeftError(f"query {query.name}: trend queries cannot be placed on sites")
@@ -150,8 +150,8 @@ def normal_form_queries(
         for number, form in enumerate(forms):
             name = query.name if len(forms) == 1 else f"{query.name}#{number + 1}"
             shape = shape_of(form, statistics, context)
-            found.append(NormalFormQuery(name, query, number, form, shape, context))
-    return tuple(found)
+            projected.append(NormalFormQuery(name, query, number, form, shape, context))
+    return tuple(projected)
 
 
 def _kind_keys(form: NormalForm) -> list[tuple[str, ItemKey]]:

@@ -47,10 +47,10 @@ class ProjectedQuery(ABC):
 
     def projection(self, items: int) -> Projection:
         """Return the projection to some items."""
-        found = self._projections.get(items)
-        if found is None:
-            found = self._projections[items] = self._project(items)
-        return found
+        projection = self._projections.get(items)
+        if projection is None:
+            projection = self._projections[items] = self._project(items)
+        return projection
 
     @abstractmethod
     def _project(self, items: int) -> Projection:

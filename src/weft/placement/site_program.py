@@ -75,7 +75,7 @@ class _Compiler:
 
     def __post_init__(self) -> None:
         self.context = context_of(self.schema)
-        self.found = FoundBindings(self.graph, self.queries)
+        self.bindings = FoundBindings(self.graph, self.queries)
         self.numbers = {channel: number for number, channel in enumerate(self.graph.channels)}
         self.sent = [vertex for vertex, _ in self.graph.channels]
         self.levels = _levels(self.graph)
@@ -102,7 +102,7 @@ class _Compiler:
 
     def _channel(self, vertex: Vertex, target: int) -> Channel:
         if self.graph.inputs[vertex]:
-            query, items = self.found.part(vertex)
+            query, items = self.bindings.part(vertex)
             types = tuple(query.whole_form.items[item].type for item in query.places(items))
         else:
             types = (self.leaves[vertex.projection.text][0].type,)
@@ -118,14 +118,14 @@ class _Compiler:
     def _sent(self, vertex: Vertex) -> _Task:
         if not self.graph.inputs[vertex]:
             return _Task(vertex, None, 1, None, ())
-        query, items = self.found.part(vertex)
+        query, items = self.bindings.part(vertex)
         return self._task(vertex, query, items)
 
     def _matched(self, query: NormalFormQuery) -> list[_Task]:
         tasks: list[_Task] = []
         earlier: list[Box] = []
-        for vertex in self.found.sinks(query):
-            own = self.found.boxes(vertex)
+        for vertex in self.bindings.sinks(query):
+            own = self.bindings.boxes(vertex)
             task = self._task(vertex, query, query.whole)
             tasks.append(replace(task, is_match=True, elsewhere=tuple(overlaps(own, earlier))))
             earlier.extend(own)
@@ -136,13 +136,13 @@ class _Compiler:
         whole = query.whole_form.negations
         negations, checkers = [], []
         for number in sorted(query.checked(items)):
-            found = self._checkers(vertex, query, items, number)
-            if found is None:
+            checked_by = self._checkers(vertex, query, items, number)
+            if checked_by is None:
                 negations.append(whole[number])
             else:
-                checkers.append(found)
+                checkers.append(checked_by)
         form = replace(query.form(items), negations=tuple(negations))
-        return _Task(vertex, query, items, form, self.found.boxes(vertex), tuple(checkers))
+        return _Task(vertex, query, items, form, self.bindings.boxes(vertex), tuple(checkers))
 
     def _checkers(
         self, vertex: Vertex, query: NormalFormQuery, items: int, number: int
@@ -150,21 +150,21 @@ class _Compiler:
         """Return the projections from other sites that have checked a negation; None: it is checked here."""
         if self._has_all(vertex, query.negated_kinds(number)):
             return None
-        found: set[Checker] = set()
+        checkers: set[Checker] = set()
         for read in self.graph.inputs[vertex]:
             if not self.graph.inputs[read]:
                 continue
-            for part in self.found.parts_within(query, items, read.projection.text):
+            for part in self.bindings.parts_within(query, items, read.projection.text):
                 if number not in query.checked(part):
                     continue
                 if read.site != vertex.site:
-                    found.add((read.projection.text, part))
+                    checkers.add((read.projection.text, part))
                     continue
                 earlier = self._checkers(read, query, part, number)
                 if earlier is None:
                     return None
-                found |= earlier
-        return frozenset(found) or None
+                checkers |= earlier
+        return frozenset(checkers) or None
 
     def _has_all(self, vertex: Vertex, kinds: Sequence[str]) -> bool:
         """Whether all events of some kinds are where a vertex is."""
@@ -173,17 +173,17 @@ class _Compiler:
             sent = self.sent[number]
             if sent.projection.text in sites:
                 sites[sent.projection.text] |= 1 << sent.site
-        return all(not self.graph.network.emitters(kind) & ~found for kind, found in sites.items())
+        return all(not self.graph.network.emitters(kind) & ~present for kind, present in sites.items())
 
     def _reads(self, vertex: Vertex) -> set[int]:
         """Return the channels that a vertex depends on at its site."""
-        found: set[int] = set()
+        channels: set[int] = set()
         for read in self.graph.inputs[vertex]:
             if read.site == vertex.site:
-                found |= self._reads(read)
+                channels |= self._reads(read)
             else:
-                found.add(self.numbers[read, vertex.site])
-        return found
+                channels.add(self.numbers[read, vertex.site])
+        return channels
 
     def _work(self, level: int, site: int, tasks: Sequence[_Task]) -> SiteWork:
         reads = sorted(set[int]().union(*(self._reads(task.vertex) for task in tasks)))
@@ -280,10 +280,10 @@ def _levels(graph: MuseGraph) -> dict[Vertex, int]:
 
 def _leaves(form: NormalForm) -> dict[str, tuple[Item, NormalForm]]:
     """Return the kinds of events of a form and its negations, each with an item that takes it."""
-    found = {kind_of(item, form): (item, form) for item in form.items}
+    leaves = {kind_of(item, form): (item, form) for item in form.items}
     for negation in form.negations:
-        found |= _leaves(negation.form)
-    return found
+        leaves |= _leaves(negation.form)
+    return leaves
 
 
 def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
@@ -299,17 +299,17 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
 
     An event may be sent for several queries, and is the same for all; so they are those of all queries.
     """
-    found: dict[str, set[str]] = {}
+    by_type: dict[str, set[str]] = {}
     for query in queries:
         returned = [column.expression for column in query.query.returns]
         for name, attribute in _mentioned(query.whole_form, {}, (), returned):
-            own = found.setdefault(name, set())
+            own = by_type.setdefault(name, set())
             if attribute is not None:
                 own.add(attribute)
     if schema.types_overlap:  # an event of one type is one of another too
-        every = set[str]().union(*found.values())
-        found = dict.fromkeys(found, every)
-    return {name: tuple(sorted(attributes)) for name, attributes in found.items()}
+        every = set[str]().union(*by_type.values())
+        by_type = dict.fromkeys(by_type, every)
+    return {name: tuple(sorted(attributes)) for name, attributes in by_type.items()}
 
 
 def _mentioned(
