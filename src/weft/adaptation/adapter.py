@@ -1,6 +1,6 @@
 """Adapt the plan of a shard: watch its statistics, plan anew when that is called for, switch if it pays.
 
-All that it depends on is in the journal: the choice that runs, the statistics it was made with, those of
+All that it depends on is in the journal: the trees that run, the statistics it was made with, those of
 the latest window, and a log of the latest changes. A step that is repeated decides the same.
 """
 
@@ -56,13 +56,13 @@ class StreamAdapter:
         self,
         queries: Sequence[Query],
         schema: Schema,
-        choice: StoredPlan,
+        stored_plan: StoredPlan,
         statistics: Statistics,
         adaptation: Adaptation,
     ) -> None:
         self.queries = tuple(queries)
         self.schema = schema
-        self.choice = choice
+        self.stored_plan = stored_plan
         self.statistics = statistics
         self.adaptation = adaptation
         self._model = Measured().at_rate(statistics.events_per_second)
@@ -100,9 +100,9 @@ class StreamAdapter:
 
     def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
         """Return the plan to run now; in the beginning, without a state, the one given."""
-        if state is None or state["choice"] is None:
+        if state is None or state["plan"] is None:
             return given
-        name = repr(state["choice"])
+        name = repr(state["plan"])
         if name not in self._plans:
             known = self._known.get(state["token"]) or self._state(state)
             if len(self._plans) >= MOST_KNOWN:
@@ -195,7 +195,7 @@ class StreamAdapter:
         variances = self._variances(state.live, known)
         way = None if found is None else self._way(state, found)
         if found is None or way is None:
-            state.watched.adopt(state.watched.choice, known, variances)
+            state.watched.adopt(state.watched.stored_plan, known, variances)
             return
         state.version += 1
         state.way = way
@@ -206,7 +206,7 @@ class StreamAdapter:
         state.log = [*state.log, change][-MOST_LOGGED:]
 
     def _is_better(self, state: _State, found: Replanned) -> bool:
-        running = state.watched.choice.trees
+        running = state.watched.stored_plan.trees
         is_other = any(running[name] != trees for name, trees in found.trees.items())
         return is_other and found.gain >= self.adaptation.least_gain
 
@@ -256,11 +256,11 @@ class StreamAdapter:
             initial=self.statistics,
         )
         if stored is None:
-            watched = self._watch(self.choice, self.statistics, self._variances(live, self.statistics))
+            watched = self._watch(self.stored_plan, self.statistics, self._variances(live, self.statistics))
             return _State(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
-        choice = self.choice if stored["choice"] is None else _choice_of(stored["choice"])
+        stored_plan = self.stored_plan if stored["plan"] is None else _stored_plan_of(stored["plan"])
         variances = dict(zip(self._items, stored["variances"], strict=False))
-        watched = self._watch(choice, self._statistics_of(stored["adopted"]), variances)
+        watched = self._watch(stored_plan, self._statistics_of(stored["adopted"]), variances)
         watched.tune(stored["distances"])
         live.restore(stored["live"])
         return _State(
@@ -276,10 +276,10 @@ class StreamAdapter:
         )
 
     def _watch(
-        self, choice: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]
+        self, stored_plan: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]
     ) -> WatchedPlan:
         return WatchedPlan(
-            self.queries, self.schema, self._model, self._decision, choice, statistics, variances
+            self.queries, self.schema, self._model, self._decision, stored_plan, statistics, variances
         )
 
     def _variances(self, live: LiveStatistics, known: Statistics) -> Mapping[ItemKey, float]:
@@ -293,7 +293,7 @@ class StreamAdapter:
         watched = state.watched
         return {
             "number": state.version,
-            "choice": _plain_choice(watched.choice) if state.version else None,
+            "plan": _plain(watched.stored_plan) if state.version else None,
             "way": state.way,
             "adopted": self._numbers_of(watched.statistics),
             "variances": [watched.variances[item] for item in self._items] if watched.variances else [],
@@ -324,17 +324,20 @@ class StreamAdapter:
 
 
 def adapter_of(
-    queries: Sequence[Query], schema: Schema, choice: str, statistics: Statistics, adaptation: Adaptation
+    queries: Sequence[Query], schema: Schema, stored_plan: str, statistics: Statistics, adaptation: Adaptation
 ) -> StreamAdapter:
-    """Return an adapter for queries with a choice of trees, which is given as JSON."""
-    return StreamAdapter(queries, schema, StoredPlan.from_json(choice), statistics, adaptation)
+    """Return an adapter for queries with a stored plan, which is given as JSON."""
+    return StreamAdapter(queries, schema, StoredPlan.from_json(stored_plan), statistics, adaptation)
 
 
-def _plain_choice(choice: StoredPlan) -> dict[str, Any]:
-    return {"is_shared": choice.is_shared, "trees": {name: list(own) for name, own in choice.trees.items()}}
+def _plain(stored_plan: StoredPlan) -> dict[str, Any]:
+    return {
+        "is_shared": stored_plan.is_shared,
+        "trees": {name: list(trees) for name, trees in stored_plan.trees.items()},
+    }
 
 
-def _choice_of(plain: Mapping[str, Any]) -> StoredPlan:
+def _stored_plan_of(plain: Mapping[str, Any]) -> StoredPlan:
     return StoredPlan({name: tuple(trees) for name, trees in plain["trees"].items()}, plain["is_shared"])
 
 

@@ -105,7 +105,7 @@ class ShapeReader:
 
 
 class WatchedPlan:
-    """A choice of trees for queries, the statistics it was made with, and what would make it another."""
+    """The trees of queries, the statistics they were chosen with, and what would make others better."""
 
     def __init__(
         self,
@@ -113,25 +113,27 @@ class WatchedPlan:
         schema: Schema,
         model: CostModel,
         decide: Callable[[], DecisionFunction],
-        choice: StoredPlan,
+        stored_plan: StoredPlan,
         statistics: Statistics,
         variances: Mapping[ItemKey, float],
     ) -> None:
         self.queries = tuple(queries)
         self.schema = schema
         self.model = model
-        self.choice = choice
+        self.stored_plan = stored_plan
         self._decide = decide
         self._decisions: dict[Key, DecisionFunction] = {}
         self._planned: tuple[Statistics, Weave] | None = None  # all queries, as they were planned last
-        self.adopt(choice, statistics, variances)
+        self.adopt(stored_plan, statistics, variances)
 
-    def adopt(self, choice: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]) -> None:
-        """Watch a choice from now on, made with statistics; `variances` are those of the rates of items."""
-        self.choice, self.statistics, self.variances = choice, statistics, variances
+    def adopt(
+        self, stored_plan: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]
+    ) -> None:
+        """Watch trees from now on, chosen with statistics; `variances` are those of the rates of items."""
+        self.stored_plan, self.statistics, self.variances = stored_plan, statistics, variances
         if self._planned is not None and self._planned[0] is statistics:
             self._weave = self._planned[1]
-            self._weave.adopt(choice)
+            self._weave.adopt(stored_plan)
         else:
             self._weave = self._woven(self.queries, statistics)
         self._planned = None
@@ -148,13 +150,13 @@ class WatchedPlan:
         weave = weave_for(self.schema, Settings("auto", statistics, self.model))
         for query in queries:
             weave.add(query, weave.plans.best)
-        weave.adopt(self.choice)
+        weave.adopt(self.stored_plan)
         return weave
 
     @property
     def plan(self) -> Plan:
-        """The plan of the choice."""
-        return plan_of_weave(self._weave, self.queries, self.schema, is_shared=self.choice.is_shared)
+        """The plan with these trees."""
+        return plan_of_weave(self._weave, self.queries, self.schema, is_shared=self.stored_plan.is_shared)
 
     @property
     def cost(self) -> float:
@@ -179,7 +181,7 @@ class WatchedPlan:
 
     def _decided(self, key: Key, pattern: Pattern) -> Decided:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
-        shared = self._weave.multitree.shared_parts(key) if self.choice.is_shared else []
+        shared = self._weave.multitree.shared_parts(key) if self.stored_plan.is_shared else []
         decided = exact_tree_decided(pattern.shape, self.model, shared)
         conditions = tuple(self._sharing(key, pattern, decided.tree, shared))
         blocks = (*decided.blocks, Block(pattern.shape.everything, conditions))
@@ -195,7 +197,7 @@ class WatchedPlan:
         if shared:
             alone = weave.plans.best(pattern)
             yield Condition(taken, self._own_side(pattern, alone, ()), wins_ties=True)
-        if self.choice.is_shared:
+        if self.stored_plan.is_shared:
             offers = weave.multitree.existing(key, weave.sharables.of(key))
             others = [one for one in offers.values() if one.tree not in shared]
             for offer in sorted(others, key=lambda one: -one.tree.mask.bit_count())[:MOST_OFFERS]:
@@ -239,9 +241,9 @@ class WatchedPlan:
         return Replanned(weave.stored_plan().trees, (alarm.sentence,), before, weave.cost)
 
     def with_trees(self, trees: Mapping[str, Trees]) -> StoredPlan:
-        """Return the choice with other trees for some queries."""
-        running = self.choice.trees
-        return replace(self.choice, trees={name: trees.get(name, own) for name, own in running.items()})
+        """Return the stored plan with other trees for some queries."""
+        running = self.stored_plan.trees
+        return replace(self.stored_plan, trees={name: trees.get(name, own) for name, own in running.items()})
 
     def lines(self) -> list[str]:
         """Say when to plan anew; of conditions that are watched, what both sides cost."""
