@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 import weft
 from weft.cli.app import SUMMARIES, app
-from weft.cli.options import with_groups
+from weft.cli.options import PlanOptions, with_groups
+from weft.cli.steps import planning_of
+from weft.optimizer.planning import Planning
 
 HEAVY = ("pyspark", "py4j", "numba", "pandas", "pyarrow", "numpy")
 SCRIPT = """
@@ -83,3 +85,45 @@ def test_a_command_without_groups_stays_as_it_is() -> None:
         typer.echo(f"{name}{'!' * loud}")
 
     assert inspect.signature(with_groups(command)) == inspect.signature(command)
+
+
+def test_planning_options_are_checked_before_spark_starts(tmp_path: Path) -> None:
+    queries, events = tmp_path / "q.weft", tmp_path / "e.csv"
+    queries.write_text("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 minutes")
+    events.write_text("ts,type\n1,A\n")
+    given = ("run", str(queries), str(events), "--time", "ts", "--type", "type")
+    for options, message in (
+        (("--neighborhood-size", "3"), "--neighborhood-size needs --neighborhood vertex"),
+        (("--heuristic", "tabu", "--plan", "share"), "heuristic is 'tabu', which plan='share' does not use"),
+        (("--plan", "best"), "--plan best: expected auto"),
+    ):
+        result = CliRunner().invoke(app, [*given, *options])
+        assert result.exit_code == 1
+        assert message in result.stderr
+
+
+def test_planning_options_become_a_planning() -> None:
+    options = PlanOptions(
+        plan="mcep",
+        steps=50,
+        seed=7,
+        heuristic="annealing",
+        neighborhood="vertex",
+        neighborhood_size=3,
+        prefix_only=True,
+        cost="partial-matches",
+        search_seconds=2.0,
+    )
+    assert planning_of(options, "static") == Planning(
+        plan="mcep",
+        steps=50,
+        seed=7,
+        heuristic="annealing",
+        neighborhood="vertex",
+        k=3,
+        prefix_only=True,
+        cost="partial-matches",
+        search_seconds=2.0,
+        sharing="static",
+    )
+    assert planning_of(PlanOptions()) == Planning()

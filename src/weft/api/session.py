@@ -13,6 +13,7 @@ from weft.api.workload import Workload
 from weft.errors import DataError, WeftError
 from weft.explain.plans import explain
 from weft.hosts.spark.batch import Input
+from weft.hosts.spark.local import use_this_python
 from weft.hosts.spark.schemas import event_schema, require_column, value_type
 from weft.hosts.spark.stream import Lateness
 from weft.language.literals import parse_duration
@@ -176,6 +177,7 @@ def prepare(
     plan: Strategy | StoredPlan = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    planning: Planning | None = None,
     sharing: Sharing = "dynamic",
     site: str | None = None,
     placement: Placement | None = None,
@@ -191,7 +193,7 @@ def prepare(
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = read_queries(queries, source.schema, origin=origin, tie_break=order_by is not None)
     _check_partitions(partitions)
-    planning = Planning(plan=plan, search_seconds=search_seconds)
+    planning = planning or Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
     _check_sharing(sharing)
     given = budget or Budget()
@@ -214,6 +216,7 @@ def prepare_stream(
     plan: Strategy | StoredPlan = "auto",
     statistics: Statistics | str | Path | None = None,
     search_seconds: float = SECONDS,
+    planning: Planning | None = None,
     sharing: Sharing = "dynamic",
     watermark: str | None = None,
     checkpoint: str | None = None,
@@ -233,7 +236,7 @@ def prepare_stream(
     source = _input(events, time=time, type=type, id=id, order_by=order_by, types=types, site=site)
     bound = read_queries(queries, source.schema, origin=origin, tie_break=order_by is not None)
     _check_partitions(partitions)
-    planning = Planning(plan=plan, search_seconds=search_seconds)
+    planning = planning or Planning(plan=plan, search_seconds=search_seconds)
     known = _statistics(statistics, source)
     lateness = _lateness(events, time, watermark)
     _check_sharing(sharing)
@@ -319,6 +322,7 @@ def _input(
     types: Mapping[str, str] | None,
     site: str | None = None,
 ) -> Input:
+    use_this_python(events.sparkSession)
     frame = events.schema
     time_type = require_column(frame, time, "the event time")
     if value_type(time_type) != TIMESTAMP:

@@ -12,7 +12,7 @@ from weft.api.site_planning import explain_placement
 from weft.cli.console import Queries, check_picture, write_picture
 from weft.cli.options import Master, PlacementOptions, StoredPlanOptions, UsualColumnOptions, with_groups
 from weft.cli.report import progress_shown
-from weft.cli.steps import choose_plan, chosen_plan, failures_told, prepare_files, start_spark
+from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.errors import WeftError
 from weft.hosts.spark.progress import current_progress
 from weft.io.sources import find_events
@@ -50,7 +50,7 @@ def explain(
         if events is None:
             typer.echo(explain_queries(bound))
             return
-        chosen_plan(planning.plan)
+        planning_of(planning)
         find_events(events)
         spark = start_spark(master)
         detection = prepare_files(spark, queries, events, columns, planning)

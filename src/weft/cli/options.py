@@ -15,6 +15,8 @@ from weft.io.sources import Format
 from weft.io.stream_sinks import MatchFormat
 from weft.io.times import TimeUnit
 from weft.optimizer.pipeline import SECONDS
+from weft.optimizer.planning import CostName, NeighborhoodName
+from weft.optimizer.weave import Heuristic
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 
@@ -145,6 +147,35 @@ class PlanOptions:
     search_seconds: Annotated[float, typer.Option(min=0, help="How long to search for a plan at most.")] = (
         SECONDS
     )
+    steps: Annotated[
+        int | None,
+        typer.Option(min=0, help="Search for so many steps instead: the same seed then gives the same plan."),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Of all that the search leaves to chance.")] = 0
+    heuristic: Annotated[
+        Heuristic,
+        typer.Option(
+            help="How to search: replies improves one query after the other, with annealing in between; "
+            "annealing and tabu are the searches of the MCEP paper by themselves."
+        ),
+    ] = "replies"
+    neighborhood: Annotated[
+        NeighborhoodName,
+        typer.Option(help="What a step changes: edge two queries that share a part, vertex several."),
+    ] = "edge"
+    neighborhood_size: Annotated[
+        int | None, typer.Option(metavar="K", min=2, help="How many queries a step of vertex changes.")
+    ] = None
+    prefix_only: Annotated[
+        bool, typer.Option("--prefix-only", help="Evaluate orders, sharing their prefixes only, no trees.")
+    ] = False
+    cost: Annotated[
+        CostName,
+        typer.Option(
+            help="By which cost plans are compared: measured is the time that this engine takes, "
+            "partial-matches the count of the papers."
+        ),
+    ] = "measured"
 
 
 @dataclass(frozen=True, kw_only=True)

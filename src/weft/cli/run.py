@@ -28,7 +28,7 @@ from weft.cli.options import (
     with_groups,
 )
 from weft.cli.report import MOST_RESULTS, progress_shown, summary_table, trends_table
-from weft.cli.steps import choose_plan, chosen_plan, failures_told, prepare_files, start_spark
+from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.hosts.spark.analyze import Analysis
 from weft.hosts.spark.progress import current_progress
 from weft.io.sinks import check_target, write_matches
@@ -73,7 +73,7 @@ def run(
         # Mistakes show before Spark starts.
         read_queries(queries, None, tie_break=columns.order_by is not None)
         sites.check()
-        chosen_plan(planning.plan)
+        planning_of(planning, sharing)
         find_events(events)
         if out is not None:
             check_target(out)

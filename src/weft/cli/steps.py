@@ -19,6 +19,7 @@ from weft.hosts.spark.local import local_session
 from weft.hosts.spark.progress import SearchProgress, current_progress, no_progress
 from weft.io.sources import read_events
 from weft.optimizer.pipeline import STRATEGIES, Strategy
+from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
@@ -89,9 +90,27 @@ def prepare_files(
         site=sites.site,
         placement=sites.placement,
         budget=budget,
-        plan=chosen_plan(planning.plan),
+        planning=planning_of(planning, sharing),
+        sharing=sharing,
         statistics=planning.statistics,
-        search_seconds=planning.search_seconds,
+    )
+
+
+def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
+    """Return what the options say of the plan."""
+    if options.neighborhood_size is not None and options.neighborhood != "vertex":
+        raise WeftError("--neighborhood-size needs --neighborhood vertex: an edge joins two queries")
+    return Planning(
+        plan=chosen_plan(options.plan),
+        statistics=options.statistics,
+        search_seconds=options.search_seconds,
+        steps=options.steps,
+        seed=options.seed,
+        heuristic=options.heuristic,
+        neighborhood=options.neighborhood,
+        k=options.neighborhood_size,
+        prefix_only=options.prefix_only,
+        cost=options.cost,
         sharing=sharing,
     )
 

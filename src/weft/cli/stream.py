@@ -34,7 +34,7 @@ from weft.cli.options import (
     with_groups,
 )
 from weft.cli.report import progress_shown, stream_shown, summary_table
-from weft.cli.steps import chosen_plan, failures_told, prepare_files, search_plan, start_spark
+from weft.cli.steps import failures_told, planning_of, prepare_files, search_plan, start_spark
 from weft.errors import DataError, WeftError
 from weft.explain.placements import bytes_text
 from weft.hosts.spark.failures import SPARK_FAILURES
@@ -104,7 +104,7 @@ def stream(
         sites.check()
         if sites.site is not None and running.adapt != "off":
             raise WeftError(f"--adapt {running.adapt}: a placement is kept; leave out --adapt or --site")
-        chosen_plan(planning.plan)
+        planning_of(planning, sharing)
         if sites.history is not None:
             find_events(sites.history)
         job = StreamJob(queries, source, columns, feed, running, planning, sites, sharing, budget)
@@ -218,9 +218,8 @@ class StreamJob:
             order_by=columns.order_by,
             partitions=shape.partitions,
             budget=Budget(partial_matches=self.budget),
-            plan=chosen_plan(self.planning.plan),
+            planning=planning_of(self.planning, self.sharing),
             statistics=self.planning.statistics if past is None else past.statistics,
-            search_seconds=self.planning.search_seconds,
             sharing=self.sharing,
             adapt=self.running.adapt,
             site=self.sites.site,

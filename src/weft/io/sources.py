@@ -1,7 +1,7 @@
 """Read events from CSV, JSON lines or Parquet, a file or a directory, with a proper time column."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -108,7 +108,7 @@ def find_events(path: str) -> EventFiles:
     target = Path(path)
     if not target.exists():
         raise DataError(f"{path}: there is no such file or directory")
-    files = tuple(sorted(_data_files(target))) if target.is_dir() else (target,)
+    files = data_files(target) if target.is_dir() else (target,)
     if not files:
         raise DataError(f"{path}: the directory holds no events (CSV, JSON lines or Parquet files)")
     return EventFiles(path, _common_format(path, files), files)
@@ -126,11 +126,14 @@ def format_of_name(name: str) -> Format | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def _data_files(directory: Path) -> Iterator[Path]:
-    for file in directory.rglob("*"):
-        inside = file.relative_to(directory).parts
-        if file.is_file() and not any(part.startswith((".", "_")) for part in inside):
-            yield file
+def data_files(directory: Path) -> tuple[Path, ...]:
+    """Return the files below a directory, without those that are hidden from Spark."""
+    return tuple(
+        file
+        for file in sorted(directory.rglob("*"))
+        if file.is_file()
+        and not any(part.startswith((".", "_")) for part in file.relative_to(directory).parts)
+    )
 
 
 def _common_format(path: str, files: tuple[Path, ...]) -> Format:
@@ -183,11 +186,14 @@ def _read_csv(
     return raw if raw.where(is_respelled).head(1) else events
 
 
-def as_text(schema: T.StructType, names: set[str | None]) -> T.StructType:
+def as_text(schema: T.StructType, names: Collection[str | None]) -> T.StructType:
     """Return the schema with some columns as text."""
-    return T.StructType(
-        [T.StructField(field.name, T.StringType()) if field.name in names else field for field in schema]
-    )
+    return with_type(schema, names, T.StringType())
+
+
+def with_type(schema: T.StructType, names: Collection[str | None], kind: T.DataType) -> T.StructType:
+    """Return the schema with another type for some columns."""
+    return T.StructType([T.StructField(one.name, kind) if one.name in names else one for one in schema])
 
 
 def _read_json(spark: SparkSession, source: EventFiles) -> DataFrame:
@@ -201,10 +207,15 @@ def _read_json(spark: SparkSession, source: EventFiles) -> DataFrame:
 
 def _read_parquet(spark: SparkSession, source: EventFiles) -> DataFrame:
     in_nanoseconds = nanosecond_columns(source.files[0]) if source.files else ()
-    if in_nanoseconds:  # what pandas writes; Spark reads it as plain numbers or not at all
-        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    use_nanoseconds(spark, in_nanoseconds)
     events = spark.read.parquet(source.location, recursiveFileLookup=source.is_nested)
     return events.withColumns({name: from_nanoseconds(column(name)) for name in in_nanoseconds})
+
+
+def use_nanoseconds(spark: SparkSession, columns: tuple[str, ...]) -> None:
+    """Let Spark read columns in nanoseconds, as pandas writes them, as numbers: otherwise it refuses."""
+    if columns:
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
 
 
 def nanosecond_columns(file: Path) -> tuple[str, ...]:

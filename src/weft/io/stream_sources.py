@@ -3,19 +3,21 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
 from weft.io.sources import (
     EventFiles,
     Format,
     as_text,
     column,
+    data_files,
     find_events,
     format_of_name,
     literal_location,
@@ -23,11 +25,14 @@ from weft.io.sources import (
     read_events,
     require_columns,
     time_column,
+    use_nanoseconds,
+    with_type,
 )
 from weft.io.times import TimeUnit, from_nanoseconds
 
 KAFKA = "kafka:"
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+SHAPE = "source of a stream"  # as it is stored in a checkpoint
 CORRUPT = "_corrupt_record"  # where Spark puts the text of a row that does not fit the schema
 
 SourceFormat: TypeAlias = Literal["csv", "json", "parquet", "kafka"]
@@ -41,40 +46,19 @@ class KafkaTopic:
     topic: str
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class SourceShape:
     """What a stream must not change between two starts: how rows look, and the parts of its state."""
 
     format: SourceFormat
-    schema: T.StructType
+    columns: str  # the schema, as Spark writes it in JSON
     nanoseconds: tuple[str, ...]  # columns of Parquet that Spark reads as plain numbers
     partitions: int
 
-    def to_json(self) -> str:
-        """Return the shape as text."""
-        return json.dumps(
-            {
-                "version": 1,
-                "format": self.format,
-                "schema": self.schema.jsonValue(),
-                "nanoseconds": list(self.nanoseconds),
-                "partitions": self.partitions,
-            }
-        )
-
-    @staticmethod
-    def from_json(text: str, path: str) -> "SourceShape":
-        """Return the shape that a text describes; `path` is where the text was found."""
-        try:
-            found = json.loads(text)
-            return SourceShape(
-                found["format"],
-                T.StructType.fromJson(found["schema"]),
-                tuple(found["nanoseconds"]),
-                int(found["partitions"]),
-            )
-        except (ValueError, KeyError, TypeError, PySparkException):
-            raise DataError(f"{path}: this is not what a stream has written; name a new checkpoint") from None
+    @property
+    def schema(self) -> T.StructType:
+        return T.StructType.fromJson(json.loads(self.columns))
 
 
 def kafka_topic(source: str) -> KafkaTopic | None:
@@ -124,11 +108,11 @@ def shape_of(
     if schema is not None:
         given = _parsed(schema)
         if kafka_topic(source) is not None:
-            return SourceShape("kafka", given, (), partitions)
+            return SourceShape("kafka", given.json(), (), partitions)
         files = () if "://" in source else _files_of(source)
         found = _format_of(source, files, format)
         nanoseconds = _nanoseconds(found, files)
-        return SourceShape(found, _as_long(given, nanoseconds), nanoseconds, partitions)
+        return SourceShape(found, with_type(given, nanoseconds, T.LongType()).json(), nanoseconds, partitions)
     if known is not None:
         return known
     if kafka_topic(source) is not None:
@@ -147,10 +131,11 @@ def shape_of(
     found = _format_of(source, files, format)
     nanoseconds = _nanoseconds(found, files)
     if found == "parquet":
-        return SourceShape(found, _parquet_schema(spark, source, files, nanoseconds), nanoseconds, partitions)
+        columns = _parquet_schema(spark, source, files, nanoseconds)
+        return SourceShape(found, columns.json(), nanoseconds, partitions)
     events = read_events(spark, source, time=time, type=type, id=id)
-    fields = [field for field in events.schema if field.name != CORRUPT]
-    return SourceShape(found, as_text(T.StructType(fields), {time, type}), (), partitions)
+    columns = T.StructType([field for field in events.schema if field.name != CORRUPT])
+    return SourceShape(found, as_text(columns, {time, type}).json(), (), partitions)
 
 
 def read_stream(
@@ -176,7 +161,7 @@ def read_stream(
     if topic is not None:
         rows = _read_kafka(spark, topic, _with_corrupt(texts))
     elif shape.format == "parquet":
-        _use_nanoseconds(spark, shape.nanoseconds)
+        use_nanoseconds(spark, shape.nanoseconds)
         rows = _read_files(spark, source, shape.format, shape.schema, max_files)
         rows = rows.withColumns({name: from_nanoseconds(column(name)) for name in shape.nanoseconds})
     else:
@@ -195,12 +180,12 @@ def known_shape(spark: SparkSession, checkpoint: str) -> SourceShape | None:
         found = spark.read.text(path, wholetext=True).collect()
     except AnalysisException:  # nothing there: the stream has not run yet
         return None
-    return SourceShape.from_json(found[0]["value"], path) if found else None
+    return cast(SourceShape, from_json(SHAPE, found[0]["value"], path)) if found else None
 
 
 def remember_shape(spark: SparkSession, checkpoint: str, shape: SourceShape) -> None:
     """Write the shape of a stream into its checkpoint, for the next start."""
-    text = spark.createDataFrame([(shape.to_json(),)], "value string")
+    text = spark.createDataFrame([(to_json(SHAPE, shape),)], "value string")
     text.coalesce(1).write.mode("overwrite").text(_shape_path(checkpoint))
 
 
@@ -214,12 +199,7 @@ def _files_of(directory: str) -> tuple[Path, ...]:
         raise DataError(f"{directory}: there is no such directory")
     if not target.is_dir():
         raise DataError(f"{directory}: this is a file; a stream takes a directory in which files arrive")
-    visible = (file for file in target.rglob("*") if file.is_file())
-    return tuple(sorted(file for file in visible if not _is_hidden(file.relative_to(target))))
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
+    return data_files(target)
 
 
 def _format_of(source: str, files: tuple[Path, ...], given: Format | None) -> Format:
@@ -236,21 +216,10 @@ def _nanoseconds(format: SourceFormat, files: tuple[Path, ...]) -> tuple[str, ..
     return nanosecond_columns(files[0]) if format == "parquet" and files else ()
 
 
-def _as_long(schema: T.StructType, names: tuple[str, ...]) -> T.StructType:
-    return T.StructType(
-        [T.StructField(field.name, T.LongType()) if field.name in names else field for field in schema]
-    )
-
-
-def _use_nanoseconds(spark: SparkSession, columns: tuple[str, ...]) -> None:
-    if columns:  # what pandas writes; Spark reads it as plain numbers or not at all
-        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-
-
 def _parquet_schema(
     spark: SparkSession, source: str, files: tuple[Path, ...], nanoseconds: tuple[str, ...]
 ) -> T.StructType:
-    _use_nanoseconds(spark, nanoseconds)
+    use_nanoseconds(spark, nanoseconds)
     is_nested = EventFiles(source, "parquet", files).is_nested
     return spark.read.parquet(literal_location(source), recursiveFileLookup=is_nested).schema
 

@@ -9,6 +9,11 @@ from weft.errors import BudgetError, DataError, WeftError
 
 SPARK_FAILURES = (PySparkException, Py4JError)
 
+NO_WEFT = (
+    "the Python workers of Spark have no Weft: set PYSPARK_PYTHON, or spark.pyspark.python, to an "
+    "interpreter that has it on every machine, before the session starts"
+)
+_NO_WEFT = re.compile(r"ModuleNotFoundError: No module named 'weft(?:\.\w+)*'")
 _RAISED_IN_WORKER = re.compile(
     r"^\s*(?:\w+\.)*weft\.errors\.(?P<kind>\w+): (?P<message>.*(?:\n(?!\s*$|\s*at |\s*Traceback).*)*)", re.M
 )
@@ -35,6 +40,8 @@ def failure_of(error: BaseException) -> WeftError:
       hint: narrow the window
     """
     text = str(error)
+    if _NO_WEFT.search(text):
+        return WeftError(NO_WEFT)
     raised = _RAISED_IN_WORKER.search(text)
     if raised:
         return _KINDS.get(raised["kind"], WeftError)(raised["message"].rstrip())

@@ -16,6 +16,7 @@ from weft.errors import WeftError
 from weft.hosts.spark.java import OLDEST_JAVA, find_java
 
 GIGABYTE = 1 << 30
+WORKER_PYTHON = "spark.sql.execution.pyspark.python"  # the interpreter of the workers, of a session that runs
 LOG_LEVEL = "WEFT_SPARK_LOG"  # the environment variable that lets Spark log, at the level it names
 NO_JAVA = (
     f"Spark needs Java {OLDEST_JAVA} or newer and none was found.\n"
@@ -54,6 +55,22 @@ def local_session(master: str = "local[*]", *, name: str = "weft") -> SparkSessi
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
             raise WeftError(f"Spark does not start: {start_failure(output()) or error}") from None
+
+
+def use_this_python(spark: SparkSession) -> None:
+    """Let the Python workers of a session on this machine use this interpreter, unless another was chosen.
+
+    Otherwise they take the `python3` of the PATH, which need not have Weft. The machines of a cluster, or of
+    a Connect server, have interpreters of their own.
+    """
+    if os.environ.get("PYSPARK_PYTHON"):
+        return
+    if any(spark.conf.get(name, None) for name in (WORKER_PYTHON, "spark.pyspark.python")):
+        return
+    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
+    is_here = "SPARK_LOCAL_REMOTE" in os.environ if is_connect else True
+    if is_here and (spark.conf.get("spark.master", None) or "").startswith("local"):
+        spark.conf.set(WORKER_PYTHON, sys.executable)
 
 
 def start_failure(output: str) -> str:
