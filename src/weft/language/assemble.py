@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.errors import Problem, Span, near_name
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Predicate, conjuncts
+from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, conjuncts
 from weft.language.bare_names import missing_variable
 from weft.language.columns import check_column_names, default_column_name
 from weft.language.expression_rules import Column
@@ -67,7 +67,7 @@ def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
     return Query(
         name,
         clauses["PATTERN"],
-        () if where is None else _top_level(where),
+        () if where is None else conjuncts(where),
         clauses.get("WITHIN"),
         clauses.get("PARTITION") or (),
         columns,
@@ -75,10 +75,6 @@ def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
         slide,
         tuple(dict.fromkeys(key.name for key in keys)),
     )
-
-
-def _top_level(where: Any) -> tuple[Predicate, ...]:
-    return conjuncts(where)
 
 
 def _named_column(column: Column, position: int, *, is_trend: bool) -> ReturnColumn:
@@ -110,7 +106,7 @@ def _check_missing_variables(events: Sequence[Event], unnamed: Sequence[Event]) 
 
 
 def _check_equivalences(keyword: str, value: Any, equivalences: Sequence[Equivalence]) -> Iterator[Problem]:
-    allowed = {id(part) for part in _top_level(value)} if keyword == "WHERE" and value is not None else set()
+    allowed = {id(part) for part in conjuncts(value)} if keyword == "WHERE" and value is not None else set()
     for found in equivalences:
         if id(found) not in allowed:
             shown = "[" + ", ".join(map(quote_name, found.attributes)) + "]"

@@ -1,9 +1,10 @@
 """Parse one clause of a query, the tokens after its keyword, with the rules of a grammar."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from lark import Lark, Token, UnexpectedToken
@@ -30,6 +31,17 @@ class Clause:
     @property
     def name(self) -> str:
         return _CLAUSE_NAMES.get(self.keyword.type, self.keyword.type)
+
+
+def cut_clauses(
+    tokens: list[Token], keywords: Collection[str], following: Token | None = None
+) -> list[Clause]:
+    """Cut tokens before each keyword of a clause; `following` is the token after all of them."""
+    starts = [place for place, token in enumerate(tokens) if token.type in keywords]
+    return [
+        Clause(tokens[start], tokens[start + 1 : end], tokens[end] if end < len(tokens) else following)
+        for start, end in pairwise([*starts, len(tokens)])
+    ]
 
 
 class ClauseError(Exception):

@@ -9,7 +9,7 @@ from lark import Token
 from weft.errors import Problem
 from weft.language.assemble import Draft, assemble_query
 from weft.language.ccl.statement import check_sources, parse_statement
-from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
+from weft.language.clauses import Clause, ClauseError, cut_clauses, parse_clause, parser_of, problem_of_depth
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together, span_of
 from weft.language.statements import statements
@@ -118,7 +118,7 @@ def _parse_section(
     section: list[Token], following: Token | None, problems: list[Problem], *, alone: bool
 ) -> Query | None:
     draft = Draft()
-    clauses = _clauses(section, following)
+    clauses = cut_clauses(section, _START_OF_CLAUSE, following)
     first = clauses[0].keyword if clauses else section[0]
     if first is not section[0] or not clauses:
         draft.problems.append(unexpected_token("the text", section, 0, {"QUERY", "PATTERN"}))
@@ -139,15 +139,6 @@ def _parse_section(
     if any(keyword in written and draft.clauses.get(keyword) is None for keyword in _TREND_CLAUSES):
         return None  # without the clause it would be another kind of query
     return query
-
-
-def _clauses(section: list[Token], following: Token | None) -> list[Clause]:
-    starts = [place for place, token in enumerate(section) if token.type in _START_OF_CLAUSE]
-    found = []
-    for start, end in pairwise([*starts, len(section)]):
-        after = section[end] if end < len(section) else following
-        found.append(Clause(section[start], section[start + 1 : end], after))
-    return found
 
 
 def _parse_clause(clause: Clause, draft: Draft) -> None:

@@ -42,6 +42,8 @@ from weft.pattern.nodes import (
 )
 from weft.tree import find
 
+OPERATOR_WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR", Some: "SOME"}
+
 # How tightly each form binds; a part is put in parentheses when it binds less than its place asks.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
 
@@ -119,14 +121,9 @@ def _pattern(pattern: Pattern, once: frozenset[str]) -> str:
             return f"({_pattern(operand, once)}){_quantifier(pattern)}"
         case Negation(operand=operand):
             return f"NOT {_pattern(operand, once)}"
-        case Sequence(operands=operands):
-            return f"SEQ({', '.join(_pattern(operand, once) for operand in operands)})"
-        case Conjunction(operands=operands):
-            return f"AND({', '.join(_pattern(operand, once) for operand in operands)})"
-        case Disjunction(operands=operands):
-            return f"OR({', '.join(_pattern(operand, once) for operand in operands)})"
-        case Some(operands=operands):
-            return f"SOME({', '.join(_pattern(operand, once) for operand in operands)})"
+        case Sequence() | Conjunction() | Disjunction() | Some():
+            operands = ", ".join(_pattern(operand, once) for operand in pattern.operands)
+            return f"{OPERATOR_WORDS[type(pattern)]}({operands})"
 
 
 def _event(event: Event, quantifier: str, brackets: str, once: frozenset[str]) -> str:
@@ -196,22 +193,22 @@ def _render_predicate(expression: Comparison | Not | IsNull | InList | Like) -> 
     match expression:
         case Comparison(operator=operator, left=left, right=right):
             return f"{_expression(left, _SUM)} {operator} {_expression(right, _SUM)}", _COMPARISON
-        case IsNull(operand=operand):
-            return f"{_expression(operand, _SUM)} IS NULL", _COMPARISON
-        case InList(operand=operand, values=values):
-            constants = ", ".join(_literal(value)[0] for value in values)
-            return f"{_expression(operand, _SUM)} IN ({constants})", _COMPARISON
-        case Like(operand=operand, pattern=pattern):
-            return f"{_expression(operand, _SUM)} LIKE {quote_text(pattern)}", _COMPARISON
-        case Not(operand=IsNull(operand=operand)):
-            return f"{_expression(operand, _SUM)} IS NOT NULL", _COMPARISON
-        case Not(operand=InList(operand=operand, values=values)):
-            constants = ", ".join(_literal(value)[0] for value in values)
-            return f"{_expression(operand, _SUM)} NOT IN ({constants})", _COMPARISON
-        case Not(operand=Like(operand=operand, pattern=pattern)):
-            return f"{_expression(operand, _SUM)} NOT LIKE {quote_text(pattern)}", _COMPARISON
+        case Not(operand=IsNull() | InList() | Like() as inside):
+            return f"{_expression(inside.operand, _SUM)} {_test_text(inside, 'NOT ')}", _COMPARISON
         case Not(operand=operand):
             return f"NOT {_expression(operand, _NOT)}", _NOT
+        case _:
+            return f"{_expression(expression.operand, _SUM)} {_test_text(expression, '')}", _COMPARISON
+
+
+def _test_text(test: IsNull | InList | Like, negation: str) -> str:
+    match test:
+        case IsNull():
+            return f"IS {negation}NULL"
+        case InList(values=values):
+            return f"{negation}IN ({', '.join(_literal(value)[0] for value in values)})"
+        case Like(pattern=pattern):
+            return f"{negation}LIKE {quote_text(pattern)}"
 
 
 def _attribute(attribute: Attribute) -> str:

@@ -4,10 +4,7 @@ CREATE OUTPUT STREAM name AS SELECT columns FROM types MATCHING [interval: patte
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, TypeAlias
-
-from lark import Token
 
 from weft.errors import Problem
 from weft.expressions import And
@@ -16,7 +13,7 @@ from weft.language.ccl.conditions import conditions_of
 from weft.language.ccl.lexer import CLAUSES, HEADER_WORDS
 from weft.language.ccl.pattern import Translation
 from weft.language.ccl.rules import CclRules, Matching, Source
-from weft.language.clauses import Clause, ClauseError, parse_clause, parser_of, problem_of_depth
+from weft.language.clauses import Clause, ClauseError, cut_clauses, parse_clause, parser_of, problem_of_depth
 from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.scope import mentions, variables_in
@@ -57,7 +54,7 @@ def parse_statement(statement: Statements, default_name: str, problems: list[Pro
     """
     tokens = statement.tokens
     draft, parsed = Draft(), Parsed()
-    clauses = _clauses(tokens)
+    clauses = cut_clauses(tokens, _START_OF_CLAUSE)
     chains: dict[int, Any] = {}
     for clause in clauses:
         _parse_clause(clause, parsed, draft, chains)
@@ -84,14 +81,6 @@ def check_sources(queries: Sequence[Query]) -> Iterator[Problem]:
                 message = f"{quote_name(event.type)} is a query of this text, not a type of events"
                 hint = "write its pattern in the place of it, in parentheses"
                 yield Problem(message, event.span, hint, query.name)
-
-
-def _clauses(tokens: list[Token]) -> list[Clause]:
-    starts = [place for place, token in enumerate(tokens) if token.type in _START_OF_CLAUSE]
-    return [
-        Clause(tokens[start], tokens[start + 1 : end], tokens[end] if end < len(tokens) else None)
-        for start, end in pairwise([*starts, len(tokens)])
-    ]
 
 
 def _parse_clause(clause: Clause, parsed: Parsed, draft: Draft, chains: dict[int, Any]) -> None:

@@ -2,11 +2,10 @@
 
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
+from weft.language.printer import OPERATOR_WORDS
 from weft.language.scope import Scope, Variable, common, is_same_elsewhere, variables_in
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 from weft.tree import find
-
-_WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR", Some: "SOME"}
 
 
 def check_pattern(
@@ -64,7 +63,7 @@ def _check_node(pattern: Pattern, findings: Findings) -> None:
             _check_node(operand, findings)
         case Sequence() | Conjunction() | Disjunction() | Some():
             if not pattern.operands:
-                findings.complain(f"{_WORDS[type(pattern)]} needs at least one operand", pattern.span)
+                findings.complain(f"{OPERATOR_WORDS[type(pattern)]} needs at least one operand", pattern.span)
             for operand in pattern.operands:
                 _check_node(operand, findings)
 
