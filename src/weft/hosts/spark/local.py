@@ -67,10 +67,14 @@ def use_this_python(spark: SparkSession) -> None:
         return
     if any(spark.conf.get(name, None) for name in (WORKER_PYTHON, "spark.pyspark.python")):
         return
-    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
-    is_here = "SPARK_LOCAL_REMOTE" in os.environ if is_connect else True
+    is_here = "SPARK_LOCAL_REMOTE" in os.environ or not is_connect(spark)
     if is_here and (spark.conf.get("spark.master", None) or "").startswith("local"):
         spark.conf.set(WORKER_PYTHON, sys.executable)
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Return whether a session speaks to Spark over the network, by Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def start_failure(output: str) -> str:

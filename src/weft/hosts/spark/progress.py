@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
+from weft.hosts.spark.local import is_connect
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -24,7 +26,9 @@ def no_progress() -> Progress:
 
 
 def current_progress(spark: SparkSession) -> Progress:
-    """Return the progress of the stages that run now; nothing of nothing when none does."""
+    """Return the progress of the stages that run now; nothing of nothing when none does, or by Connect."""
+    if is_connect(spark):
+        return no_progress()
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     known = [stage for stage in stages if stage is not None]
