@@ -133,8 +133,7 @@ def test_invariants_are_verified_in_the_order_of_the_plan() -> None:
     found = invariants.violation(replace(CAMERAS, rates=(5.0, 15.0, 10.0), window=1.0))
     assert found is not None
     assert (found.kind, found.mask, found.value, found.compared_to) == ("invariant", 0b100, 10.0, 5.0)
-    assert found.invariant is not None
-    assert found.invariant.taken == pytest.approx(10.0 * 600)
+    assert invariants.watched[0].taken == pytest.approx(10.0 * 600)
     assert found.sentence("ABC") == "the choice of C costs 10, another one 5"
     assert found.sentence() == "the choice of item 2 costs 10, another one 5"
 

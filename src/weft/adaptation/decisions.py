@@ -35,7 +35,6 @@ class Violation:
     value: float
     compared_to: float
     tolerance: float = 0.0
-    invariant: Invariant | None = None
     is_share: bool = True  # the tolerance, of the value that is compared to
 
     def sentence(self, names: Sequence[str] = ()) -> str:
@@ -137,9 +136,7 @@ class Invariants(DecisionFunction):
         for invariant in self._suspects(shape):
             taken, other = invariant.condition.values(shape, prices)
             if not invariant.condition.allows(taken, other, self.distance):
-                return Violation(
-                    "invariant", "choice", invariant.block, taken, other, self.distance, invariant
-                )
+                return Violation("invariant", "choice", invariant.block, taken, other, self.distance)
         return None
 
     def _watch_all(self, decided: Decided, shape: Shape, terms: Terms) -> None:

@@ -80,7 +80,6 @@ class LiveStatistics:
         window_seconds: float | None = None,
         *,
         longest: float | None = None,
-        batch_seconds: float = 0.0,
         initial: Statistics | None = None,
         sampling: Sampling | None = None,
     ) -> None:
@@ -88,9 +87,7 @@ class LiveStatistics:
         self.initial = initial or Statistics()
         asked = tuple(dict.fromkeys(questions))
         longest = largest_window(asked, longest)
-        self.window_seconds = (
-            sliding_window(longest, batch_seconds) if window_seconds is None else window_seconds
-        )
+        self.window_seconds = sliding_window(longest) if window_seconds is None else window_seconds
         if not self.window_seconds > 0:
             raise ValueError(f"found a window of {self.window_seconds} seconds; expected more than 0")
         self.n_rows = self.n_tuples = 0
@@ -269,8 +266,8 @@ class LiveStatistics:
         self.n_tuples += tuples.shape[1]
         return tuples
 
-    def statistics(self, now: int | None = None) -> Statistics:
-        """Return what is known at a time in microseconds, or at the latest time or frontier seen.
+    def statistics(self) -> Statistics:
+        """Return what is known at the latest time or frontier seen.
 
         What was not watched, or not seen often enough (see `Sampling`), is as in the initial
         statistics; what these do not say of groups and keys is left to the defaults. A rate that they
@@ -278,13 +275,12 @@ class LiveStatistics:
         """
         if self._first is None:
             return self.initial
-        moment = self._now if now is None else max(now, self._now)
-        tick, least = moment // self._tick, self.sampling.least_tuples
+        tick, least = self._now // self._tick, self.sampling.least_tuples
         looked = self._looked or 0
         as_of = looked + (tick - looked) // ROUND * ROUND  # between looks, the answers stay the same
         rates = dict(self.initial.rates)
         for item, count in self._counts.items():
-            seconds, is_enough = self._covered(moment, count.since)
+            seconds, is_enough = self._covered(count.since)
             n_events = count.histogram.total(tick)
             if is_enough or n_events >= self.sampling.least_events or item not in rates:
                 rates[item] = max(n_events, UNSEEN) / seconds
@@ -299,12 +295,12 @@ class LiveStatistics:
                 **self.initial.agreements,
                 **{key: share for key, share in shares.items() if share is not None},
             },
-            total_rate=self._total_rate(moment),
+            total_rate=self._total_rate(tick),
         )
 
-    def _total_rate(self, moment: int) -> float:
-        seconds, is_enough = self._covered(moment, None)
-        n_events = self._total.total(moment // self._tick)
+    def _total_rate(self, tick: int) -> float:
+        seconds, is_enough = self._covered(None)
+        n_events = self._total.total(tick)
         is_enough |= n_events >= self.sampling.least_events
         if self.initial.total_rate is not None and not is_enough:
             return self.initial.total_rate
@@ -328,8 +324,9 @@ class LiveStatistics:
         seconds = self._tick / MICROSECONDS
         return rate / seconds if found is None else found / seconds**2
 
-    def _covered(self, now: int, since: int | None) -> tuple[float, bool]:
+    def _covered(self, since: int | None) -> tuple[float, bool]:
         """Return in how many seconds of the sliding window events were counted; whether these are enough."""
+        now = self._now
         first = now if self._first is None else self._first
         start = (now // self._tick - TICKS + 1) * self._tick
         begins = max(start, first if since is None else since)

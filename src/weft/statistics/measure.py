@@ -43,7 +43,6 @@ def measure(
     *,
     duration: float,
     window: float | None = None,
-    total_rate: float | None = None,
     seed: int = 0,
 ) -> Statistics:
     """Return what a sample says of items, of predicate groups and of agreement on keys.
@@ -61,8 +60,6 @@ def measure(
         The seconds in which the complete stream has as many events as the sample.
     window
         The seconds within which agreement on keys is measured, if longer than those of all questions.
-    total_rate
-        The rate of events of all types, where the sample holds only some of these.
 
     >>> import pyarrow as pa
     >>> from weft.runtime.columns.events import StringPool
@@ -95,7 +92,7 @@ def measure(
         rates,
         selectivities,
         agreements,
-        total_rate=events.n_events / duration if total_rate is None else total_rate,
+        total_rate=events.n_events / duration,
         duration=max(duration, sample.span),
     )
 

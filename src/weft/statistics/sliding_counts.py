@@ -9,17 +9,16 @@ import numpy as np
 from weft.runtime.columns.events import Array, Events
 from weft.statistics.exponential_histogram import ExponentialHistogram
 
-WINDOWS, BATCHES, LEAST_SECONDS = 4, 16, 60.0  # that the sliding window lasts at least
+WINDOWS, LEAST_SECONDS = 4, 60.0  # that the sliding window lasts, with and without a longest window
 
 
-def sliding_window(longest: float | None, batch_seconds: float = 0.0) -> float:
-    """Return for how long to remember: a few of the longest window, and a number of batches.
+def sliding_window(longest: float | None) -> float:
+    """Return for how many seconds to remember: a few of the longest window.
 
-    >>> sliding_window(600.0), sliding_window(1.0, batch_seconds=30.0), sliding_window(None)
-    (2400.0, 480.0, 60.0)
+    >>> sliding_window(600.0), sliding_window(0.1), sliding_window(None)
+    (2400.0, 1.0, 60.0)
     """
-    wanted = WINDOWS * longest if longest is not None else LEAST_SECONDS
-    return max(wanted, BATCHES * batch_seconds, 1.0)
+    return LEAST_SECONDS if longest is None else max(WINDOWS * longest, 1.0)
 
 
 class HitRate:
