@@ -9,17 +9,17 @@ from weft.errors import Problem, Span, near_name
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, conjuncts
 from weft.language.bare_names import missing_variable
 from weft.language.columns import check_column_names, default_column_name
-from weft.language.expression_rules import Column
+from weft.language.expression_rules import WrittenColumn
 from weft.language.findings import Notes
 from weft.language.lexer import quote_name
-from weft.language.pattern_rules import GroupKey
+from weft.language.pattern_rules import WrittenGroupKey
 from weft.language.scope import variables_in
 from weft.pattern.nodes import Event, Query, ReturnColumn
 from weft.tree import transform_up
 
 
 @dataclass(slots=True)
-class Draft:
+class QueryDraft:
     """What is known of a query while its clauses are read."""
 
     clauses: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Draft:
             self.maybe_texts += notes.maybe_texts
 
 
-def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
+def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
     """Return the query of a draft, or None when it has no pattern; problems are added to the draft."""
     clauses = draft.clauses
     if clauses.get("PATTERN") is None:
@@ -77,14 +77,14 @@ def assemble_query(draft: Draft, name: str, span: Span) -> Query | None:
     )
 
 
-def _named_column(column: Column, position: int, *, is_trend: bool) -> ReturnColumn:
+def _named_column(column: WrittenColumn, position: int, *, is_trend: bool) -> ReturnColumn:
     name = column.name
     if name is None:
         name = default_column_name(column.expression, position, is_trend=is_trend)
     return ReturnColumn(name, column.expression, column.span)
 
 
-def _check_group(keys: Sequence[GroupKey], events: Sequence[Event]) -> Iterator[Problem]:
+def _check_group(keys: Sequence[WrittenGroupKey], events: Sequence[Event]) -> Iterator[Problem]:
     """Yield a problem for each variable of GROUP BY that is none: all events agree, whichever is named."""
     variables = {event.variable for event in events}
     for key in keys:
@@ -114,7 +114,7 @@ def _check_equivalences(keyword: str, value: Any, equivalences: Sequence[Equival
             yield Problem(message, found.span)
 
 
-def _resolve_missing_variables(draft: Draft) -> None:
+def _resolve_missing_variables(draft: QueryDraft) -> None:
     """Give attributes written without a variable the one they can only belong to, or complain."""
     variables = {event.variable for event in draft.events}
     only = next(iter(variables)) if len(variables) == 1 else None
@@ -131,7 +131,7 @@ def _resolve_missing_variables(draft: Draft) -> None:
                 draft.clauses[keyword] = _with_variable(draft.clauses[keyword], only)
 
 
-def _resolve_group_columns(draft: Draft) -> set[int]:
+def _resolve_group_columns(draft: QueryDraft) -> set[int]:
     """Let a column that is an attribute of GROUP BY be that of the first event, as all events agree on it.
 
     Return the ids of the attributes that were written without a variable.

@@ -21,7 +21,7 @@ _CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY"}
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class ClauseTokens:
     """A clause keyword, the tokens after it, and the token that ends the clause."""
 
     keyword: Token
@@ -35,11 +35,11 @@ class Clause:
 
 def cut_clauses(
     tokens: list[Token], keywords: Collection[str], following: Token | None = None
-) -> list[Clause]:
+) -> list[ClauseTokens]:
     """Cut tokens before each keyword of a clause; `following` is the token after all of them."""
     starts = [place for place, token in enumerate(tokens) if token.type in keywords]
     return [
-        Clause(tokens[start], tokens[start + 1 : end], tokens[end] if end < len(tokens) else following)
+        ClauseTokens(tokens[start], tokens[start + 1 : end], tokens[end] if end < len(tokens) else following)
         for start, end in pairwise([*starts, len(tokens)])
     ]
 
@@ -52,7 +52,7 @@ class ClauseError(Exception):
         self.problem = problem
 
 
-def parse_clause(clause: Clause, lark: Lark, start: str, keywords: Sequence[str] = ()) -> Any:
+def parse_clause(clause: ClauseTokens, lark: Lark, start: str, keywords: Sequence[str] = ()) -> Any:
     """Return the value of a clause, or raise ClauseError; `keywords` are those a misspelling may mean."""
     try:
         return lark.parse(clause.tokens, start=start)
@@ -67,7 +67,7 @@ def parse_clause(clause: Clause, lark: Lark, start: str, keywords: Sequence[str]
         raise ClauseError(unexpected_end(clause.name, after, expected, clause.following)) from None
 
 
-def problem_of_depth(clause: Clause, value: Any) -> Problem | None:
+def problem_of_depth(clause: ClauseTokens, value: Any) -> Problem | None:
     """Return the problem of a clause that nests too deeply."""
     if len(clause.tokens) <= MAX_NESTING:
         return None

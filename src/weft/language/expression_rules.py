@@ -47,7 +47,7 @@ _OPERATORS: dict[str, ComparisonOperator] = {
 }
 
 
-class Column(NamedTuple):
+class WrittenColumn(NamedTuple):
     """A RETURN item as written; without AS it has no name yet."""
 
     expression: Any
@@ -61,12 +61,12 @@ class Rules(PatternRules):
     def where_clause(self, parts: list[Any]) -> Any:
         return parts[0]
 
-    def return_clause(self, parts: list[Any]) -> list[Column]:
+    def return_clause(self, parts: list[Any]) -> list[WrittenColumn]:
         return parts[::2]
 
-    def column(self, parts: list[Any]) -> Column:
+    def column(self, parts: list[Any]) -> WrittenColumn:
         name = parts[2].value if len(parts) == 3 else None
-        return Column(parts[0], name, span_of(parts[0], parts[-1]))
+        return WrittenColumn(parts[0], name, span_of(parts[0], parts[-1]))
 
     def disjunction(self, parts: list[Any]) -> Expression:
         return Or(tuple(parts[::2]), span_of(parts[0], parts[-1]))

@@ -7,9 +7,16 @@ from itertools import pairwise
 from lark import Token
 
 from weft.errors import Problem
-from weft.language.assemble import Draft, assemble_query
+from weft.language.assemble import QueryDraft, assemble_query
 from weft.language.ccl.statement import check_sources, parse_statement
-from weft.language.clauses import Clause, ClauseError, cut_clauses, parse_clause, parser_of, problem_of_depth
+from weft.language.clauses import (
+    ClauseError,
+    ClauseTokens,
+    cut_clauses,
+    parse_clause,
+    parser_of,
+    problem_of_depth,
+)
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together, span_of
 from weft.language.statements import statements
@@ -117,7 +124,7 @@ def _sections(tokens: Iterable[Token]) -> Iterator[tuple[list[Token], Token | No
 def _parse_section(
     section: list[Token], following: Token | None, problems: list[Problem], *, alone: bool
 ) -> Query | None:
-    draft = Draft()
+    draft = QueryDraft()
     clauses = cut_clauses(section, _START_OF_CLAUSE, following)
     first = clauses[0].keyword if clauses else section[0]
     if first is not section[0] or not clauses:
@@ -141,7 +148,7 @@ def _parse_section(
     return query
 
 
-def _parse_clause(clause: Clause, draft: Draft) -> None:
+def _parse_clause(clause: ClauseTokens, draft: QueryDraft) -> None:
     keyword = clause.keyword
     if keyword.type in draft.clauses:
         hint = "start each query with QUERY and a name" if keyword.type == "PATTERN" else None

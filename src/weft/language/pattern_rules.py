@@ -39,7 +39,7 @@ class Quantifier(NamedTuple):
     span: Span
 
 
-class Variable(NamedTuple):
+class WrittenVariable(NamedTuple):
     """A variable as declared, with or without the brackets of a list."""
 
     name: str
@@ -47,7 +47,7 @@ class Variable(NamedTuple):
     span: Span
 
 
-class GroupKey(NamedTuple):
+class WrittenGroupKey(NamedTuple):
     """An attribute of GROUP BY, and the variable before it if there is one."""
 
     variable: str | None
@@ -88,8 +88,8 @@ class PatternRules(Notes):
             )
         return event
 
-    def variable(self, parts: list[Token]) -> Variable:
-        return Variable(parts[0].value, len(parts) > 1, span_of(parts[0], parts[-1]))
+    def variable(self, parts: list[Token]) -> WrittenVariable:
+        return WrittenVariable(parts[0].value, len(parts) > 1, span_of(parts[0], parts[-1]))
 
     def quantifier(self, parts: list[Token]) -> Quantifier:
         span = span_of(parts[0], parts[-1])
@@ -196,12 +196,12 @@ class PatternRules(Notes):
     def partition_clause(self, parts: list[Token]) -> tuple[str, ...]:
         return tuple(part.value for part in parts[::2])
 
-    def group_clause(self, parts: list[Any]) -> tuple[GroupKey, ...]:
+    def group_clause(self, parts: list[Any]) -> tuple[WrittenGroupKey, ...]:
         return tuple(parts[::2])
 
-    def group_key(self, parts: list[Token]) -> GroupKey:
+    def group_key(self, parts: list[Token]) -> WrittenGroupKey:
         variable = parts[0].value if len(parts) == 3 else None
-        return GroupKey(variable, parts[-1].value, span_of(parts[0], parts[-1]))
+        return WrittenGroupKey(variable, parts[-1].value, span_of(parts[0], parts[-1]))
 
 
 def counts_events(quantities: list[Token]) -> bool:

@@ -22,7 +22,7 @@ _WITHOUT_MENTIONS = frozenset({Literal, CountTrends, Equivalence})
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class PatternVariable:
     """A variable of a pattern.
 
     `negations` numbers the NOTs around it, from the outside in, `groups` the repeated groups; `branches`
@@ -36,10 +36,10 @@ class Variable:
     branches: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
     always: bool
-    declarations: tuple["Variable", ...] = ()
+    declarations: tuple["PatternVariable", ...] = ()
 
 
-Scope = dict[str, Variable]
+Scope = dict[str, PatternVariable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Place:
     is_optional: bool = False
 
 
-def variables_in(pattern: Pattern) -> Iterator[Variable]:
+def variables_in(pattern: Pattern) -> Iterator[PatternVariable]:
     """Yield the variables of a pattern in the order written.
 
     >>> [v.is_list for v in variables_in(Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None))))]
@@ -61,7 +61,7 @@ def variables_in(pattern: Pattern) -> Iterator[Variable]:
     return _visit(pattern, _Place(), count())
 
 
-def _visit(node: Pattern, place: _Place, numbers: Iterator[int]) -> Iterator[Variable]:
+def _visit(node: Pattern, place: _Place, numbers: Iterator[int]) -> Iterator[PatternVariable]:
     match node:
         case Event():
             yield _variable(node, place, is_list=False)
@@ -89,12 +89,12 @@ def _visit(node: Pattern, place: _Place, numbers: Iterator[int]) -> Iterator[Var
                 yield from _visit(operand, place, numbers)
 
 
-def _variable(event: Event, place: _Place, *, is_list: bool) -> Variable:
+def _variable(event: Event, place: _Place, *, is_list: bool) -> PatternVariable:
     always = not (place.negations or place.branches or place.is_optional)
-    return Variable(event, is_list, place.negations, place.branches, place.groups, always)
+    return PatternVariable(event, is_list, place.negations, place.branches, place.groups, always)
 
 
-def never_together(one: Variable, other: Variable) -> bool:
+def never_together(one: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two variables lie in different operands of one OR."""
     if not one.branches or not other.branches:
         return False
@@ -102,21 +102,21 @@ def never_together(one: Variable, other: Variable) -> bool:
     return any(taken.get(number, branch) != branch for number, branch in other.branches)
 
 
-def is_same_elsewhere(one: Variable, other: Variable) -> bool:
+def is_same_elsewhere(one: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two declarations are of one variable: alike, in different operands of one OR."""
     is_alike = one.event.type == other.event.type and one.is_list == other.is_list
     return is_alike and bool(one.negations) == bool(other.negations) and never_together(one, other)
 
 
-def declared(pattern: Pattern) -> dict[str, list[Variable]]:
+def declared(pattern: Pattern) -> dict[str, list[PatternVariable]]:
     """Return the declarations of each variable, in the order written."""
-    found: dict[str, list[Variable]] = {}
+    found: dict[str, list[PatternVariable]] = {}
     for variable in variables_in(pattern):
         found.setdefault(variable.event.variable, []).append(variable)
     return found
 
 
-def common(declarations: list[Variable]) -> Variable:
+def common(declarations: list[PatternVariable]) -> PatternVariable:
     """Return what all declarations of a variable say: the branches around every one of them."""
     first = declarations[0]
     if len(declarations) == 1:
@@ -125,7 +125,7 @@ def common(declarations: list[Variable]) -> Variable:
     return replace(first, branches=branches, declarations=tuple(declarations))
 
 
-def in_different_negations(one: Variable, other: Variable) -> bool:
+def in_different_negations(one: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two variables lie in two NOTs, neither inside the other, of one alternative."""
     if not one.negations or not other.negations:
         return False

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 
 from weft.errors import Problem, Span
-from weft.language.ccl.rules import Source
+from weft.language.ccl.rules import CclSource
 from weft.language.ccl.steps import Absent, Combined, Named, Step
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
@@ -34,14 +34,14 @@ class _Alternative:
 class Translation:
     """The events of FROM by name, those met so far in the pattern, and the problems found."""
 
-    sources: Mapping[str, Source]
+    sources: Mapping[str, CclSource]
     problems: list[Problem]
     events: dict[str, Event] = field(default_factory=dict)
 
     def pattern(self, steps: Step) -> Pattern | None:
         """Return the pattern of all steps, None after a mistake.
 
-        >>> here, sources = Span(0, 1), {name: Source(name, name, Span(0, 1)) for name in "AB"}
+        >>> here, sources = Span(0, 1), {name: CclSource(name, name, Span(0, 1)) for name in "AB"}
         >>> steps = Combined(",", [Absent(Named("B", here), here), Named("A", here)], here)
         >>> Translation(sources, []).pattern(steps).operands
         (Event(type='A', variable='A'), Negation(operand=Event(type='B', variable='B')))

@@ -9,7 +9,7 @@ from lark import Token
 from weft.errors import Span
 from weft.expressions import And, Comparison, CountTrends, Expression, Literal
 from weft.language.ccl.steps import Absent, Combined, Named, Step
-from weft.language.expression_rules import Column, Rules, holds_predicate
+from weft.language.expression_rules import Rules, WrittenColumn, holds_predicate
 from weft.language.findings import span_of
 from weft.language.nesting import is_nested_too_deeply
 from weft.language.pattern_rules import counts_events
@@ -20,7 +20,7 @@ from weft.tree import find
 MAX_CHAIN = 64
 
 
-class Source(NamedTuple):
+class CclSource(NamedTuple):
     """An event type of FROM under the name that the statement has for it."""
 
     type: str
@@ -49,21 +49,21 @@ class CclRules(Rules):
     def create_kind(self, parts: list[Token]) -> Token:
         return parts[-1]
 
-    def select_clause(self, parts: list[Any]) -> list[Column]:
+    def select_clause(self, parts: list[Any]) -> list[WrittenColumn]:
         return [] if type(parts[0]) is Token else parts[::2]
 
-    def select_column(self, parts: list[Any]) -> Column:
+    def select_column(self, parts: list[Any]) -> WrittenColumn:
         for counted in () if is_nested_too_deeply(parts[0]) else find(parts[0], CountTrends):
             hint = "count the matches afterwards, or count trends: QUERY q PATTERN ... RETURN COUNT(*)"
             self.complain("SELECT shows each match; COUNT(*) would count them", counted.span, hint)
         name = parts[-1].value if len(parts) > 1 else None
-        return Column(parts[0], name, span_of(parts[0], parts[-1]))
+        return WrittenColumn(parts[0], name, span_of(parts[0], parts[-1]))
 
-    def from_clause(self, parts: list[Any]) -> list[Source]:
+    def from_clause(self, parts: list[Any]) -> list[CclSource]:
         return parts[::2]
 
-    def source(self, parts: list[Token]) -> Source:
-        return Source(parts[0].value, parts[-1].value, span_of(parts[0], parts[-1]))
+    def source(self, parts: list[Token]) -> CclSource:
+        return CclSource(parts[0].value, parts[-1].value, span_of(parts[0], parts[-1]))
 
     def matching_clause(self, parts: list[Any]) -> Matching:
         return Matching(parts[-4], parts[-2])

@@ -8,12 +8,19 @@ from typing import Any, TypeAlias
 
 from weft.errors import Problem
 from weft.expressions import And
-from weft.language.assemble import Draft, assemble_query
+from weft.language.assemble import QueryDraft, assemble_query
 from weft.language.ccl.conditions import conditions_of
 from weft.language.ccl.lexer import CLAUSES, HEADER_WORDS
 from weft.language.ccl.pattern import Translation
-from weft.language.ccl.rules import CclRules, Matching, Source
-from weft.language.clauses import Clause, ClauseError, cut_clauses, parse_clause, parser_of, problem_of_depth
+from weft.language.ccl.rules import CclRules, CclSource, Matching
+from weft.language.clauses import (
+    ClauseError,
+    ClauseTokens,
+    cut_clauses,
+    parse_clause,
+    parser_of,
+    problem_of_depth,
+)
 from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.scope import mentions, variables_in
@@ -53,7 +60,7 @@ def parse_statement(statement: Statements, default_name: str, problems: list[Pro
     RETURN a.x
     """
     tokens = statement.tokens
-    draft, parsed = Draft(), Parsed()
+    draft, parsed = QueryDraft(), Parsed()
     clauses = cut_clauses(tokens, _START_OF_CLAUSE)
     chains: dict[int, Any] = {}
     for clause in clauses:
@@ -83,7 +90,7 @@ def check_sources(queries: Sequence[Query]) -> Iterator[Problem]:
                 yield Problem(message, event.span, hint, query.name)
 
 
-def _parse_clause(clause: Clause, parsed: Parsed, draft: Draft, chains: dict[int, Any]) -> None:
+def _parse_clause(clause: ClauseTokens, parsed: Parsed, draft: QueryDraft, chains: dict[int, Any]) -> None:
     keyword = clause.keyword
     if keyword.type in parsed:
         draft.problems.append(Problem(f"{keyword.type} is given twice", span_of(keyword, keyword)))
@@ -106,7 +113,7 @@ def _parse_clause(clause: Clause, parsed: Parsed, draft: Draft, chains: dict[int
     draft.add_clause({"SELECT": "RETURN", "ON": "WHERE"}.get(keyword.type, keyword.type), value, rules)
 
 
-def _problem_of_declaration(clause: Clause) -> Problem | None:
+def _problem_of_declaration(clause: ClauseTokens) -> Problem | None:
     """Return the problem of a CREATE that declares something else than a query."""
     if clause.keyword.type != "CREATE" or clause.following is not None:
         return None
@@ -115,7 +122,7 @@ def _problem_of_declaration(clause: Clause) -> Problem | None:
     return Problem(message, span_of(clause.keyword, clause.keyword), hint)
 
 
-def _check_complete(clauses: list[Clause], draft: Draft) -> None:
+def _check_complete(clauses: list[ClauseTokens], draft: QueryDraft) -> None:
     written = {clause.keyword.type for clause in clauses}
     first = clauses[0].keyword
     for keyword, example in _EXAMPLES.items():
@@ -124,8 +131,8 @@ def _check_complete(clauses: list[Clause], draft: Draft) -> None:
             draft.problems.append(Problem(f"this statement has no {keyword}", span_of(first, first), hint))
 
 
-def _build_pattern(sources: list[Source], matching: Matching, draft: Draft) -> None:
-    by_alias: dict[str, Source] = {}
+def _build_pattern(sources: list[CclSource], matching: Matching, draft: QueryDraft) -> None:
+    by_alias: dict[str, CclSource] = {}
     for source in sources:
         if source.alias in by_alias:
             message = f"FROM has two sources named {quote_name(source.alias)}"
@@ -142,7 +149,7 @@ def _build_pattern(sources: list[Source], matching: Matching, draft: Draft) -> N
             draft.problems.append(Problem(message, source.span, "add it to MATCHING, or leave it out"))
 
 
-def _check_columns(parsed: Parsed, draft: Draft) -> None:
+def _check_columns(parsed: Parsed, draft: QueryDraft) -> None:
     """Report columns that show an event under '!', which no match has."""
     negated = {one.event.variable for one in variables_in(draft.clauses["PATTERN"]) if one.negations}
     for column in parsed["SELECT"]:
@@ -153,7 +160,7 @@ def _check_columns(parsed: Parsed, draft: Draft) -> None:
                 draft.problems.append(Problem(message, mention.span))
 
 
-def _build_conditions(parsed: Parsed, chains: dict[int, Any], draft: Draft) -> None:
+def _build_conditions(parsed: Parsed, chains: dict[int, Any], draft: QueryDraft) -> None:
     given = [parsed[keyword] for keyword in ("ON", "WHERE") if parsed.get(keyword) is not None]
     conditions = conditions_of(given, chains, draft.clauses["PATTERN"])
     draft.clauses["WHERE"] = And(conditions) if conditions else None  # type: ignore[arg-type]

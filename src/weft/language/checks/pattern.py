@@ -3,7 +3,7 @@
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.printer import OPERATOR_WORDS
-from weft.language.scope import Scope, Variable, common, is_same_elsewhere, variables_in
+from weft.language.scope import PatternVariable, Scope, common, is_same_elsewhere, variables_in
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 from weft.tree import find
 
@@ -22,7 +22,7 @@ def check_pattern(
     ('unknown event type Gat', 'did you mean Gate?')
     """
     scope: Scope = {}
-    declared: dict[str, list[Variable]] = {}
+    declared: dict[str, list[PatternVariable]] = {}
     for variable in variables_in(pattern):
         event = variable.event
         same = declared.setdefault(event.variable, [])
