@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, pair
 from weft.plan.extents import is_within
 

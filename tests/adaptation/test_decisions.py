@@ -24,14 +24,14 @@ from weft.cost.shape import Check, Group, ListBounds, Shape
 from weft.optimizer.orders.decided import Decided
 from weft.optimizer.orders.exact_tree import exact_tree, exact_tree_decided
 from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
-from weft.optimizer.orders.zstream_tree import zstream_decided, zstream_tree
+from weft.optimizer.orders.zstream_tree import zstream_decided
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]
 Algorithm = tuple[Callable[[Shape, CostModel], Decided], Callable[[Shape, CostModel], object]]
 ALGORITHMS: dict[str, Algorithm] = {
     "greedy": (lambda shape, _: greedy_decided(shape), lambda shape, _: greedy_order(shape)),
-    "zstream": (zstream_decided, zstream_tree),
+    "zstream": (zstream_decided, lambda shape, model: zstream_decided(shape, model).tree),
     "exact tree": (exact_tree_decided, exact_tree),
 }
 CAMERAS = Shape(rates=(100.0, 15.0, 10.0), before=(0, 0b001, 0b011), window=600.0)

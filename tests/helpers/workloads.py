@@ -16,9 +16,9 @@ from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
+from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.trees import Tree, shown
 from weft.optimizer.weave import Weave
 from weft.pattern.nodes import Query

@@ -9,8 +9,8 @@ from tests.helpers.strategies import Case, event
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import demands_of
 from weft.optimizer.pipeline import STRATEGIES, Settings, choose_plan
-from weft.optimizer.rewriting.division import nested_level, operator_tree
 from weft.optimizer.rewriting.flat_query import FlatQuery
+from weft.optimizer.rewriting.levels import nested_level, operator_tree
 from weft.optimizer.sharing.limits import Limit
 from weft.pattern.normal_form import NormalForm
 

@@ -18,10 +18,10 @@ from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
+from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
 from weft.optimizer.trees import Tree, made_specific

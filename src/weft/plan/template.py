@@ -98,10 +98,6 @@ class TrendColumn:
     name: str | None
     type: Type | None  # of the attribute
 
-    @property
-    def counts_trends(self) -> bool:
-        return self.function == "count" and self.variable is None
-
 
 @stored()
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
 from weft.optimizer.orders.decided import Decided, local_cost
-from weft.optimizer.orders.zstream_tree import zstream_decided, zstream_tree
+from weft.optimizer.orders.zstream_tree import zstream_decided
 
 
 def violated(decided: Decided, shape: Shape, model: CostModel) -> bool:
@@ -29,7 +29,7 @@ def outcomes(model: CostModel, *, constant: bool) -> dict[tuple[bool, bool], int
         first, *later = list(walk(dice, pattern, 6))
         decided = zstream_decided(first, model, constant=constant)
         for shape in later:
-            counts[violated(decided, shape, model), zstream_tree(shape, model) != decided.tree] += 1
+            counts[violated(decided, shape, model), zstream_decided(shape, model).tree != decided.tree] += 1
     return counts
 
 

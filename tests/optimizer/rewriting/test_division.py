@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from weft.optimizer.rewriting.division import divided, nested_level, operator_tree
 from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, conjunction, disjunction, sequence
+from weft.optimizer.rewriting.levels import divided, nested_level, operator_tree
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 
 INNER_1, INNER_2 = disjunction("E4", "E5"), conjunction("E2", "E3")

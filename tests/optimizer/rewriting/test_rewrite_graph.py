@@ -4,7 +4,7 @@ from math import factorial
 
 from weft.optimizer.rewriting.decomposition import closure
 from weft.optimizer.rewriting.flat_query import FlatQuery, conjunction, sequence
-from weft.optimizer.rewriting.merge import merges
+from weft.optimizer.rewriting.merge import is_substring, merges
 from weft.optimizer.rewriting.steiner_tree import SteinerTree, steiner_tree
 from weft.optimizer.rewriting.transformation import interesting_sub_queries, transformed
 from weft.optimizer.sharing.limits import Limit
@@ -38,7 +38,7 @@ def weight(source: FlatQuery, query: FlatQuery) -> int | None:
         return None if weak != source else FILTER
     n_shared = len(source.operands)
     joins = sum(results(size, query) for size in range(n_shared + 1, len(query.operands) + 1))
-    return joins + (FILTER if merged.order else 0)
+    return joins + (FILTER if source.operator == "SEQ" and not is_substring(merged) else 0)
 
 
 def planned(queries: tuple[FlatQuery, ...]) -> tuple[SteinerTree, dict[FlatQuery, FlatQuery | None]]:

@@ -17,8 +17,8 @@ from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Offer
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, units_of
 from weft_lab.exhaustive import all_trees
 

@@ -11,8 +11,8 @@ from weft.cost.shape import items_of
 from weft.expressions import Expression
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
-from weft.optimizer.sharing.numbering import InternTable
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.pattern.canonical import canonical, renamed
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NormalForm, project

@@ -15,7 +15,7 @@ from weft.optimizer.pipeline import Settings, choose_plan, weave_for
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Offer
+from weft.optimizer.sharing.sub_patterns import Offer
 from weft.optimizer.trees import is_order, leaf, order_of, order_tree, pair
 from weft.optimizer.weave import Heuristic
 from weft.plan.dag import topological_order

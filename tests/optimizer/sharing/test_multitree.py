@@ -7,7 +7,7 @@ from tests.helpers.random_trees import random_tree
 from tests.helpers.workloads import MODEL, Workload, items, random_workload, rates, sequence
 
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Offer
+from weft.optimizer.sharing.sub_patterns import Offer
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair
 from weft_lab.exhaustive import all_options, cheapest_multitree, generals_of
 

@@ -92,26 +92,10 @@ class _Intervals:
         return found
 
 
-def zstream_tree(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Tree:
-    """Return the cheapest tree over intervals that contains the given sub-trees.
-
-    >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.trees import shown
-    >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
-    >>> shown(zstream_tree(chain, PartialMatches()), "abc")
-    '(a (b c))'
-    """
-    plain, lists = _parts(shape, pinned)
-    tree = _Intervals(plain, shape, model).tree()
-    for unit in lists:
-        tree = pair(tree, unit)
-    return tree
-
-
 def zstream_decided(
     shape: Shape, model: CostModel, pinned: Sequence[Tree] = (), *, constant: bool = False
 ) -> Decided:
-    """Return the same tree, with a block for every join that was not given.
+    """Return the cheapest tree over intervals that contains the given ones, with its other joins explained.
 
     A condition compares the tree over an interval with the best one, at the time, for another split of
     it. When one is violated, the tree is no longer the best, and the algorithm returns another. The
@@ -128,10 +112,13 @@ def zstream_decided(
     matches as long as there are no negations, a condition can never be violated at all.
 
     >>> from weft.cost.partial_matches import PartialMatches
+    >>> from weft.optimizer.trees import shown
     >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
     >>> decided = zstream_decided(chain, PartialMatches())
     >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
     [('0b110', 0), ('0b111', 1)]
+    >>> shown(decided.tree, "abc")
+    '(a (b c))'
     >>> decided.blocks[1].conditions[0].values(chain, PartialMatches())  # 9 or 47 pairs of two items
     (208.0, 246.0)
     """

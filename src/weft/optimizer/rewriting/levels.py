@@ -1,17 +1,26 @@
-"""The operators of a pattern as flat queries over numbers, and where other flat queries stand in them."""
+"""Patterns and nested queries divided into flat queries, level by level, and where others stand in them.
 
-from collections.abc import Hashable, Iterator
+Idea        The inner queries of a level become queries of their own, whose composite events are
+            operands of the level above. A partial order is divided as the nesting it stands for.
+Reference   Definition 2 and tables II and III in section IV-D of Zhang, Vo, Dahlmeier, He. Multi-Query
+            Optimization for Complex Event Processing in SAP ESP. ICDE 2017.
+Differs     A composite event is named by the query that it is a match of. So equal composites have equal
+            names from the beginning, and every pair of flat queries is looked at once.
+Complexity  O(n) for a nested query of n operands.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Generic, TypeVar
 
-from weft.optimizer.rewriting.division import divided, operator_tree
-from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, canonical_key
+from weft.optimizer.rewriting.flat_query import FlatQuery, Operator, Symbol, canonical_key
 from weft.optimizer.rewriting.merge import merges
 from weft.optimizer.rewriting.transformation import transformed
-from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Labelled
+from weft.pattern.series_parallel import Nesting, nesting_of
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -33,12 +42,12 @@ class OperatorLevel(Generic[Key]):
     def places_of(self, query: FlatQuery) -> Iterator[Labelled]:
         """Yield the sub-patterns of the level that a query stands for, under a weaker order if need be."""
         if query.operator == self.query.operator:
-            for merge in merges(query, self.query):
-                yield self.pattern.labelled(sum(self.masks[place] for place in merge.places))
+            for places in merges(query, self.query):
+                yield self.pattern.labelled(sum(self.masks[place] for place in places))
         elif self._unordered is not None and query.operator == "CONJ":
             weak, weak_masks = self._unordered
-            for merge in merges(query, weak):
-                masks = [weak_masks[place] for place in merge.places]
+            for places in merges(query, weak):
+                masks = [weak_masks[place] for place in places]
                 order = frozenset(pair for mask in masks for pair in self.pattern.order_within(mask))
                 yield self.pattern.labelled(sum(masks), order)
 
@@ -76,3 +85,44 @@ def levels_of(key: Key, pattern: Pattern) -> list[OperatorLevel[Key]]:
 
 def _by_number(operand: tuple[Symbol, int]) -> tuple[int, int, str]:
     return canonical_key(operand[0])
+
+
+def nested_level(query: FlatQuery) -> int:
+    """Return how many levels a query has, the innermost being 1."""
+    return 1 + max((nested_level(one) for one in query.operands if isinstance(one, FlatQuery)), default=0)
+
+
+def divided(query: FlatQuery) -> tuple[tuple[FlatQuery, ...], ...]:
+    """Return the flat queries of a nested one, level by level, the innermost first.
+
+    >>> from weft.optimizer.rewriting.flat_query import conjunction, names, sequence
+    >>> [names(level) for level in divided(sequence("E1", conjunction("E2", "E3")))]
+    [['CONJ(E2 & E3)'], ['SEQ(E1, CONJ(E2 & E3))']]
+    """
+    levels: list[dict[FlatQuery, None]] = [{} for _ in range(nested_level(query))]
+
+    def visit(one: FlatQuery) -> None:
+        for operand in one.operands:
+            if isinstance(operand, FlatQuery):
+                visit(operand)
+        levels[nested_level(one) - 1][one] = None
+
+    visit(query)
+    return tuple(tuple(level) for level in levels)
+
+
+def operator_tree(items: Sequence[int], order: Set[tuple[int, int]]) -> FlatQuery | int | None:
+    """Return the nesting of SEQ and CONJ that a strict partial order stands for, None where none gives it.
+
+    >>> print(operator_tree([0, 1, 2], {(0, 1), (0, 2)}))
+    SEQ(0, CONJ(1 & 2))
+    """
+    nesting = nesting_of(items, order)
+    return None if nesting is None else _flat(nesting)
+
+
+def _flat(nesting: Nesting[int] | int) -> FlatQuery | int:
+    if isinstance(nesting, int):
+        return nesting
+    operator: Operator = "SEQ" if nesting.operator == "SEQ" else "CONJ"
+    return FlatQuery(operator, tuple(map(_flat, nesting.operands)))

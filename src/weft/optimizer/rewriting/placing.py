@@ -13,8 +13,8 @@ from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol
 from weft.optimizer.rewriting.levels import OperatorLevel, levels_of
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.limits import Limit
-from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Labelled
 
 Key = TypeVar("Key", bound=Hashable)
 

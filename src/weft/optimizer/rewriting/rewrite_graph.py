@@ -22,9 +22,9 @@ from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.placing import Placing
 from weft.optimizer.sharing.limits import Limit
-from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SCALE
+from weft.optimizer.sharing.sub_patterns import Labelled
 from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, order_tree, pair
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent

@@ -9,8 +9,8 @@ from weft.cost.shape import MOST_EXACT, Array
 from weft.kernels.matches.subsets import cheapest_splits
 from weft.optimizer.orders.exact_tree import built_tree, exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order
-from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Offer
 from weft.optimizer.trees import Tree, order_tree, units_of
 
 

@@ -18,8 +18,8 @@ from weft.kernels.matches.subsets import cheapest_lasts
 from weft.optimizer.orders.decided import local_cost, passed
 from weft.optimizer.orders.exact_order import exact_order, order_within
 from weft.optimizer.sharing.local_plans import LocalPlans
-from weft.optimizer.sharing.numbering import Offer
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Offer
 from weft.optimizer.trees import Tree, is_order, order_of, order_tree
 
 

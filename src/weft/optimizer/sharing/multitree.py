@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from weft.cost.model import CostModel
-from weft.optimizer.sharing.numbering import InternTable, Labelled, Offer, SharablePart
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SharedNodes
+from weft.optimizer.sharing.sub_patterns import InternTable, Labelled, Offer, SharablePart
 from weft.optimizer.trees import Tree
 
 Key = TypeVar("Key", bound=Hashable)

@@ -19,8 +19,8 @@ from typing import Generic, TypeVar
 
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
-from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.sharables import Sharables
+from weft.optimizer.sharing.sub_patterns import Labelled
 from weft.optimizer.trees import Tree, made_specific, made_unchecked, relabelled
 from weft.plan.extents import longest
 

@@ -12,8 +12,14 @@ from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context, absence_of, needs_of
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.sharing.numbering import InternTable, Labelled, Numbered, SharablePart
-from weft.optimizer.sharing.sub_patterns import Order, SubPatterns
+from weft.optimizer.sharing.sub_patterns import (
+    InternTable,
+    Labelled,
+    Numbered,
+    Order,
+    SharablePart,
+    SubPatterns,
+)
 from weft.optimizer.trees import Demands, Tree, leaf, made_checking, made_unchecked, relabelled
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within, same_clock

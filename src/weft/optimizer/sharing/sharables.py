@@ -20,8 +20,8 @@ from itertools import combinations
 from typing import Generic, TypeVar
 
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
-from weft.optimizer.sharing.numbering import Labelled
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.sub_patterns import Labelled
 
 Key = TypeVar("Key", bound=Hashable)
 GROWTH = 0.7  # how often a further event that fits is taken
