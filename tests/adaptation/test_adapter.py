@@ -13,7 +13,7 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, work_of
 
-from weft.adaptation.adapter import StreamAdapter, _State
+from weft.adaptation.adapter import StreamAdapter, _ShardState
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
@@ -270,7 +270,7 @@ def batches_of(case: Case) -> Iterator[Events]:
         yield events.take(slice(start, start + 100))
 
 
-def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_State, tuple[PlanChange, ...]]]:
+def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_ShardState, tuple[PlanChange, ...]]]:
     """Yield what an adapter has at hand after each step, and the changes of the step."""
     executor = MigratingExecutor(run_plan(case), Budget())
     state = None

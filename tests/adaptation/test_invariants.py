@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.statistics_walks import random_pattern, walk
 
 from weft.adaptation.invariants import (
-    Remembered,
+    CachedPrices,
     average_relative_difference,
     by_difference,
     by_violation_probability,
@@ -148,7 +148,7 @@ def test_remembered_prices_are_the_same() -> None:
     dice = random.Random(5)
     for shape in walk(dice, random_pattern(dice, 4), 3):
         decided = zstream_decided(shape, Measured())
-        prices = Remembered(Measured())
+        prices = CachedPrices(Measured())
         for block in decided.blocks:
             for condition in block.conditions:
                 assert condition.values(shape, prices) == condition.values(shape, Measured())

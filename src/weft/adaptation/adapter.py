@@ -14,7 +14,7 @@ from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Thre
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
 from weft.adaptation.settings import Adaptation
 from weft.adaptation.watch_budget import cost_of, is_due
-from weft.adaptation.watched_plan import Alarm, Replanned, WatchedPlan
+from weft.adaptation.watched_plan import Alarm, Replan, WatchedPlan
 from weft.cost.measured import Measured
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_keys, questions_of
@@ -35,7 +35,7 @@ MOST_KNOWN = 64  # states and plans that a process has at hand
 
 
 @dataclass
-class _State:
+class _ShardState:
     """What is in the journal, and what follows from it."""
 
     step: int
@@ -66,7 +66,7 @@ class StreamAdapter:
         self.statistics = statistics
         self.adaptation = adaptation
         self._model = Measured().at_rate(statistics.events_per_second)
-        self._known: dict[str, _State] = {}
+        self._known: dict[str, _ShardState] = {}
         self._plans: dict[str, Plan] = {}
 
     @cached_property
@@ -143,12 +143,12 @@ class StreamAdapter:
         changes = tuple(change for change in own.log if change.version > version)
         return Observation({**own.stored, **passing}, changes)
 
-    def _is_due(self, state: _State, cost: float) -> bool:
+    def _is_due(self, state: _ShardState, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
         share = self.adaptation.watching
         return share >= 1 or (cost > 0 and is_due(state.unwatched, cost, share, len(self._questions)))
 
-    def _watch_step(self, state: _State, executor: ShardExecutor, events: Events, frontier: int) -> None:
+    def _watch_step(self, state: _ShardState, executor: ShardExecutor, events: Events, frontier: int) -> None:
         """Look at the events of a step, and plan anew where that is called for."""
         state.live.catch_up(state.unwatched)
         state.live.observe(events, frontier)
@@ -159,7 +159,7 @@ class StreamAdapter:
             if alarms:
                 self._answer(state, alarms, known)
 
-    def _measure(self, state: _State, executor: ShardExecutor, events: Events) -> None:
+    def _measure(self, state: _ShardState, executor: ShardExecutor, events: Events) -> None:
         """Note the work of the step for each event; when it is known for a change, tell what that gained."""
         if not isinstance(executor, MigratingExecutor) or not events.n_events or executor.n_plans > 1:
             return
@@ -177,21 +177,21 @@ class StreamAdapter:
         built, examined = (sum(own.values()) for own in (executor.meter.built, executor.meter.examined))
         return self._model.row_out * built + self._model.candidate * examined
 
-    def _is_worth_planning(self, state: _State, known: Statistics) -> bool:
+    def _is_worth_planning(self, state: _ShardState, known: Statistics) -> bool:
         """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""
         seconds = self.adaptation.horizon * state.live.window_seconds
         least = self.adaptation.planning * len(self.queries) / seconds
         return state.watched.cost >= least or state.watched.cost_under(known) >= least
 
-    def _answer(self, state: _State, alarms: Sequence[Alarm], known: Statistics) -> None:
+    def _answer(self, state: _ShardState, alarms: Sequence[Alarm], known: Statistics) -> None:
         """Plan each component with an alarm anew, and go on with what pays; all statistics are new."""
-        found: Replanned | None = None
+        found: Replan | None = None
         for alarm in alarms:
             limit = Limit(steps=self.adaptation.steps)
-            replanned = state.watched.replanned(alarm, known, limit, seed=state.version)
-            state.watched.learn(alarm, replanned.gain)
-            if self._is_better(state, replanned):
-                found = replanned if found is None else found.beside(replanned)
+            replan = state.watched.replan(alarm, known, limit, seed=state.version)
+            state.watched.learn(alarm, replan.gain)
+            if self._is_better(state, replan):
+                found = replan if found is None else found.beside(replan)
         variances = self._variances(state.live, known)
         way = None if found is None else self._way(state, found)
         if found is None or way is None:
@@ -205,12 +205,12 @@ class StreamAdapter:
         )
         state.log = [*state.log, change][-MOST_LOGGED:]
 
-    def _is_better(self, state: _State, found: Replanned) -> bool:
+    def _is_better(self, state: _ShardState, found: Replan) -> bool:
         running = state.watched.stored_plan.trees
         is_other = any(running[name] != trees for name, trees in found.trees.items())
         return is_other and found.gain >= self.adaptation.least_gain
 
-    def _way(self, state: _State, found: Replanned) -> Way | None:
+    def _way(self, state: _ShardState, found: Replan) -> Way | None:
         """Return how to switch, or None where the new plan does not pay for it."""
         wanted, seconds = self.adaptation, state.live.window_seconds
         rate = max(state.live.statistics().events_per_second, 1e-9)
@@ -246,7 +246,7 @@ class StreamAdapter:
             case "off":
                 return Static()
 
-    def _state(self, stored: Mapping[str, Any] | None) -> _State:
+    def _state(self, stored: Mapping[str, Any] | None) -> _ShardState:
         """Return the state that the journal has, or that of the beginning."""
         live = LiveStatistics(
             self._items,
@@ -257,13 +257,13 @@ class StreamAdapter:
         )
         if stored is None:
             watched = self._watch(self.stored_plan, self.statistics, self._variances(live, self.statistics))
-            return _State(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
+            return _ShardState(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
         stored_plan = self.stored_plan if stored["plan"] is None else _stored_plan_of(stored["plan"])
         variances = dict(zip(self._items, stored["variances"], strict=False))
         watched = self._watch(stored_plan, self._statistics_of(stored["adopted"]), variances)
         watched.tune(stored["distances"])
         live.restore(stored["live"])
-        return _State(
+        return _ShardState(
             step=stored["step"],
             version=stored["number"],
             way=stored["way"],
@@ -288,7 +288,7 @@ class StreamAdapter:
             return {}
         return {item: live.rate_variance(item, known.rate(item)) for item in self._items}
 
-    def _stored(self, state: _State) -> Mapping[str, Any]:
+    def _stored(self, state: _ShardState) -> Mapping[str, Any]:
         """Return all of a state that only steps that are watched change, as values of JSON."""
         watched = state.watched
         return {

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from weft.adaptation.invariants import (
+    CachedPrices,
     Invariant,
-    Remembered,
     average_relative_difference,
     by_difference,
     by_violation_probability,
@@ -132,7 +132,7 @@ class Invariants(DecisionFunction):
 
     def violation(self, shape: Shape) -> Violation | None:
         """Return the first invariant that is violated, parts of the plan before the whole."""
-        prices = Remembered(self._model)
+        prices = CachedPrices(self._model)
         for invariant in self._suspects(shape):
             taken, other = invariant.condition.values(shape, prices)
             if not invariant.condition.allows(taken, other, self.distance):

@@ -122,7 +122,7 @@ def select_invariants(
     """
     if k is not None and k < 1:
         raise ValueError(f"found k = {k}, expected at least one invariant for a block, or None for all")
-    prices = Remembered(model)
+    prices = CachedPrices(model)
     chosen: list[Invariant] = []
     for block in decided.blocks:
         options = [
@@ -147,7 +147,7 @@ def average_relative_difference(decided: Decided, shape: Shape, model: CostModel
     >>> average_relative_difference(greedy_decided(shape), shape, PartialMatches())  # 10/10, 5/10, 5/15
     0.611111111111111
     """
-    prices = Remembered(model)
+    prices = CachedPrices(model)
     conditions = [condition for block in decided.blocks for condition in block.conditions]
     differences = [abs(_relative(*condition.values(shape, prices))) for condition in conditions]
     finite = [difference for difference in differences if difference < inf]
@@ -161,7 +161,7 @@ def _relative(taken: float, other: float) -> float:
     return (other - taken) / smaller if smaller > 0 else (inf if taken < other else -inf)
 
 
-class Remembered:
+class CachedPrices:
     """A cost model for the statistics of one moment, that prices no node twice."""
 
     def __init__(self, model: CostModel) -> None:

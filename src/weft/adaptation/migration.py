@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from weft.adaptation.plan_tenure import PlanTenure, hidden, negated_types, types_of
+from weft.adaptation.plan_tenure import PlanTenure, hide, negated_types, types_of
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Events
@@ -125,7 +125,7 @@ class MigratingExecutor:
 
     def repeat(self, events: Events, frontier: int) -> None:
         for tenure in self._tenures:
-            tenure.executor.repeat(tenure.seen(events), frontier)
+            tenure.executor.repeat(tenure.visible(events), frontier)
         self._advance(events, frontier)
 
     def step(self, events: Events, frontier: int) -> Emitted:
@@ -155,9 +155,9 @@ class MigratingExecutor:
     def _run_beside(self, executor: MatchExecutor, log: Events) -> None:
         """Let a plan serve the matches of events to come alone; of those so far it sees what may negate."""
         unseen = types_of(log) - negated_types(executor.plan)
-        executor.repeat(hidden(log, unseen, np.ones(log.n_events, np.bool_)), self._frontier)
+        executor.repeat(hide(log, unseen, np.ones(log.n_events, np.bool_)), self._frontier)
         first = int(arrivals_of(log).max()) + 1
-        ended = self._tenures[-1].ended(first, int(log.times[-1]))
+        ended = self._tenures[-1].end(first, int(log.times[-1]))
         self._tenures, self._log = [*self._tenures[:-1], ended, PlanTenure(executor, first)], log
         self._retire()
 
@@ -187,8 +187,8 @@ class MigratingExecutor:
 
 
 def _step(tenure: PlanTenure, events: Events, frontier: int) -> Emitted:
-    emitted = tenure.executor.step(tenure.seen(events), frontier)
-    own = map(tenure.own, emitted.found)
+    emitted = tenure.executor.step(tenure.visible(events), frontier)
+    own = map(tenure.owned, emitted.found)
     return replace(emitted, found=[found for found in own if found.table.n_rows])
 
 

@@ -44,7 +44,7 @@ class PlanTenure:
     latest: int = 0
     unseen: frozenset[str] = frozenset()
 
-    def ended(self, until: int, latest: int) -> "PlanTenure":
+    def end(self, until: int, latest: int) -> "PlanTenure":
         """Return the tenure once another plan owns what comes from a step on; no event so far is later."""
         return replace(self, until=until, latest=latest, unseen=leading_types(self.executor.plan))
 
@@ -58,13 +58,13 @@ class PlanTenure:
         arrivals = [arrivals_of(events) for events in self.executor.known]
         return not any(bool(((own >= self.first) & (own < self.until)).any()) for own in arrivals)
 
-    def seen(self, events: Events) -> Events:
+    def visible(self, events: Events) -> Events:
         """Return events as the plan is to see them."""
         if self.until is None or not self.unseen:
             return events
-        return hidden(events, self.unseen, events.times > self.latest)
+        return hide(events, self.unseen, events.times > self.latest)
 
-    def own(self, found: Found) -> Found:
+    def owned(self, found: Found) -> Found:
         """Return the matches that the plan owns."""
         arrivals = arrivals_of(found.events)
         kept = np.ones(found.table.n_rows, np.bool_)
@@ -75,7 +75,7 @@ class PlanTenure:
         return found if kept.all() else replace(found, table=found.table.take(np.flatnonzero(kept)))
 
 
-def hidden(events: Events, types: Iterable[str], is_chosen: Array) -> Events:
+def hide(events: Events, types: Iterable[str], is_chosen: Array) -> Events:
     """Return the same events, in their places, the chosen of which are of none of the types."""
     names = frozenset(types)
     codes = [code for code, name in enumerate(events.type_names) if name in names]

@@ -51,7 +51,7 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Replanned:
+class Replan:
     """New trees for the queries of some components, why, and what these cost before and after."""
 
     trees: Mapping[str, Trees]
@@ -64,9 +64,9 @@ class Replanned:
         """The share of the cost that the new trees save."""
         return 1.0 - self.cost_after / self.cost_before if self.cost_before > 0 else 0.0
 
-    def beside(self, other: "Replanned") -> "Replanned":
+    def beside(self, other: "Replan") -> "Replan":
         """Return these trees and those of another component together."""
-        return Replanned(
+        return Replan(
             {**self.trees, **other.trees},
             (*self.reasons, *other.reasons),
             self.cost_before + other.cost_before,
@@ -231,14 +231,14 @@ class WatchedPlan:
                 found[component] = Alarm(key, violation, f"query {key[0]}: {violation.sentence(names)}")
         return list(found.values())
 
-    def replanned(self, alarm: Alarm, statistics: Statistics, limit: Limit, seed: int = 0) -> Replanned:
+    def replan(self, alarm: Alarm, statistics: Statistics, limit: Limit, seed: int = 0) -> Replan:
         """Plan the component of a pattern anew, under the statistics of a moment."""
         names = self._components[alarm.key[0]]
         weave = self._woven([query for query in self.queries if query.name in names], statistics)
         self._planned = (statistics, weave) if len(names) == len(self.queries) else None
         before = weave.cost
         weave.improve(limit, seed=seed)
-        return Replanned(weave.stored_plan().trees, (alarm.sentence,), before, weave.cost)
+        return Replan(weave.stored_plan().trees, (alarm.sentence,), before, weave.cost)
 
     def with_trees(self, trees: Mapping[str, Trees]) -> StoredPlan:
         """Return the stored plan with other trees for some queries."""

@@ -19,7 +19,7 @@ from weft.statistics import recent_events
 from weft.statistics.exponential_histogram import ExponentialHistogram
 from weft.statistics.keys import attributes_of
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
-from weft.statistics.recent_events import RecentSample, excerpt, merged, thinned
+from weft.statistics.recent_events import RecentSample, excerpt, merge_samples, thin
 from weft.statistics.sampling import (
     MICROSECONDS,
     NO_ROWS,
@@ -33,7 +33,7 @@ from weft.statistics.sampling import (
     largest_window,
     microseconds,
     prepare,
-    resampled,
+    resample,
     spread_places,
 )
 from weft.statistics.sliding_counts import HitRate, ItemCount, UnwatchedSteps, sliding_window
@@ -93,7 +93,7 @@ class LiveStatistics:
         self.n_rows = self.n_tuples = 0
         self._tick = max(round(self.window_seconds * MICROSECONDS / TICKS), 1)
         self._reach = self._tick * TICKS if longest is None else max(microseconds(longest), 1)
-        self._asked = [prepare(one) for one in asked if is_answerable(one)]
+        self._questions = [prepare(one) for one in asked if is_answerable(one)]
         self._keys = tuple(dict.fromkeys(keys))
         wanted = dict.fromkeys((*items, *(item for one in asked for item in one.group.items)))
         self._items_of: dict[str, list[ItemKey]] = {}
@@ -101,7 +101,7 @@ class LiveStatistics:
             self._items_of.setdefault(item.type, []).append(item)
         self._columns = {*self._keys, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
         self._roles: dict[ItemKey | None, int] = {}  # None: any of the types, for agreement on keys
-        for item in (item for one in self._asked for item in one.items):
+        for item in (item for one in self._questions for item in one.items):
             self._roles.setdefault(item, len(self._roles))
         if self._keys:
             self._roles[None] = len(self._roles)
@@ -111,11 +111,11 @@ class LiveStatistics:
         self._now = 0
         self._total = self._histogram()
         self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in wanted}
-        self._groups = {one.question: HitRate(TICKS, self.sampling.epsilon) for one in self._asked}
+        self._groups = {one.question: HitRate(TICKS, self.sampling.epsilon) for one in self._questions}
         self._agreements = {key: HitRate(TICKS, self.sampling.epsilon) for key in self._keys}
         self._recent: RecentSample | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
-        pace = ROUND * self.sampling.questions_per_look // max(len(self._asked), 1)
+        pace = ROUND * self.sampling.questions_per_look // max(len(self._questions), 1)
         self._pace = min(max(pace, 1), ROUND)
         self._selectivities: tuple[int, Mapping[GroupKey, float]] | None = None
 
@@ -164,17 +164,18 @@ class LiveStatistics:
         counted, shares = self._counted(events), dict[ItemKey, float]()
         if is_due or self._is_worth_a_look(events):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
-            self._recent = merged(self._recent, self._sampled(events, counted, max(most, 1), shares, dice))
+            sample = self._sampled(events, counted, max(most, 1), shares, dice)
+            self._recent = merge_samples(self._recent, sample)
         self._add(counted.ticks, counted.amounts, shares)
         if self._recent is None:
             return
         if is_due:
-            self._look(self._recent, tick, dice)
+            self._sample_tuples(self._recent, tick, dice)
             self._looked, self._selectivities = tick, None
             self._recent = replace(self._recent, is_new=np.zeros_like(self._recent.is_new))
         if is_due or self._recent.events.n_events > 2 * self.sampling.kept_events:
             n_kept = self.sampling.kept_events // (recent_events.SLOTS * max(len(self._roles), 1))
-            self._recent = thinned(self._recent, self._now, self._reach, max(n_kept, 1), dice)
+            self._recent = thin(self._recent, self._now, self._reach, max(n_kept, 1), dice)
 
     def _is_worth_a_look(self, events: Events) -> bool:
         """Say whether rows are needed for rates, or as partners of events that are looked at next."""
@@ -231,15 +232,15 @@ class LiveStatistics:
             amounts = np.zeros(used.size)
             for name in self._items_of:
                 amounts[np.searchsorted(used, chosen[name])] = weights[name]
-            roles[self._roles[None]] = WeightedRows(*resampled(amounts, most, dice))
+            roles[self._roles[None]] = WeightedRows(*resample(amounts, most, dice))
         return RecentSample(sample, roles, np.ones(used.size, np.bool_))
 
-    def _look(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
+    def _sample_tuples(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
         """Draw tuples with an event that is new, for questions whose turn it is and for keys."""
-        turns = min(self.sampling.questions_per_look, len(self._asked))
+        turns = min(self.sampling.questions_per_look, len(self._questions))
         for _ in range(turns):
-            self._turn = (self._turn + 1) % len(self._asked)
-            one = self._asked[self._turn]
+            self._turn = (self._turn + 1) % len(self._questions)
+            one = self._questions[self._turn]
             places = [sample.roles[self._roles[item]] for item in one.items]
             tuples = self._drawn(places, one.order, one.window, sample, dice)
             if tuples.shape[1]:
@@ -309,7 +310,7 @@ class LiveStatistics:
     def _measured(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""
         found: dict[GroupKey, float] = {}
-        for one in self._asked:
+        for one in self._questions:
             share = self._groups[one.question].value(tick, self.sampling.least_tuples)
             if share is not None:
                 found.setdefault(one.question.group, share)

@@ -57,7 +57,7 @@ def excerpt(events: Events, rows: Array, names: Collection[str]) -> Events:
     )
 
 
-def merged(old: RecentSample | None, new: RecentSample) -> RecentSample:
+def merge_samples(old: RecentSample | None, new: RecentSample) -> RecentSample:
     """Return earlier and new events together.
 
     Earlier ones whose columns are not those of the new ones are given up.
@@ -89,14 +89,14 @@ def _columns(events: Events) -> dict[str, Type]:
     return {name: column.type for name, column in events.columns.items()}
 
 
-def thinned(
+def thin(
     sample: RecentSample, now: int, window: int, per_slot: int, generator: np.random.Generator
 ) -> RecentSample | None:
     """Return the events of the window that ends now, at most `per_slot` of each slot and role."""
     length = max(window // SLOTS, 1)
     times = sample.events.times
     roles = [
-        _thinned(role, times, now - window, length, per_slot, generator) if role.rows.size else NO_ROWS
+        _thin_role(role, times, now - window, length, per_slot, generator) if role.rows.size else NO_ROWS
         for role in sample.roles
     ]
     used = np.unique(np.concatenate([np.empty(0, np.int64), *(role.rows for role in roles)]))
@@ -107,7 +107,7 @@ def thinned(
     return RecentSample(kept, roles, sample.is_new[used])
 
 
-def _thinned(
+def _thin_role(
     role: WeightedRows, times: Array, since: int, length: int, per_slot: int, generator: np.random.Generator
 ) -> WeightedRows:
     own = times[role.rows]
@@ -117,14 +117,14 @@ def _thinned(
     counts = np.diff(firsts, append=slots.size)
     if not counts.size or counts.max() <= per_slot:
         return role.take(np.arange(start, role.rows.size))
-    places, weights = _resampled_slots(role.weights[start:], firsts, counts, per_slot, generator)
+    places, weights = _resample_slots(role.weights[start:], firsts, counts, per_slot, generator)
     return WeightedRows(role.rows[start + places], weights)
 
 
-def _resampled_slots(
+def _resample_slots(
     weights: Array, firsts: Array, counts: Array, per_slot: int, generator: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return at most `per_slot` places of every slot, as `resampled` does for one."""
+    """Return at most `per_slot` places of every slot, as `resample` does for one."""
     is_full = counts > per_slot
     ends = np.append(0.0, np.cumsum(weights))
     starts, totals = ends[firsts[is_full]], np.diff(ends[np.append(firsts, weights.size)])[is_full]

@@ -164,12 +164,12 @@ def spread_places(n_rows: int, most: int, dice: np.random.Generator) -> Array:
     return np.asarray(edges[:-1] + (dice.random(most) * np.diff(edges)).astype(np.int64))
 
 
-def resampled(weights: Array, n_wanted: int, generator: np.random.Generator) -> tuple[Array, Array]:
+def resample(weights: Array, n_wanted: int, generator: np.random.Generator) -> tuple[Array, Array]:
     """Return at most `n_wanted` places, chosen in proportion to weights, and weights with the same sum.
 
-    >>> resampled(np.array([1.0, 2.0, 1.0]), 3, np.random.default_rng(0))
+    >>> resample(np.array([1.0, 2.0, 1.0]), 3, np.random.default_rng(0))
     (array([0, 1, 2]), array([1., 2., 1.]))
-    >>> resampled(np.array([1.0, 1.0, 6.0]), 2, np.random.default_rng(0))
+    >>> resample(np.array([1.0, 1.0, 6.0]), 2, np.random.default_rng(0))
     (array([2]), array([8.]))
     """
     if weights.size <= n_wanted:
