@@ -36,9 +36,10 @@ def test_other_failures_keep_spark_s_words_without_the_stack() -> None:
 
 
 def test_workers_without_weft_are_told_in_one_line_with_the_remedy() -> None:
-    said = "Traceback\n  File x\nModuleNotFoundError: No module named 'weft'\n\tat org.apache"
-    failure = str(failure_of(RuntimeError(said)))
-    assert failure.count("\n") == 0
-    assert "PYSPARK_PYTHON" in failure
+    for missing in ("weft", "weft.runtime.stages", "numpy"):
+        said = f"Traceback\n  File x\nModuleNotFoundError: No module named '{missing}'\n\tat org.apache"
+        failure = str(failure_of(RuntimeError(said)))
+        assert failure.count("\n") == 0
+        assert f"have no {missing.split('.')[0]}: set PYSPARK_PYTHON" in failure
     others = "PythonException: Traceback\nModuleNotFoundError: No module named 'weftless'"
     assert "PYSPARK_PYTHON" not in str(failure_of(RuntimeError(others)))

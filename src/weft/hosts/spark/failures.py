@@ -9,11 +9,13 @@ from weft.errors import BudgetError, DataError, WeftError
 
 SPARK_FAILURES = (PySparkException, Py4JError)
 
-NO_WEFT = (
-    "the Python workers of Spark have no Weft: set PYSPARK_PYTHON, or spark.pyspark.python, to an "
-    "interpreter that has it on every machine, before the session starts"
+OTHER_PYTHON = (
+    "the Python workers of Spark have no {}: set PYSPARK_PYTHON, or spark.pyspark.python, to an interpreter "
+    "that has Weft on every machine, before the session starts"
 )
-_NO_WEFT = re.compile(r"ModuleNotFoundError: No module named 'weft(?:\.\w+)*'")
+_MISSING_MODULE = re.compile(
+    r"ModuleNotFoundError: No module named '(weft|numpy|numba|pyarrow|pandas)(?:\.\w+)*'"
+)
 _RAISED_IN_WORKER = re.compile(
     r"^\s*(?:\w+\.)*weft\.errors\.(?P<kind>\w+): (?P<message>.*(?:\n(?!\s*$|\s*at |\s*Traceback).*)*)", re.M
 )
@@ -40,8 +42,9 @@ def failure_of(error: BaseException) -> WeftError:
       hint: narrow the window
     """
     text = str(error)
-    if _NO_WEFT.search(text):
-        return WeftError(NO_WEFT)
+    missing = _MISSING_MODULE.search(text)
+    if missing:
+        return WeftError(OTHER_PYTHON.format(missing[1]))
     raised = _RAISED_IN_WORKER.search(text)
     if raised:
         return _KINDS.get(raised["kind"], WeftError)(raised["message"].rstrip())
