@@ -46,23 +46,31 @@ def draw_anchored(
     """Return tuples of flat places, one row for each place of the pattern.
 
     `totals` are those of `weigh_anchors`, and not all 0. `points` are random numbers in [0, 1), a row for
-    each tuple and a column for each place. A tuple comes with a probability in proportion to the product of
-    its weights.
+    each tuple and a column for each place; where the first column is sorted, tuples of one anchor follow each
+    other, and where its partners stand is looked up once. A tuple comes with a probability in proportion to
+    the product of its weights.
     """
     n_places, n_events = starts.size - 1, ranks.size
     n_drawn = points.shape[0]
     tuples = np.empty((n_places, n_drawn), np.int64)
+    ranges = np.empty((n_places, 2), np.int64)
+    anchor, latest = 0, -1
     for number in range(n_drawn):
         event = _find(totals, 0, n_events, points[number, 0] * totals[n_events])
-        anchor = 0
-        while starts[anchor + 1] <= event:
-            anchor += 1
+        if event != latest:
+            latest, anchor = event, 0
+            while starts[anchor + 1] <= event:
+                anchor += 1
+            for place in range(n_places):
+                if place != anchor:
+                    found = _range(starts, ranks, times, order, window, anchor, event, place)
+                    ranges[place, 0], ranges[place, 1] = found
         column = 1
         for place in range(n_places):
             if place == anchor:
                 tuples[place, number] = event
                 continue
-            first, last = _range(starts, ranks, times, order, window, anchor, event, place)
+            first, last = ranges[place]
             kind = 1 if place < anchor else 0
             wanted = sums[kind, first] + points[number, column] * (sums[kind, last] - sums[kind, first])
             tuples[place, number] = _find(sums[kind], first, last, wanted)

@@ -133,8 +133,10 @@ class _Sample:
 
     def agreement(self, key: str, types: Iterable[str], window: float | None) -> float | None:
         """Return how often two events of some types agree on an attribute."""
-        found = [self.events.rows_of_type(name) for name in types]
-        rows = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+        is_wanted = np.zeros(self.events.n_events, np.bool_)
+        for name in types:
+            is_wanted[self.events.rows_of_type(name)] = True
+        rows = np.flatnonzero(is_wanted)
         length = None if window is None else microseconds(window)
         dice = self._dice(key)
         sampler = TupleSampler(_with_few_anchors([rows, rows], dice), frozenset(), length, self.events)

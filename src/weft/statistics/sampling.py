@@ -135,6 +135,7 @@ class TupleSampler:
         if not self.weight:
             return np.empty((self._n_places, 0), np.int64)
         points = generator.random((n_tuples, self._n_places))
+        points[:, 0].sort()  # tuples of one anchor together, which is faster; their order does not matter
         tuples = self._rows[draw_anchored(self._totals, *self._arguments, points)]
         return np.ascontiguousarray(tuples[:, self._which_fit(tuples)])
 
