@@ -8,29 +8,36 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.helpers.engine import expected_outcome, is_supported
 from tests.helpers.frames import bound_ids, detection_of, events_frame, matches_by_query
-from tests.helpers.strategies import random_case
+from tests.helpers.strategies import Case, matching_case
+from tests.helpers.tally import Count, seed_blocks
 
 import weft
 from weft.errors import BudgetError, DataError, QueryError, WeftError
 from weft.hosts.spark.failures import failure_of
 from weft.optimizer.pipeline import Strategy
+from weft.pattern.nodes import CountWindow
 
-N_CASES = 30
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
 
 
-@pytest.mark.parametrize("seed", range(N_CASES))
-def test_any_number_of_partitions_gives_the_reference_result(spark: SparkSession, seed: int) -> None:
-    case = random_case(10_000 + seed)
-    while not is_supported(case) or not case.events:
-        seed += N_CASES
-        case = random_case(10_000 + seed)
-    expected = expected_outcome(case)
+@pytest.mark.parametrize("seeds", seed_blocks(10_000, 3, soak=60, block=3))
+def test_any_number_of_partitions_gives_the_reference_result(
+    spark: SparkSession, seeds: range, count: Count
+) -> None:
+    """With windows of events; cases without them are many in one job, in test_combined_cases.py."""
     plans: list[tuple[int, Strategy]] = [(1, "auto"), (2, "share"), (7, "reorder")]
-    statistics = detection_of(spark, case, 1).look()
-    for partitions, plan in plans:
-        detection = detection_of(spark, case, partitions, plan=plan, statistics=statistics)
-        assert matches_by_query(detection) == expected, f"{partitions} partitions, plan {plan}"
+    for seed in seeds:
+        case = matching_case(seed, accepts=lambda case: counts_events(case) and is_supported(case))
+        statistics = detection_of(spark, case, 1).look()
+        for partitions, plan in plans:
+            detection = detection_of(spark, case, partitions, plan=plan, statistics=statistics)
+            found = matches_by_query(detection)
+            assert found == expected_outcome(case), f"{partitions} partitions, plan {plan}: {case}"
+        count(cases_on_spark=1, matches=case.n_matches)
+
+
+def counts_events(case: Case) -> bool:
+    return any(isinstance(query.window, CountWindow) for query in case.queries)
 
 
 def test_output_has_the_documented_columns(spark: SparkSession) -> None:

@@ -184,7 +184,9 @@ def test_sites_of_a_stream_have_a_history(spark: SparkSession, files: Path) -> N
     assert (again.exit_code, "started without sites" in again.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+@pytest.mark.parametrize(
+    "format", ["json", *(pytest.param(one, marks=pytest.mark.soak) for one in ("csv", "parquet"))]
+)
 def test_a_stream_finds_what_a_run_finds(spark: SparkSession, files: Path, format: str) -> None:
     arrive(files, "1.csv", FIRST)
     arrive(files, "2.csv", SECOND)
@@ -336,7 +338,7 @@ def test_what_must_be_given_is_asked_for(files: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_a_signal_ends_a_stream_in_order(files: Path, number: signal.Signals) -> None:
     arrive(files, "1.csv", FIRST)
     arrive(files, "2.csv", SECOND)
