@@ -52,7 +52,7 @@ fmt: $(READY)  ## Format the code
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-fuzz: $(READY)  ## Compare random queries with the reference until stopped
+fuzz: $(READY)  ## Compare random queries, streams, sites and trends with the reference until stopped
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 bench: $(BENCH_READY)  ## Measure the speed as ratios in one run

@@ -7,9 +7,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from tests.helpers.notation import query_of
-from tests.helpers.strategies import SCHEMA, Case, cases
+from tests.helpers.strategies import SCHEMA, matching_case, random_case
 
 from weft.errors import QueryError
 from weft.explain.plans import explain
@@ -40,8 +39,6 @@ from weft.schema import LONG
 from weft.testing.evaluate import holds
 from weft.testing.events import ReferenceEvent
 from weft.testing.stream import Stream, prepare
-
-RELAXED = list(HealthCheck)
 
 
 def load_cases() -> list[object]:
@@ -136,9 +133,9 @@ def is_match(form: NormalForm, bound: Mapping[str, tuple[ReferenceEvent, ...]], 
     )
 
 
-@given(cases(most_queries=2, most_events=10))
-@settings(max_examples=120, suppress_health_check=RELAXED)
-def test_a_match_restricted_to_some_items_is_a_match_of_the_projection(case: Case) -> None:
+@pytest.mark.parametrize("seed", range(64_000, 64_040))
+def test_a_match_restricted_to_some_items_is_a_match_of_the_projection(seed: int) -> None:
+    case = matching_case(seed, most_queries=2, most_events=10)
     events = {event.row: event for event in case.events}
     for query in case.queries:
         stream = prepare(query, case.events, tie_break=case.tie_break)
@@ -153,10 +150,9 @@ def test_a_match_restricted_to_some_items_is_a_match_of_the_projection(case: Cas
                     assert is_match(project(form, kept), restricted, stream)
 
 
-@given(cases(most_events=0))
-@settings(max_examples=150, suppress_health_check=RELAXED)
-def test_a_projection_is_again_a_normal_form(case: Case) -> None:
-    for query in case.queries:
+@pytest.mark.parametrize("seed", range(65_000, 65_060))
+def test_a_projection_is_again_a_normal_form(seed: int) -> None:
+    for query in random_case(seed, most_events=0).queries:
         for form in normalize(query):
             assert project(form, set(form.variables)).items == form.items
             for kept in subsets(form):

@@ -640,7 +640,7 @@ def rising_lists(pattern: Pattern) -> list[Comparison]:
 
 
 @given(patterns(), streams)
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_patterns_count_what_enumeration_finds(pattern: Pattern, events: list[ReferenceEvent]) -> None:
     try:
         template = template_of(query_of(pattern))
@@ -650,7 +650,7 @@ def test_random_patterns_count_what_enumeration_finds(pattern: Pattern, events: 
 
 
 @given(patterns(), streams)
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_patterns_whose_lists_rise(pattern: Pattern, events: list[ReferenceEvent]) -> None:
     conditions = rising_lists(pattern)
     assume(conditions)
@@ -662,7 +662,7 @@ def test_random_patterns_whose_lists_rise(pattern: Pattern, events: list[Referen
 
 
 @given(patterns(), streams, st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_patterns_with_neighbors_compared_count_as_the_reference_does(
     pattern: Pattern, events: list[ReferenceEvent], data: st.DataObject
 ) -> None:

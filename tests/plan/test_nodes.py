@@ -5,9 +5,8 @@ import math
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from tests.helpers.engine import STEPS, derived_schema
-from tests.helpers.strategies import Case, cases
+from tests.helpers.engine import STEPS, derived_schema, is_supported
+from tests.helpers.strategies import random_case
 
 from weft.codec import from_json, to_json
 from weft.errors import DataError
@@ -35,9 +34,11 @@ def literal_of(plan: Plan) -> Literal:
     return literal
 
 
-@given(cases(most_events=3))
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
-def test_a_plan_survives_the_round_trip(case: Case) -> None:
+@pytest.mark.parametrize("seed", range(62_000, 62_060))
+def test_a_plan_survives_the_round_trip(seed: int) -> None:
+    case = random_case(seed, most_events=3)
+    if not is_supported(case):
+        case = random_case(seed + 1_000, most_events=3)
     plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
     again = from_json("plan", to_json("plan", plan))
     assert again == plan

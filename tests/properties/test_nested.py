@@ -5,6 +5,7 @@ import random
 import pytest
 from tests.helpers.engine import derived_schema, expected_outcome, run_plan
 from tests.helpers.strategies import Case, event
+from tests.helpers.tally import seed_blocks
 
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import demands_of
@@ -57,8 +58,9 @@ def depth(form: NormalForm) -> int:
 
 
 @pytest.mark.parametrize("level", range(2, 9))
-def test_every_strategy_finds_what_the_reference_finds(level: int) -> None:
-    for seed in range(4):
+@pytest.mark.parametrize("seeds", seed_blocks(0, 1, soak=6, block=1))
+def test_every_strategy_finds_what_the_reference_finds(level: int, seeds: range) -> None:
+    for seed in seeds:
         case = nested_case(100 * level + seed, level)
         expected = expected_outcome(case)
         for strategy in STRATEGIES:

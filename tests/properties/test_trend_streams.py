@@ -56,7 +56,7 @@ def run_stream(templates: tuple[Template, ...], given_events: list[ReferenceEven
     ),
     st.integers(0, 1_000_000),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_stream_gives_the_reference_results(
     case: tuple[list[Query], list[ReferenceEvent]], seed: int
 ) -> None:

@@ -18,7 +18,7 @@ from weft.runtime.trends.shared import aggregate_together, aggregate_workload, s
 from weft.testing.events import ReferenceEvent
 from weft.testing.trends import find_trend_results
 
-thorough = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def template_or_skip(query: Query) -> Template:
@@ -51,7 +51,7 @@ def test_queries_that_share(mode: int, drawn: list[Query], stream: list[Referenc
             assert results_of(found, given_events) == find_trend_results(drawn[number], stream)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(queries(), min_size=1, max_size=4), events())
 @pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
 def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
@@ -62,7 +62,7 @@ def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEven
         assert results_of(found, given_events) == find_trend_results(query, stream)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(st.lists(queries(), min_size=1, max_size=2), related_queries()),
     events(),

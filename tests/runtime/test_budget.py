@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from tests.helpers.engine import arrow_events, expected_outcome, outcome_of, plan_of, run_case
-from tests.helpers.strategies import Case, cases, event
+from tests.helpers.engine import arrow_events, expected_outcome, is_supported, outcome_of, plan_of, run_case
+from tests.helpers.strategies import Case, event, matching_case
+from tests.helpers.tally import Count, seed_blocks
 
 from weft.errors import BudgetError
 from weft.runtime import budget as budgets
@@ -109,9 +109,12 @@ def test_a_large_step_is_split_and_gives_the_same_result(text: str, monkeypatch:
     assert split == whole == expected_outcome(case)
 
 
-@given(cases(most_queries=2))
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
-def test_steps_split_as_far_as_possible_give_the_reference_result(case: Case) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budgets, "SPLIT_ROWS", 2)
-        assert run_case(case).matches == expected_outcome(case)
+@pytest.mark.parametrize("seeds", seed_blocks(61_000, 30, soak=500, block=10))
+def test_steps_split_as_far_as_possible_give_the_reference_result(
+    seeds: range, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budgets, "SPLIT_ROWS", 2)
+    for seed in seeds:
+        case = matching_case(seed, most_queries=2, accepts=is_supported)
+        assert run_case(case).matches == expected_outcome(case), case
+    count(cases=len(seeds))

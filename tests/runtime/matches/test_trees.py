@@ -4,11 +4,10 @@ import random
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from tests.helpers.arbitrary_trees import TreeWriter
 from tests.helpers.engine import derived_schema, expected_outcome, run_plan
-from tests.helpers.strategies import SECOND, Case, cases, event
+from tests.helpers.strategies import SECOND, Case, event, matching_case
+from tests.helpers.tally import Count, seed_blocks
 
 from weft.codec import from_json, to_json
 from weft.expressions import Aggregate, Attribute, Comparison, ComparisonOperator, Expression
@@ -59,7 +58,6 @@ WINDOWS = (
     "WITHIN 6 EVENTS",
     "WITHIN 4 EVENTS PARTITION BY k",
 )
-RELAXED = list(HealthCheck)
 A, B, C, D = map(Scan, "ABCD")
 SHORT, LONGER = Extent("time", 2 * SECOND), Extent("time", 3 * SECOND)
 
@@ -85,10 +83,12 @@ def assert_right(case: Case, plan: Plan, seed: int = 0) -> None:
         assert run_plan(case, travelled, n_batches=n_batches, seed=seed).matches == expected, n_batches
 
 
-@given(cases(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None, suppress_health_check=RELAXED)
-def test_any_tree_of_any_query_gives_the_reference_result(case: Case, seed: int) -> None:
-    assert_right(case, TreeWriter(derived_schema(case), seed).plan(case.queries), seed)
+@pytest.mark.parametrize("seeds", seed_blocks(60_000, 60, soak=2_000))
+def test_any_tree_of_any_query_gives_the_reference_result(seeds: range, count: Count) -> None:
+    cases = [matching_case(seed) for seed in seeds]
+    for seed, case in zip(seeds, cases, strict=True):
+        assert_right(case, TreeWriter(derived_schema(case), seed).plan(case.queries), seed)
+    count(cases=len(cases), matches=sum(case.n_matches for case in cases))
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
