@@ -31,8 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests that use Spark, leave out what is too long or too short, and order the rest.
 
-    All tests that share the session run on one worker, in which they come after its share of the others: the
-    kernels are compiled by then, which each of Spark's own processes would do for itself.
+    All tests that share the session are one group, which one worker begins with. The other one compiles the
+    kernels first, which each of Spark's own processes would do for itself; then come tests that start
+    Spark on their own and take long, and at the end many short ones, of which both workers take some.
     """
     wanted, others = [], []
     for item in items:
@@ -42,7 +43,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_long = item.get_closest_marker("soak") is not None
         (wanted if is_long == config.getoption("--soak") else others).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = sorted(wanted, key=lambda item: item.get_closest_marker("spark") is not None)
+    items[:] = sorted(wanted, key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.nodeid.startswith("tests/kernels/"):
+        return 0
+    return 1 if item.get_closest_marker("spark") is not None else 2
 
 
 @pytest.fixture(scope="session")

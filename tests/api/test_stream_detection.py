@@ -116,7 +116,7 @@ def test_pieces_and_a_restart_give_the_reference_result(
 KEYED = "QUERY keyed PATTERN SEQ(A a, B b) WHERE [user] WITHIN 10 seconds"
 
 
-@pytest.mark.parametrize("users", [(1, 2, 3), (1, 2, None)], ids=["keys", "some without a key"])
+@pytest.mark.parametrize("users", [pytest.param((1, 2, 3), marks=pytest.mark.soak), (1, 2, None)])
 def test_late_rows_are_counted_once_and_shown(
     spark: SparkSession, files: Files, tmp_path: Path, users: tuple[int | None, ...]
 ) -> None:
