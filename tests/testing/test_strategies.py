@@ -7,7 +7,7 @@ from functools import cache
 import tests.helpers.strategies
 from hypothesis import HealthCheck, given, settings
 from tests.helpers.notation import without_negations
-from tests.helpers.strategies import Case, cases, random_case
+from tests.helpers.strategies import Case, cases, matching_case, random_case
 
 from weft.expressions import Aggregate, Arithmetic, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Query, Sequence
@@ -57,6 +57,15 @@ def test_enough_queries_match_and_enough_matches_are_negated() -> None:
                 n_rejected += not allowed <= matches
     assert n_matched > 0.35 * n_queries
     assert n_rejected > 0.15 * n_with_negation
+
+
+def test_cases_that_are_to_have_matches_have_some() -> None:
+    """Every case has at least three, and most queries of a case have some."""
+    cases = [matching_case(seed) for seed in range(100)]
+    assert min(case.n_matches for case in cases) >= 3
+    found = [bool(matches) for case in cases for matches in case.expected().values()]
+    assert len(found) > 150
+    assert sum(found) > 0.7 * len(found)
 
 
 @settings(
