@@ -1,7 +1,7 @@
 """The cases written as text: the reference finds what they say, and every way to run a query finds it too."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pytest
@@ -22,6 +22,7 @@ from tests.helpers.random_plans import random_plan
 from tests.helpers.random_trends import results_of
 from tests.helpers.strategies import SeededDice
 from tests.helpers.streams import Stream, cut, deliveries, never_settled, run_stream, work_of
+from tests.helpers.tally import Count
 from tests.helpers.trend_streams import trends_of
 
 from weft.normalize.template import template_of
@@ -35,7 +36,6 @@ from weft.runtime.trends.shared import Sharing, aggregate_workload
 CASES = load_cases()
 MATCHES = [case for case in CASES if not case.is_trend]
 TRENDS = [case for case in CASES if case.is_trend]
-SEEDS = range(2)
 
 
 def named(cases: Iterable[TextCase]) -> list[object]:
@@ -76,20 +76,17 @@ def event_by_event(case: TextCase) -> tuple[str, ...]:
     return match_lines(outcome_of(plan, found).matches["q"])
 
 
-WAYS: list[Callable[[TextCase], tuple[str, ...]]] = [one_batch, event_by_event]
-
-
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("case", named(MATCHES))
-def test_the_engine(case: TextCase, way: Callable[[TextCase], tuple[str, ...]]) -> None:
-    assert way(case) == case.found
+def test_the_engine(case: TextCase) -> None:
+    assert one_batch(case) == case.found
+    assert event_by_event(case) == case.found
+    check_tree(case, 0)
 
 
-@pytest.mark.parametrize("case", named(MATCHES))
-def test_random_trees(case: TextCase) -> None:
-    for seed in SEEDS:
-        outcome = run_plan(case.case, random_plan(case.case, seed), n_batches=1 + seed, seed=seed)
-        assert match_lines(outcome.matches["q"]) == case.found, seed
+def check_tree(case: TextCase, seed: int) -> None:
+    """Run a plan of random trees, in one batch or in several."""
+    outcome = run_plan(case.case, random_plan(case.case, seed), n_batches=1 + seed % 4, seed=seed)
+    assert match_lines(outcome.matches["q"]) == case.found, (seed, case)
 
 
 def is_stream(case: TextCase) -> bool:
@@ -99,10 +96,23 @@ def is_stream(case: TextCase) -> bool:
 
 @pytest.mark.parametrize("case", named(filter(is_stream, MATCHES)))
 def test_a_shard_with_restarts(case: TextCase) -> None:
-    for seed in SEEDS:
-        outcome, stream = run_stream(case.case, seed)
-        assert match_lines(outcome.matches.get("q", {})) == case.found, seed
-        assert stream.wake is None
+    check_shard(case, 0)
+
+
+def check_shard(case: TextCase, seed: int) -> None:
+    outcome, stream = run_stream(case.case, seed)
+    assert match_lines(outcome.matches.get("q", {})) == case.found, (seed, case)
+    assert stream.wake is None
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_other_trees_and_other_deliveries(seed: int, count: Count) -> None:
+    for case in MATCHES:
+        check_tree(case, seed)
+        if is_stream(case):
+            check_shard(case, seed)
+    count(cases=len(MATCHES))
 
 
 @pytest.mark.parametrize("case", named(case for case in MATCHES if is_placeable(case.case)))
@@ -135,7 +145,7 @@ def test_trends(case: TextCase) -> None:
 def test_a_shard_of_trends_with_restarts(case: TextCase) -> None:
     table, layout = arrow_events(case.case)
     template = template_of(case.bound, derived_schema(case.case))
-    for seed in SEEDS:
+    for seed in range(2):
         dice = random.Random(seed)
         delay = dice.choice([0, 1_000, 3_000])
         stream = Stream(work_of(TrendPlan((template,), "dynamic"), layout, delay=delay), dice)
