@@ -97,6 +97,10 @@ def test_all_cases_in_one_stream(spark: SparkSession, tmp_path: Path) -> None:
     done = run(detection.outcomes.select("*", start), tmp_path / "checkpoint")
     assert done.total("late") == 0
     found = together.found((row for row in done.rows if row["kind"] == "match"), detection.return_columns)
-    trends = [Row(query=row["query"], **row["trend"].asDict()) for row in done.rows if row["kind"] == "trend"]
+    trends = [
+        Row(query=row["query"], **{**row["trend"].asDict(), "window_start": row["start_of_window"]})
+        for row in done.rows
+        if row["kind"] == "trend"
+    ]
     found |= together.trends(trends, detection.trend_names)
     assert found == together.expected
