@@ -24,15 +24,15 @@ def measure_watched_stream(place: Path, workload: Workload, repeat: int, say: Sa
     shares, shares_of_steps, n_changes = [], [], 0
     for number in range(repeat + 1):  # the first round warms up
         with scratch() as directory:
-            stream = weft.prepare_stream(
+            stream = weft.prepare(
                 arriving(spark, place, BATCH_EVENTS // EVENTS_PER_FILE),
                 workload.text,
                 time="ts",
                 type="type",
                 id="id",
                 watermark=WATERMARK,
-                statistics=known,
-                adapt="invariants",
+                planning=weft.Planning(statistics=known),
+                streaming=weft.Streaming(adapt="invariants"),
             )
             query = drained(stream.matches, directory / "state")
         batches = [progress for progress in query.recentProgress if progress.numInputRows][1:]

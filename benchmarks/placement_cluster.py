@@ -19,7 +19,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,8 @@ from result_tables import Row, report_table
 from stream_runs import arriving, drained, in_order, reports_in, scratch, stream_session
 
 import weft
-from weft.api.placed_detection import PlacedDetection
-from weft.api.session import PLACEMENTS, Placement
+from weft.api.detection import Detection
+from weft.api.options import PlacementName
 from weft.hosts.spark.local import local_session
 from weft.runtime.budget import Budget
 
@@ -133,14 +133,20 @@ def measure_cluster(search_seconds: float, say: Say) -> list[Measure]:
     spark = local_session(MASTER, name="weft benchmarks")
     _sent(spark, WORKLOADS["SEQ"], "central", search_seconds, lambda _: None)
     sent = {
-        name: {placement: _sent(spark, text, placement, search_seconds, say) for placement in PLACEMENTS}
+        name: {
+            placement: _sent(spark, text, placement, search_seconds, say)
+            for placement in get_args(PlacementName)
+        }
         for name, text in WORKLOADS.items()
     }
     report_table("placement-cluster", [row for name, own in sent.items() for row in _sent_rows(name, own)])
     spark = stream_session()
     _streamed(spark, WORKLOADS["SEQ"], "central", search_seconds, lambda _: None)
     streamed = {
-        name: {placement: _streamed(spark, text, placement, search_seconds, say) for placement in PLACEMENTS}
+        name: {
+            placement: _streamed(spark, text, placement, search_seconds, say)
+            for placement in get_args(PlacementName)
+        }
         for name, text in WORKLOADS.items()
     }
     rows = [row for name, own in streamed.items() for row in _streamed_rows(name, own)]
@@ -150,20 +156,20 @@ def measure_cluster(search_seconds: float, say: Say) -> list[Measure]:
     return [one for name in WORKLOADS for one in _measures(name, sent[name], streamed[name])]
 
 
-def _detection(spark: SparkSession, text: str, placement: Placement, seconds: float) -> PlacedDetection:
+def _detection(spark: SparkSession, text: str, placement: PlacementName, seconds: float) -> Detection:
     events = spark.read.parquet(str(cluster_parquet()))
     detection = weft.prepare(
         events,
         text,
-        placement=placement,
-        search_seconds=seconds,
         **OPTIONS,
+        sites=weft.Sites(placement=placement),
+        planning=weft.Planning(search_seconds=seconds),
     )
-    assert isinstance(detection, PlacedDetection)
+    assert isinstance(detection, Detection)
     return detection
 
 
-def _sent(spark: SparkSession, text: str, placement: Placement, search_seconds: float, say: Say) -> Sent:
+def _sent(spark: SparkSession, text: str, placement: PlacementName, search_seconds: float, say: Say) -> Sent:
     detection = _detection(spark, text, placement, search_seconds)
     placed, known = detection.placed, detection.known
     started = time.perf_counter()
@@ -177,22 +183,20 @@ def _sent(spark: SparkSession, text: str, placement: Placement, search_seconds: 
 
 
 def _streamed(
-    spark: SparkSession, text: str, placement: Placement, search_seconds: float, say: Say
+    spark: SparkSession, text: str, placement: PlacementName, search_seconds: float, say: Say
 ) -> Streamed:
     """Run a stream over all events; the first batch, with which it starts, is left out."""
     known = _detection(spark, text, placement, search_seconds)
     with scratch() as directory:
         events = arriving(spark, in_order(_in_files(directory / "events")), 1)
-        stream = weft.prepare_stream(
+        stream = weft.prepare(
             events,
             text,
-            placement=placement,
-            network=known.network,
-            statistics=known.statistics,
             watermark="1 second",
-            checkpoint=str(directory / "state"),
-            search_seconds=search_seconds,
             **OPTIONS,
+            sites=weft.Sites(placement=placement, network=known.network),
+            planning=weft.Planning(statistics=known.statistics, search_seconds=search_seconds),
+            streaming=weft.Streaming(checkpoint=str(directory / "state")),
         )
         batches = drained(stream.matches, directory / "state").recentProgress
     matches = sum(sum(report["matches"].values()) for batch in batches for report in reports_in(batch))
@@ -214,7 +218,7 @@ def _in_files(place: Path) -> Path:
     return place
 
 
-def _sent_rows(name: str, sent: dict[Placement, Sent]) -> list[Row]:
+def _sent_rows(name: str, sent: dict[PlacementName, Sent]) -> list[Row]:
     central = sent["central"]
     return [
         {
@@ -232,7 +236,7 @@ def _sent_rows(name: str, sent: dict[Placement, Sent]) -> list[Row]:
     ]
 
 
-def _streamed_rows(name: str, streamed: dict[Placement, Streamed]) -> list[Row]:
+def _streamed_rows(name: str, streamed: dict[PlacementName, Streamed]) -> list[Row]:
     return [
         {
             "workload": name,
@@ -255,7 +259,9 @@ def _panels(name: str, rows: list[Row]) -> list[Panel]:
     return found
 
 
-def _measures(name: str, sent: dict[Placement, Sent], streamed: dict[Placement, Streamed]) -> list[Measure]:
+def _measures(
+    name: str, sent: dict[PlacementName, Sent], streamed: dict[PlacementName, Streamed]
+) -> list[Measure]:
     best, central = sent["muse"], sent["central"]
     found = {own.matches for own in (*sent.values(), *streamed.values())}
     assert len(found) == 1, f"placements find different matches: {found}"

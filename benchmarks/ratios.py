@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from workloads import Workload
 
 import weft
-from weft.api.session import Detection
+from weft.api.detection import Detection
 
 
 @dataclass(frozen=True)

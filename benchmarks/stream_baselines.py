@@ -10,72 +10,66 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql.streaming.stateful_processor import TimerValues
 
-from weft.api.session import StreamDetection
-from weft.codec import to_json
+from weft.api.detection import Detection
 from weft.hosts.spark import stream
-from weft.hosts.spark.batch import wire
-from weft.hosts.spark.processor import ShardProcessor
-from weft.hosts.spark.pushdown import wanted_rows
-from weft.hosts.spark.stream import fingerprint, use_rocksdb
-from weft.hosts.spark.stream_task import PACK, SHARD, STEPPED, PartTask, StreamTask
+from weft.hosts.spark.batch import group_task
+from weft.hosts.spark.frame import wire_columns
+from weft.hosts.spark.operator import StageOperator
+from weft.hosts.spark.pushdown import demand_of, wanted_by
+from weft.hosts.spark.steps import MESSAGES
+from weft.hosts.spark.stream import use_rocksdb
 from weft.runtime.budget import Budget
+from weft.runtime.stages.messages import PACK, SHARD
+from weft.runtime.stages.task import StageTask
 
 ONLY_SHARD = "rows"
 DELAY = 10_000_000  # microseconds
 
 
-def unpacked_steps(detection: StreamDetection) -> DataFrame:
+def unpacked_steps(detection: Detection) -> DataFrame:
     """Return what the shard of a detection makes of rows that come one by one, still packed."""
-    ((_, planned),) = detection.weave().items()
-    source, plan = detection.source, planned.optimized.plan
+    source, plan = detection.source, detection.shared_plan
     use_rocksdb(source.events.sparkSession)
-    columns, layout = wire(plan, source)
-    queries = planned.share.queries
-    task = StreamTask(
+    columns, layout = wire_columns(demand_of(plan), source)
+    task = StageTask(
         run="unpacked",
-        parts=(
-            PartTask(
-                to_json("plan", plan),
-                layout,
-                {query.name: fingerprint(query) for query in queries},
-                is_owner=False,
-            ),
-        ),
-        part_of={ONLY_SHARD: 0},
         id_is_text=False,
-        returned={},
-        return_names={query.name: () for query in queries},
         budget=Budget(),
+        groups=(group_task(plan, layout),),
+        group_of={ONLY_SHARD: 0},
+        return_names={query.name: () for query in detection.queries},
         delay=DELAY,
-        n_shards=1,
     )
-    wanted = wanted_rows(plan, source.is_of_type)
+    wanted = wanted_by([plan], source.is_of_type)
     rows = source.events.withWatermark(source.time, f"{DELAY} microseconds").where(source.is_good)
     rows = rows if wanted is None else rows.where(wanted)
     sent = rows.select(
         F.lit(ONLY_SHARD).alias(SHARD), *(value.alias(name) for name, value in columns.items())
     )
-    return sent.groupBy(SHARD).transformWithStateInPandas(_processor(task), STEPPED, "append", "eventTime")
+    return sent.groupBy(SHARD).transformWithStateInPandas(_operator(task), MESSAGES, "append", "eventTime")
 
 
-def _processor(task: StreamTask) -> ShardProcessor:
+def _operator(task: StageTask) -> StageOperator:
     """Return the operator; as a local class it travels by value, so workers need not import this."""
 
-    class Unpacked(ShardProcessor):
+    class Unpacked(StageOperator):
         def handleInputRows(
             self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
         ) -> Iterator[pd.DataFrame]:
+            from weft.hosts.spark.steps import SparkStore, frames_of, stage_at
+
             tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in rows]
-            return self.steps(*self._state).step(key[0], tables, timerValues.getCurrentWatermarkInMs())
+            watermark, store = timerValues.getCurrentWatermarkInMs(), SparkStore(*self._state)
+            return frames_of(stage_at(self.task, 0).step(key[0], tables, watermark, store))
 
     return Unpacked(task)
 
 
-def moved_packs(detection: StreamDetection) -> DataFrame:
+def moved_packs(detection: Detection) -> DataFrame:
     """Return the outcomes of a stream whose operator takes the packs, notes their size and does nothing."""
 
-    def idle(task: StreamTask) -> ShardProcessor:
-        class Idle(ShardProcessor):
+    def idle(task: StageTask, number: int) -> StageOperator:
+        class Idle(StageOperator):
             def handleInputRows(
                 self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
             ) -> Iterator[pd.DataFrame]:
@@ -84,7 +78,7 @@ def moved_packs(detection: StreamDetection) -> DataFrame:
                 journal.update((str(size),))
                 return iter(())
 
-        return Idle(task)
+        return Idle(task, number)
 
-    with patch.object(stream, "ShardProcessor", idle):
+    with patch.object(stream, "StageOperator", idle):
         return detection.outcomes

@@ -26,7 +26,7 @@ from stream_baselines import moved_packs, unpacked_steps
 from workloads import Workload, keyed
 
 import weft
-from weft.api.session import StreamDetection
+from weft.api.detection import Detection
 from weft.hosts.spark.local import local_session
 from weft.statistics.model import Statistics
 
@@ -74,10 +74,16 @@ def arriving(spark: SparkSession, place: Path, files_per_batch: int) -> DataFram
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch).parquet(str(place))
 
 
-def detected(events: DataFrame, text: str, known: Statistics | None = None) -> StreamDetection:
+def detected(events: DataFrame, text: str, known: Statistics | None = None) -> Detection:
     """Bind queries to a stream, with what is known from history."""
-    return weft.prepare_stream(
-        events, text, time="ts", type="type", id="id", watermark=WATERMARK, statistics=known
+    return weft.prepare(
+        events,
+        text,
+        time="ts",
+        type="type",
+        id="id",
+        watermark=WATERMARK,
+        planning=weft.Planning(statistics=known),
     )
 
 

@@ -188,11 +188,11 @@ def measure_on_spark(
             time="ts",
             type="type",
             id="id",
-            plan=strategy,
-            statistics=stock_statistics(seconds),
-            search_seconds=search_seconds,
+            planning=weft.Planning(
+                plan=strategy, statistics=stock_statistics(seconds), search_seconds=search_seconds
+            ),
         )
-        detection.weave()
+        detection.choose_plans()
         found.append(Measure(section, f"{strategy}, planning", time.perf_counter() - start, "s"))
         counted = detection.matches.groupBy("query").count().collect()
         if Counter({row["query"]: row["count"] for row in counted}) != expected:

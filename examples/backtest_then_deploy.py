@@ -119,9 +119,10 @@ def deploy(history: DataFrame, folder: Path, n_files: int) -> list[Row]:
         type="type",
         id="id",
         watermark=WATERMARK,
-        checkpoint=state,
-        plan=weft.load_plan(str(folder / "plan.json")),
-        statistics=str(folder / "statistics.json"),
+        streaming=weft.Streaming(checkpoint=state),
+        planning=weft.Planning(
+            plan=weft.load_plan(str(folder / "plan.json")), statistics=str(folder / "statistics.json")
+        ),
     )
     found: list[Row] = []
 

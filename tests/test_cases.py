@@ -21,7 +21,7 @@ from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_trends import results_of
 from tests.helpers.strategies import SeededDice
-from tests.helpers.streams import Stream, cut, deliveries, never_settled, run_stream, work_of
+from tests.helpers.streams import Stream, cut, deliveries, never_settled, program_of, run_stream
 from tests.helpers.tally import Count
 from tests.helpers.trend_streams import trends_of
 
@@ -148,7 +148,7 @@ def test_a_shard_of_trends_with_restarts(case: TextCase) -> None:
     for seed in range(2):
         dice = random.Random(seed)
         delay = dice.choice([0, 1_000, 3_000])
-        stream = Stream(work_of(TrendPlan((template,), "dynamic"), layout, delay=delay), dice)
+        stream = Stream(program_of(TrendPlan((template,), "dynamic"), layout, delay=delay), dice)
         for rows in cut(deliveries(case.case.events, dice, delay), dice, dice.randint(1, 6)):
             stream.deliver(table.take(pa.array(rows, pa.int64())))
         stream.finish()

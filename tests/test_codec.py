@@ -42,6 +42,7 @@ VALUES = [
     {"plain": 1, "$class": {"$$x": (2,)}, "": 3},
     frozenset({"b", "a"}),
     Leaf("a"),
+    codec.Plain({"$class": [1, {"x": None}]}),
     Pair(Leaf("a"), Pair(Leaf("a"), Leaf("b"))),
 ]
 

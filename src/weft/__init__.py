@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.adaptation.settings import Adaptation
+    from weft.api.detect import detect, prepare
+    from weft.api.detection import Detection
+    from weft.api.options import Columns, Sites, Streaming
     from weft.api.planning import load_plan, save_plan
-    from weft.api.session import Detection, StreamDetection, detect, prepare, prepare_stream
     from weft.errors import BudgetError, DataError, QueryError, WeftError
     from weft.explain.plans import explain
-    from weft.hosts.spark.placed_stream import transfers_in
-    from weft.hosts.spark.stream import changes_in, late_in, matches_in, trends_in
-    from weft.hosts.spark.stream_metrics import StreamMonitor
+    from weft.hosts.spark.analyze import Analysis
+    from weft.hosts.spark.monitor import StreamMonitor
+    from weft.hosts.spark.outcomes import Outcomes
     from weft.language.binder import bind
     from weft.language.builder import (
         QueryBuilder,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     )
     from weft.language.parser import parse
     from weft.language.printer import to_text
+    from weft.optimizer.planning import Planning
     from weft.optimizer.stored_plan import StoredPlan
     from weft.pattern.nodes import Query
     from weft.placement.network import Network
@@ -45,38 +48,39 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adaptation",
+    "Analysis",
     "Budget",
     "BudgetError",
+    "Columns",
     "DataError",
     "Detection",
     "Network",
+    "Outcomes",
+    "Planning",
     "Query",
     "QueryBuilder",
     "QueryError",
     "Schema",
+    "Sites",
     "Statistics",
     "StoredPlan",
-    "StreamDetection",
     "StreamMonitor",
+    "Streaming",
     "WeftError",
     "__version__",
     "and_",
     "bind",
-    "changes_in",
     "constant",
     "count_trends",
     "detect",
     "event",
     "explain",
-    "late_in",
     "load_plan",
     "load_statistics",
-    "matches_in",
     "not_",
     "or_",
     "parse",
     "prepare",
-    "prepare_stream",
     "query",
     "repeat",
     "same",
@@ -85,43 +89,42 @@ __all__ = [
     "seq",
     "some",
     "to_text",
-    "transfers_in",
-    "trends_in",
 ]
 
 _HOMES = {
     "Adaptation": "weft.adaptation.settings",
+    "Analysis": "weft.hosts.spark.analyze",
     "Budget": "weft.runtime.budget",
     "BudgetError": "weft.errors",
+    "Columns": "weft.api.options",
     "DataError": "weft.errors",
     "Detection": "weft.api.detection",
     "Network": "weft.placement.network",
+    "Outcomes": "weft.hosts.spark.outcomes",
+    "Planning": "weft.optimizer.planning",
     "Query": "weft.pattern.nodes",
     "QueryBuilder": "weft.language.builder",
     "QueryError": "weft.errors",
     "Schema": "weft.schema",
+    "Sites": "weft.api.options",
     "Statistics": "weft.statistics.model",
     "StoredPlan": "weft.optimizer.stored_plan",
-    "StreamDetection": "weft.api.stream_detection",
-    "StreamMonitor": "weft.hosts.spark.stream_metrics",
+    "StreamMonitor": "weft.hosts.spark.monitor",
+    "Streaming": "weft.api.options",
     "WeftError": "weft.errors",
     "and_": "weft.language.builder",
     "bind": "weft.language.binder",
-    "changes_in": "weft.hosts.spark.stream",
     "constant": "weft.language.builder",
     "count_trends": "weft.language.builder",
-    "detect": "weft.api.session",
+    "detect": "weft.api.detect",
     "event": "weft.language.builder",
     "explain": "weft.explain.plans",
-    "late_in": "weft.hosts.spark.stream",
     "load_plan": "weft.api.planning",
     "load_statistics": "weft.statistics.file",
-    "matches_in": "weft.hosts.spark.stream",
     "not_": "weft.language.builder",
     "or_": "weft.language.builder",
     "parse": "weft.language.parser",
-    "prepare": "weft.api.session",
-    "prepare_stream": "weft.api.session",
+    "prepare": "weft.api.detect",
     "query": "weft.language.builder",
     "repeat": "weft.language.builder",
     "same": "weft.language.builder",
@@ -130,8 +133,6 @@ _HOMES = {
     "seq": "weft.language.builder",
     "some": "weft.language.builder",
     "to_text": "weft.language.printer",
-    "transfers_in": "weft.hosts.spark.placed_stream",
-    "trends_in": "weft.hosts.spark.stream",
 }
 
 

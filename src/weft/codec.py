@@ -79,6 +79,13 @@ def check_version(document: Any, origin: str) -> None:
         raise DataError(f"{origin}: version {found!r} found, {VERSION} expected; {REMEDY}")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plain:
+    """Values of JSON that are written and read as they are, without being looked at."""
+
+    value: Any
+
+
 class _Writer:
     def __init__(self) -> None:
         self.nodes: list[object] = []
@@ -86,6 +93,8 @@ class _Writer:
 
     def encode(self, value: object) -> object:
         kind = type(value)
+        if kind is Plain:
+            return {"$plain": value.value}  # type: ignore[attr-defined]
         if kind in _shared:
             if value not in self._numbers:
                 encoded = self._fields(value)
@@ -132,6 +141,8 @@ class _Reader:
             return _classes[value["$class"]](**fields)
         if "$node" in value:
             return self.nodes[value["$node"]]
+        if "$plain" in value:
+            return Plain(value["$plain"])
         if "$decimal" in value:
             return Decimal(value["$decimal"])
         if "$double" in value:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
-from tests.helpers.streams import Stream, cut, merged, work_of
+from tests.helpers.streams import Stream, cut, merged, program_of
 
 from weft.adaptation.adapter import StreamAdapter, _ShardState
 from weft.adaptation.decisions import FARTHEST
@@ -25,6 +25,7 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard_executor import PlanChange
+from weft.runtime.state.journal import Journal
 from weft.statistics.model import ItemKey, Statistics
 from weft.testing.events import ReferenceEvent
 
@@ -71,7 +72,7 @@ def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bo
     """Run a case as a stream of batches of about a second."""
     table, layout = arrow_events(case)
     plan = choose_plan(case.queries, derived_schema(case), Settings("trivial")).plan
-    work = work_of(plan, layout, delay=0)
+    work = program_of(plan, layout, delay=0)
     if adaptation is not None:
         work = replace(work, adapter=adapter_of(case, adaptation))
     stream = Stream(work, random.Random(seed), n_workers=1 if is_calm else 3, is_calm=is_calm)
@@ -84,8 +85,9 @@ def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bo
 def remembered(stream: Stream) -> dict[str, object]:
     text = stream.store.text
     assert text is not None
-    found: dict[str, object] = json.loads(text)["adaptation"]
-    return found
+    state = Journal.from_json(text).adaptation
+    assert state is not None
+    return dict(state)
 
 
 CASE = Case(TEXT, drifting(1))
@@ -94,7 +96,7 @@ CASE = Case(TEXT, drifting(1))
 @lru_cache(maxsize=1)
 def expected() -> dict[str, dict[Bindings, dict[str, object]]]:
     """Return what a plan that stays finds."""
-    return merged(run(CASE, None).outcomes).matches
+    return merged(run(CASE, None)).matches
 
 
 @lru_cache(maxsize=1)
@@ -131,7 +133,7 @@ WAYS = {
 def test_a_plan_that_follows_the_drift_finds_what_one_that_stays_finds(name: str) -> None:
     assert expected()["p"]
     stream = run(CASE, WAYS[name])
-    assert merged(stream.outcomes).matches == expected()
+    assert merged(stream).matches == expected()
     log = remembered(stream)["log"]
     assert (log == []) == (name == "off")
 
@@ -140,7 +142,7 @@ def test_a_plan_that_follows_the_drift_finds_what_one_that_stays_finds(name: str
 def test_attempts_that_fail_and_processes_that_end_change_nothing(seed: int) -> None:
     calm = remembered(adapted())
     stream = run(CASE, eager(), seed, is_calm=False)
-    assert merged(stream.outcomes).matches == expected()
+    assert merged(stream).matches == expected()
     assert [one["reason"] for one in remembered(stream)["log"]] == [one["reason"] for one in calm["log"]]
 
 
@@ -205,7 +207,7 @@ def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> No
     """A few events a second are cheaper than any search, whatever the plan."""
     stream = run(CASE, Adaptation("unconditional", least_gain=0.0, watching=1.0))
     assert remembered(stream)["log"] == []
-    assert merged(stream.outcomes).matches == expected()
+    assert merged(stream).matches == expected()
 
 
 def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -> None:
@@ -220,7 +222,7 @@ def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -
 @pytest.mark.parametrize("is_calm", [True, False])
 def test_where_few_steps_are_watched_plans_follow_too(is_calm: bool) -> None:
     stream = run(DENSE, SELDOM, is_calm=is_calm)
-    assert merged(stream.outcomes).matches == merged(run(DENSE, None).outcomes).matches
+    assert merged(stream).matches == merged(run(DENSE, None)).matches
     state = remembered(stream)
     assert len(state["log"]) == 2
     assert [one["version"] for one in state["log"]] == [1, 2]

@@ -12,7 +12,16 @@ import pytest
 from tests.helpers.engine import arrow_events, expected_outcome, outcome_of
 from tests.helpers.random_plans import random_plan
 from tests.helpers.strategies import Case, event, random_case
-from tests.helpers.streams import Stream, counted, cut, deliveries, merged, never_settled, plans_of, work_of
+from tests.helpers.streams import (
+    Stream,
+    counted,
+    cut,
+    deliveries,
+    merged,
+    never_settled,
+    plans_of,
+    program_of,
+)
 
 from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
 from weft.adaptation.plan_tenure import leading_types
@@ -22,7 +31,7 @@ from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.stages.shard_executor import Observation, ShardExecutor
+from weft.runtime.stages.shard_executor import Arrivals, Observation, ShardExecutor
 from weft.runtime.state.journal import Journal
 from weft.runtime.state.segments import with_arrival
 from weft.testing.events import ReferenceEvent
@@ -77,7 +86,7 @@ def run_migrating(case: Case, plans: Sequence[Plan], seed: int) -> Run:
     table, layout = arrow_events(case)
     ways = dice.choice([WAYS, WAYS, WAYS[:1], WAYS[1:]])
     adapter = Drawn(plans, dice.choice([0.2, 0.5, 1.0]), ways, seed)
-    static = work_of(plans[0], layout, delay=delay)
+    static = program_of(plans[0], layout, delay=delay)
     work = replace(static, plan=dice.choice(plans), adapter=adapter)
     batches = list(cut(deliveries(case.events, dice, delay), dice, dice.choice([dice.randint(2, 8), 20])))
     changing = Stream(work, dice, n_workers=dice.choice([1, 1, 2, 3]), is_calm=dice.random() < 0.5)
@@ -99,7 +108,7 @@ def check(case: Case, plans: Sequence[Plan], seed: int, n_runs: int = 1) -> None
     waiting, expected = never_settled(case), expected_outcome(case)
     for number in range(n_runs):
         run = run_migrating(case, plans, n_runs * seed + number)
-        found, unchanged = (merged(stream.outcomes).matches for stream in (run.changing, run.static))
+        found, unchanged = (merged(stream).matches for stream in (run.changing, run.static))
         for name, matches in expected.items():
             assert found.get(name, {}) == (unchanged.get(name, {}) if name in waiting else matches)
         assert run.changing.late == 0
@@ -172,8 +181,8 @@ class Fed:
         is_new = np.isin(self.events.ids.to_numpy(), places)
         new = with_arrival(self.events.take(np.flatnonzero(is_new)), self.steps)
         self.executor.begin(Budget(), {"q": 0})
-        emitted = self.executor.step(new, int(1e6 * frontier))
-        found = outcome_of(emitted.plan, emitted.found).matches["q"]
+        matches = self.executor.step(Arrivals(new), int(1e6 * frontier))
+        found = outcome_of(self.executor.plan, matches).matches["q"]
         return {tuple(sorted(one for _, ids in match for one in ids)) for match in found}
 
     def switch(self, way: Way) -> None:
@@ -319,22 +328,22 @@ def test_a_changed_workload_forgets_the_plan_that_was_adapted() -> None:
     case = Case(f"QUERY q PATTERN {QUERIES['sequence']}", random_events(random.Random(1), 40))
     plans = plans_for(case.text)
     table, layout = arrow_events(case)
-    own = work_of(plans[0], layout, delay=0)
+    own = program_of(plans[0], layout, delay=0)
     adapted = replace(own, adapter=Drawn(plans[-1:], 1.0, WAYS, 1))
     stream = Stream(adapted, random.Random(2), n_workers=1, is_calm=True)
     ordered = table.sort_by("__time")
     stream.deliver(ordered.slice(0, 10))
     assert journal_of(stream).adaptation
-    stream.work = replace(own, fingerprints={"q": "another"}, adapter=Drawn(plans, 0.0, WAYS, 1))
+    stream.program = replace(own, fingerprints={"q": "another"}, adapter=Drawn(plans, 0.0, WAYS, 1))
     stream.deliver(ordered.slice(10, 10))
     assert not journal_of(stream).adaptation
-    stream.work = replace(adapted, fingerprints={"q": "another"})
+    stream.program = replace(adapted, fingerprints={"q": "another"})
     stream.deliver(ordered.slice(20, 10))
     assert journal_of(stream).adaptation
-    stream.work = replace(own, fingerprints={"q": "another"})
+    stream.program = replace(own, fingerprints={"q": "another"})
     stream.deliver(ordered.slice(30))
     assert not journal_of(stream).adaptation
-    assert [outcome.report.started for outcome in stream.outcomes] == [[], ["q"], [], []]
+    assert [outcome.report.started for outcome in stream.outcomes] == [(), ["q"], (), ()]
 
 
 def journal_of(stream: Stream) -> Journal:
@@ -344,5 +353,5 @@ def journal_of(stream: Stream) -> Journal:
 
 
 def test_a_journal_carries_the_state_of_an_adapter_as_it_is() -> None:
-    journal = Journal(n_shards=1, adaptation={"plan": "é", "numbers": [1, 0.5, None]})
+    journal = Journal("1 shards", adaptation={"plan": "é", "numbers": [1, 0.5, None]})
     assert Journal.from_json(journal.to_json()) == journal

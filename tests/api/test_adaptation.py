@@ -46,17 +46,17 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
 
     def collect(batch: DataFrame, _number: int) -> None:
         batch.persist()  # both of the following would run it
-        found.update((row["query"], row["match_id"]) for row in weft.matches_in(batch).collect())
-        changes.extend(weft.changes_in(batch).collect())
+        found.update((row["query"], row["match_id"]) for row in weft.Outcomes(batch).matches.collect())
+        changes.extend(weft.Outcomes(batch).changes.collect())
         batch.unpersist()
 
-    detection = weft.prepare_stream(
+    detection = weft.prepare(
         files.stream(spark),
         QUERIES,
         watermark="0 seconds",
-        statistics=KNOWN,
-        adapt=weft.Adaptation(planning=0.0, watching=1.0),
         **COLUMNS,
+        planning=weft.Planning(statistics=KNOWN),
+        streaming=weft.Streaming(adapt=weft.Adaptation(planning=0.0, watching=1.0)),
     )
     writer = detection.outcomes.writeStream.foreachBatch(collect)
     monitor = weft.StreamMonitor()
@@ -83,10 +83,10 @@ def test_what_adapt_may_be_is_said(spark: SparkSession, tmp_path: Path) -> None:
     files = Files(tmp_path)
     write(spark, files, drifting_batches()[:1])
     with pytest.raises(WeftError, match="adapt is 'sometimes'; expected 'invariants', 'threshold'"):
-        weft.prepare_stream(
+        weft.prepare(
             files.stream(spark),
             QUERIES,
             watermark="0 seconds",
-            adapt="sometimes",  # type: ignore[arg-type]
             **COLUMNS,
+            streaming=weft.Streaming(adapt="sometimes"),
         )

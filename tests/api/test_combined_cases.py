@@ -63,7 +63,9 @@ def test_random_cases_in_one_job(spark: SparkSession, seeds: range, count: Count
     frame = together.frame(spark).repartition(3).cache()
     options = {"time": "ts", "id": "__id", "types": together.types, "order_by": ORDER, "search_seconds": 0.2}
     for partitions, plan in PLANS:
-        detection = weft.prepare(frame, together.text, partitions=partitions, plan=plan, **options)
+        detection = weft.prepare(
+            frame, together.text, partitions=partitions, **options, planning=weft.Planning(plan=plan)
+        )
         matches = with_plain_times(detection.matches).collect()
         assert together.found(matches, detection.return_columns) == together.expected, (partitions, plan)
     frame.unpersist()
@@ -83,15 +85,15 @@ def test_all_cases_in_one_stream(spark: SparkSession, tmp_path: Path) -> None:
     arrived = [{**event, "batch": dice.randrange(3)} for event in together.events] + ends
     frame = together.frame(spark, arrived, ("batch", pa.int32())).withColumnRenamed("batch", BATCH)
     files.add(frame)
-    detection = weft.prepare_stream(
+    detection = weft.prepare(
         files.stream(spark).drop(BATCH),
         together.text,
         time="ts",
         type="__type",
         id="__id",
         watermark=f"{STRETCH * len(together.cases) // HOUR} hours",
-        checkpoint=str(tmp_path / "checkpoint"),
         **SEARCH,
+        streaming=weft.Streaming(checkpoint=str(tmp_path / "checkpoint")),
     )
     start = F.unix_micros("trend.window_start").alias("start_of_window")
     done = run(detection.outcomes.select("*", start), tmp_path / "checkpoint")

@@ -28,7 +28,7 @@ def test_any_number_of_partitions_gives_the_reference_result(
     plans: list[tuple[int, Strategy]] = [(1, "auto"), (2, "share"), (7, "reorder")]
     for seed in seeds:
         case = matching_case(seed, accepts=lambda case: counts_events(case) and is_supported(case))
-        statistics = detection_of(spark, case, 1).look()
+        statistics = detection_of(spark, case, 1).sample_statistics()
         for partitions, plan in plans:
             detection = detection_of(spark, case, partitions, plan=plan, statistics=statistics)
             found = matches_by_query(detection)
@@ -83,11 +83,11 @@ def test_derived_types(spark: SparkSession) -> None:
     frame = events_frame(spark, rows, "at int, volume long, up boolean")
     types = {"BigTrade": "volume > 10000", "UpTrade": "up"}
     text = "PATTERN AND(BigTrade b, UpTrade u) WITHIN 1 minute RETURN b.volume AS v"
-    found = weft.detect(frame, text, time="ts", types=types).collect()
+    found = weft.detect(frame, text, time="ts", columns=weft.Columns(types=types)).collect()
     bound = sorted((row["events"][0]["ts"].second, row["events"][1]["ts"].second) for row in found)
     assert bound == [(1, 2), (1, 3), (2, 3)]
     with pytest.raises(QueryError, match="BigTrades"):
-        weft.detect(frame, "PATTERN BigTrades b", time="ts", types=types)
+        weft.detect(frame, "PATTERN BigTrades b", time="ts", columns=weft.Columns(types=types))
 
 
 def test_without_an_id_the_content_is_the_identity(spark: SparkSession) -> None:
@@ -147,7 +147,7 @@ def test_bad_arguments_say_what_is_there(spark: SparkSession) -> None:
     with pytest.raises(DataError, match="neither a type column"):
         weft.detect(frame, PAIR, time="ts")
     with pytest.raises(DataError, match="no column 'nn' for the order"):
-        weft.detect(frame, PAIR, time="ts", type="kind", order_by="nn")
+        weft.detect(frame, PAIR, time="ts", type="kind", columns=weft.Columns(order_by="nn"))
     with pytest.raises(WeftError, match="partitions is 0"):
         weft.detect(frame, PAIR, time="ts", type="kind", partitions=0)
     with pytest.raises(WeftError, match="no query was given"):

@@ -14,11 +14,12 @@ from tests.helpers.strategies import random_case
 from typer.testing import CliRunner
 
 import weft
-from weft.api.placed_detection import PlacedAnalysis, PlacedDetection, transfer_lines
-from weft.api.session import Placement
+from weft.api.detection import Detection
+from weft.api.options import PlacementName
 from weft.cli.app import app
 from weft.errors import DataError, WeftError
-from weft.hosts.spark.placed_batch import Transfer
+from weft.hosts.spark.analyze import Analysis, transfer_lines
+from weft.runtime.stages.report import Transfer
 
 N_EVENTS, N_CASES = 1_000, 4
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -47,19 +48,18 @@ def robots(spark: SparkSession) -> DataFrame:
 
 
 def detection_of(
-    robots: DataFrame, placement: Placement = "muse", partitions: int | None = None
-) -> PlacedDetection:
+    robots: DataFrame, placement: PlacementName = "muse", partitions: int | None = None
+) -> Detection:
     found = weft.prepare(
         robots,
         QUERIES,
         time="ts",
         type="type",
         id="id",
-        site="node",
-        placement=placement,
         partitions=partitions,
+        sites=weft.Sites(column="node", placement=placement),
     )
-    assert isinstance(found, PlacedDetection)
+    assert isinstance(found, Detection)
     return found
 
 
@@ -67,7 +67,7 @@ def found_in(matches: DataFrame) -> list[str]:
     return sorted(map(repr, matches.collect()))
 
 
-def analyzed(detection: PlacedDetection) -> tuple[list[str], PlacedAnalysis]:
+def analyzed(detection: Detection) -> tuple[list[str], Analysis]:
     """Return the matches and what was sent, of one run."""
     kept: list[str] = []
     analysis = detection.analyze(lambda matches: kept.extend(found_in(matches)))
@@ -84,22 +84,24 @@ def without_sites(robots: DataFrame) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def muse(robots: DataFrame) -> PlacedDetection:
+def muse(robots: DataFrame) -> Detection:
     return detection_of(robots)
 
 
 @pytest.fixture(scope="module")
-def sent(muse: PlacedDetection) -> tuple[Transfer, ...]:
-    return muse.transfers()
+def sent(muse: Detection) -> tuple[Transfer, ...]:
+    transfers = muse.analyze().transfers
+    assert transfers is not None
+    return transfers
 
 
-def test_rows_are_those_without_sites(muse: PlacedDetection, without_sites: list[str]) -> None:
+def test_rows_are_those_without_sites(muse: Detection, without_sites: list[str]) -> None:
     assert found_in(muse.matches) == without_sites
     assert muse.input_counts() == (N_EVENTS, 1)
     assert [row["reason"] for row in muse.rejected.collect()] == ["node is NULL"]
 
 
-def test_a_placement_sends_less(muse: PlacedDetection, sent: tuple[Transfer, ...]) -> None:
+def test_a_placement_sends_less(muse: Detection, sent: tuple[Transfer, ...]) -> None:
     n_sent = sum(one.rows for one in sent)
     assert n_sent < 0.6 * N_EVENTS
     assert n_sent == pytest.approx(muse.known.rows(muse.placed.cost), rel=0.2)
@@ -133,7 +135,7 @@ def test_random_cases_on_spark(spark: SparkSession, seed: int) -> None:
     while not case.events or not is_placeable(case) or not is_supported(case):
         seed += N_CASES
         case = random_case(20_000 + seed, most_queries=2)
-    placement: Placement = "muse" if seed % 2 else "single-sink"
+    placement: PlacementName = "muse" if seed % 2 else "single-sink"
     detection = sited_detection_of(spark, case, random.Random(seed), placement=placement)
     assert matches_by_query(detection) == expected_outcome(case)
 
@@ -143,7 +145,9 @@ def test_events_without_an_id_keep_their_identity(robots: DataFrame) -> None:
     rows = rows.union(rows.limit(20)).cache()  # the same content twice
     text = "QUERY q PATTERN SEQ(C c, L l) WHERE [k] WITHIN 4 seconds"
     plain = weft.detect(rows, text, time="ts", type="type")
-    placed = weft.detect(rows, text, time="ts", type="type", site="node", placement="central")
+    placed = weft.detect(
+        rows, text, time="ts", type="type", sites=weft.Sites(column="node", placement="central")
+    )
     assert found_in(placed) == found_in(plain)
 
 
@@ -153,7 +157,9 @@ def test_a_slice_of_a_site_may_know_matches_that_begin_in_the_next(spark: SparkS
     events = spark.createDataFrame(rows, "id long, ts timestamp, type string, node string")
     text = "QUERY q PATTERN SEQ(F f, X x) WITHIN 5 seconds"
     plain = weft.detect(events, text, time="ts", type="type", id="id")
-    placed = weft.detect(events, text, time="ts", type="type", id="id", site="node", partitions=8)
+    placed = weft.detect(
+        events, text, time="ts", type="type", id="id", partitions=8, sites=weft.Sites(column="node")
+    )
     assert found_in(placed) == found_in(plain) != []
 
 
@@ -161,28 +167,35 @@ def test_without_events_there_are_no_matches(robots: DataFrame) -> None:
     text = "QUERY q PATTERN SEQ(Z z, L l) WITHIN 5 seconds"
     for rows in (robots.where("type = 'C'"), robots.limit(0)):
         for placement in ("muse", "single-sink", "central"):
-            found = weft.prepare(rows, text, time="ts", type="type", site="node", placement=placement)
+            found = weft.prepare(
+                rows, text, time="ts", type="type", sites=weft.Sites(column="node", placement=placement)
+            )
             assert found.matches.count() == 0
             assert "no matches   q" in found.explain()
 
 
 def test_what_has_no_placement_is_refused(robots: DataFrame) -> None:
     def refused(text: str, **options: object) -> str:
+        def placed() -> None:
+            sites = weft.Sites(column="node", **options)  # type: ignore[arg-type]
+            weft.detect(robots, text, time="ts", type="type", sites=sites)
+
         with pytest.raises(WeftError) as caught:
-            weft.detect(robots, text, time="ts", type="type", **{"site": "node", **options})  # type: ignore[arg-type]
+            placed()
         return str(caught.value)
 
     assert "window that counts events" in refused("QUERY q PATTERN SEQ(C c, L l) WITHIN 9 EVENTS")
     assert "give a window of time" in refused("QUERY q PATTERN SEQ(C c, L l) WITHIN 9 EVENTS")
     trend = "QUERY t PATTERN C+ c[] WITHIN 1 minute SLIDE 1 minute RETURN COUNT(*) AS n"
     assert "trend queries have no placement: t" in refused(trend)
-    assert "without site=" in refused(trend)
+    assert "without sites=" in refused(trend)
     assert "no column 'nod' for the site; did you mean 'node'?" in refused(QUERIES, site="nod")
     assert "placement is 'must'; expected 'muse'" in refused(QUERIES, placement="must")
-    assert "placement needs site" in refused(QUERIES, site=None, placement="muse")
-    assert "network is for streams" in refused(QUERIES, network=weft.Network((), {}))
+    assert "`network` is for streams" in refused(QUERIES, network=weft.Network((), {}))
     with pytest.raises(DataError, match="no event that a query looks at has a site"):
-        weft.detect(robots.where("node IS NULL"), QUERIES, time="ts", type="type", site="node").count()
+        weft.detect(
+            robots.where("node IS NULL"), QUERIES, time="ts", type="type", sites=weft.Sites(column="node")
+        ).count()
 
 
 def test_command_line(robots: DataFrame, without_sites: list[str], tmp_path: Path) -> None:

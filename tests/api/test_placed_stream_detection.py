@@ -13,8 +13,8 @@ from tests.helpers.frames import events_frame
 from tests.helpers.stream_files import BATCH, Files, run
 
 import weft
-from weft.api.placed_stream_detection import PlacedStreamDetection
-from weft.api.session import Placement
+from weft.api.detection import Detection
+from weft.api.options import PlacementName
 from weft.errors import WeftError
 from weft.runtime.matches.emit import ROWS_PER_BATCH
 
@@ -64,21 +64,23 @@ def scattered(dice: random.Random, n_batches: int) -> list[tuple]:
 
 
 def prepared(
-    events: DataFrame, checkpoint: Path, queries: str = QUERIES, placement: Placement = "muse"
-) -> PlacedStreamDetection:
-    detection = weft.prepare_stream(
+    events: DataFrame, checkpoint: Path, queries: str = QUERIES, placement: PlacementName = "muse"
+) -> Detection:
+    detection = weft.prepare(
         events,
         queries,
         time="ts",
         type="kind",
         id="n",
         watermark="9 seconds",
-        checkpoint=str(checkpoint),
-        site="node",
-        placement=placement,
-        network=weft.Network(SITES, {kind: np.array(rates) for kind, rates in RATES.items()}),
+        streaming=weft.Streaming(checkpoint=str(checkpoint)),
+        sites=weft.Sites(
+            column="node",
+            placement=placement,
+            network=weft.Network(SITES, {kind: np.array(rates) for kind, rates in RATES.items()}),
+        ),
     )
-    assert isinstance(detection, PlacedStreamDetection)
+    assert isinstance(detection, Detection)
     return detection
 
 
@@ -115,7 +117,7 @@ def test_a_restart_in_the_middle_gives_the_matches_of_the_batch(
     assert found == expected
     assert sum(report["late"] for report in reports) == 1
     assert sum(report["rejected"] for report in reports) == 2
-    program = detection.program
+    program = detection.site_program
     sites = program.sites
     known = {(one.projection, sites[one.source], sites[one.target]): one for one in program.channels}
     sent = [one for report in reports for one in report["sent"]]
@@ -130,7 +132,7 @@ def test_a_match_of_two_alternatives_comes_once(spark: SparkSession, files: File
     frame = events_frame(spark, scattered(random.Random(6), 1), COLUMNS)
     files.add(frame)
     detection = prepared(files.stream(spark), tmp_path / "checkpoint", EITHER, "single-sink")
-    assert detection.program.repeated == ("either",)
+    assert detection.site_program.repeated == ("either",)
     assert run(detection.matches, tmp_path / "checkpoint").match_ids == found_in_batch(frame, EITHER)
 
 
@@ -154,13 +156,22 @@ def test_what_cannot_be_placed_is_refused(spark: SparkSession, files: Files, tmp
         prepared(events, tmp_path / "other", "QUERY q PATTERN SEQ(A a, B b) WITHIN 5 EVENTS")
     with pytest.raises(WeftError, match="expected 'muse', 'single-sink', 'central'"):
         prepared(events, tmp_path / "other", placement="best")  # type: ignore[arg-type]
-    with pytest.raises(WeftError, match="its sites are not known\n  hint: give network="):
-        weft.detect(events, EITHER, time="ts", type="kind", watermark="9 seconds", site="node")
+    with pytest.raises(
+        WeftError,
+        match="needs `network`: there are no events to look at before it starts\n  hint: give network=",
+    ):
+        weft.detect(
+            events, EITHER, time="ts", type="kind", watermark="9 seconds", sites=weft.Sites(column="node")
+        )
     options: dict[str, Any] = {"time": "ts", "type": "kind", "watermark": "9 seconds"}
-    with pytest.raises(WeftError, match="network needs site, the column of the site"):
-        weft.detect(events, EITHER, network=weft.Network((), {}), **options)
-    with pytest.raises(WeftError, match="adapt is 'invariants', but a placement is kept"):
-        weft.detect(events, EITHER, site="node", adapt="invariants", **options)
+    with pytest.raises(WeftError, match="`adapt` cannot be combined with `sites`"):
+        weft.detect(
+            events,
+            EITHER,
+            **options,
+            sites=weft.Sites(column="node"),
+            streaming=weft.Streaming(adapt="invariants"),
+        )
     checkpoint = tmp_path / "checkpoint"
     assert prepared(events, checkpoint).matches.isStreaming
     with pytest.raises(WeftError, match="the stream has started with other queries or other sites"):

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.helpers.frames import events_frame
 
 import weft
-from weft.api.session import Detection
+from weft.api.detection import Detection
 from weft.codec import VERSION
 from weft.errors import DataError, WeftError
 from weft.optimizer.pipeline import STRATEGIES
@@ -31,7 +31,8 @@ def events(spark: SparkSession) -> DataFrame:
 
 
 def prepared(events: DataFrame, text: str = TEXT, **options: object) -> Detection:
-    return weft.prepare(events, text, time="ts", type="kind", **options)  # type: ignore[arg-type]
+    planning = weft.Planning(**options)  # type: ignore[arg-type]
+    return weft.prepare(events, text, time="ts", type="kind", planning=planning)
 
 
 def counts(detection: Detection) -> dict[str, int]:
@@ -83,7 +84,7 @@ def test_a_stored_plan_for_another_query_of_that_name_is_refused(events: DataFra
     stored = prepared(events).plan
     other = TEXT.replace("A a, B b, C c", "A z, B b, C c").replace("a.n", "z.n")
     with pytest.raises(WeftError, match="does not fit first"):
-        prepared(events, other, plan=stored).weave()
+        prepared(events, other, plan=stored).choose_plans()
 
 
 def test_statistics_may_be_given_and_are_not_estimated_then(events: DataFrame, tmp_path: Path) -> None:
@@ -102,17 +103,17 @@ def test_statistics_may_be_given_and_are_not_estimated_then(events: DataFrame, t
 
 def test_events_are_not_looked_at_when_there_is_nothing_to_choose(events: DataFrame) -> None:
     detection = prepared(events, THIRD)
-    assert detection.look().rates == {}
-    assert prepared(events, plan="trivial").look().rates == {}
+    assert detection.sample_statistics().rates == {}
+    assert prepared(events, plan="trivial").sample_statistics().rates == {}
 
 
 def test_the_search_tells_how_far_it_is_and_stops_when_told_to(events: DataFrame) -> None:
     told: list[float] = []
-    prepared(events).weave(lambda used, _: told.append(used))
+    prepared(events).choose_plans(lambda used, _: told.append(used))
     assert told
     assert all(0 <= used <= 1 for used in told)
     stopped = prepared(events)
-    stopped.weave(is_cancelled=lambda: True)
+    stopped.choose_plans(is_cancelled=lambda: True)
     assert counts(stopped) == counts(prepared(events))
 
 

@@ -7,7 +7,7 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
 from weft.api.planning import PlannedShare, costs_compared, plan_share, why_lines
-from weft.hosts.spark.partitioning import Share, Together
+from weft.hosts.spark.divide import Share, Together
 from weft.optimizer.planning import Planning
 
 WORKLOAD = Workload(

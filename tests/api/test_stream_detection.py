@@ -14,15 +14,15 @@ from tests.helpers.engine import arrow_events, bindings_of, expected_outcome, is
 from tests.helpers.frames import bound_ids
 from tests.helpers.strategies import Case, event, matching_case
 from tests.helpers.stream_files import BATCH, SECOND, Files, Run, late_by_hand, run, scattered, write
-from tests.helpers.streams import Kept, cut, deliveries, work_of
+from tests.helpers.streams import Kept, cut, deliveries, program_of
 
 import weft
-from weft.api.session import StreamDetection
+from weft.api.detection import Detection
 from weft.errors import DataError, WeftError
 from weft.hosts.spark.failures import failure_of
 from weft.pattern.nodes import TimeWindow
 from weft.runtime.matches.emit import ROWS_PER_BATCH
-from weft.runtime.stages.shard import Memory, Shard
+from weft.runtime.stages.shard import Arrived, Memory, Shard
 
 HOUR = 3_600_000_000
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
@@ -54,18 +54,20 @@ def with_later_events(case: Case) -> Case:
     return replace(case, events=(*case.events, *later))
 
 
-def prepared(spark: SparkSession, case: Case, files: Files, delay: int, checkpoint: Path) -> StreamDetection:
+def prepared(spark: SparkSession, case: Case, files: Files, delay: int, checkpoint: Path) -> Detection:
     overlap = any(len(one.types) > 1 for one in case.events)
-    return weft.prepare_stream(
+    return weft.prepare(
         files.stream(spark).drop("__time", "__row", "__flags", BATCH),
         case.text,
         time="ts",
         type=None if overlap else "__type",
         id="__id",
-        order_by=case.order_by,
-        types={name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else None,
         watermark=f"{delay // SECOND} seconds",
-        checkpoint=str(checkpoint),
+        columns=weft.Columns(
+            order_by=case.order_by,
+            types={name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else None,
+        ),
+        streaming=weft.Streaming(checkpoint=str(checkpoint)),
     )
 
 
@@ -75,7 +77,7 @@ def test_many_matches_of_one_step_leave_in_several_packs(
     rows = [(1000 + n / 1000, "A", n, 1) for n in range(260)]
     write(spark, files, [rows + [(1001 + n / 1000, "B", 1000 + n, 1) for n in range(260)]])
     stream = files.stream(spark).drop(BATCH)
-    detection = weft.prepare_stream(stream, PAIR, time="ts", type="kind", id="n", watermark="1 second")
+    detection = weft.prepare(stream, PAIR, time="ts", type="kind", id="n", watermark="1 second")
     done = run(detection.matches.drop("events"), tmp_path / "checkpoint")
     assert len(done.match_ids) == len(done.rows) == 260 * 260 > ROWS_PER_BATCH
     assert [report["matches"] for report in done.reports if report["matches"]] == [{"pair": 260 * 260}]
@@ -125,10 +127,10 @@ def test_late_rows_are_counted_once_and_shown(
     write(spark, files, batches)
     late = late_by_hand(batches, 2 * SECOND)
     assert len(late) > 20
-    detection = weft.prepare_stream(
+    detection = weft.prepare(
         files.stream(spark), KEYED + "\n" + PAIR, time="ts", type="kind", id="n", watermark="2 seconds"
     )
-    assert len(detection.division.members) == 2
+    assert len(detection.assignment.members) == 2
     done = run(detection.outcomes, tmp_path / "outcomes")
     assert sorted(row["events"][0]["id"] for row in done.rows if row["kind"] == "late") == late
     assert done.total("late") == len(late)
@@ -143,7 +145,7 @@ def test_late_rows_are_counted_once_and_shown(
 def test_the_stream_of_late_rows(spark: SparkSession, files: Files, tmp_path: Path) -> None:
     batches = scattered(random.Random(4), 3, users=(1, 2))
     write(spark, files, batches)
-    detection = weft.prepare_stream(
+    detection = weft.prepare(
         files.stream(spark), KEYED, time="ts", type="kind", id="n", watermark="2 seconds"
     )
     done = run(detection.late, tmp_path / "late")
@@ -185,10 +187,8 @@ def test_what_a_stream_refuses(spark: SparkSession, files: Files) -> None:
     marked = stream.withWatermark("ts", "1 second")
     with pytest.raises(WeftError, match="the events have a watermark already, on 'ts'"):
         weft.detect(marked, PAIR, time="ts", type="kind", watermark="1 second")
-    with pytest.raises(WeftError, match=r"use weft\.prepare_stream"):
-        weft.prepare(stream, PAIR, time="ts", type="kind")
-    with pytest.raises(WeftError, match=r"use weft\.prepare$"):
-        weft.prepare_stream(files.read(spark), PAIR, time="ts", type="kind", watermark="1 second")
+    with pytest.raises(WeftError, match="`watermark` is for streams, but `events` is a batch DataFrame"):
+        weft.prepare(files.read(spark), PAIR, time="ts", type="kind", watermark="1 second")
 
 
 def ordered_batches(n_batches: int) -> list[list[tuple]]:
@@ -222,11 +222,12 @@ def test_derived_types_an_order_and_no_id(spark: SparkSession, files: Files, tmp
     write(spark, files, [first, second + second[:3], second[2:5], last])
     text = """QUERY both PATTERN SEQ(Low l, High h) WITHIN 3 seconds
         QUERY near PATTERN SEQ(A a, NOT Low x, High h) WITHIN 5 EVENTS"""
-    options = {"time": "ts", "type": "kind", "order_by": "n"}
+    options = {"time": "ts", "type": "kind"}
     types = {"Low": "n < 2 AND kind <> 'Z'", "High": "n > 2"}
-    found = weft.detect(files.stream(spark), text, types=types, watermark="10 seconds", **options)
+    columns = weft.Columns(order_by="n", types=types)
+    found = weft.detect(files.stream(spark), text, watermark="10 seconds", **options, columns=columns)
     done = run(found, tmp_path / "checkpoint")
-    expected = weft.detect(files.read(spark), text, types=types, **options).collect()
+    expected = weft.detect(files.read(spark), text, **options, columns=columns).collect()
     assert done.match_ids == Counter((row["query"], row["match_id"]) for row in expected)
     assert {name for name, _ in done.match_ids} == {"both", "near"}
 
@@ -257,11 +258,11 @@ def test_a_budget_stops_one_query_alone(spark: SparkSession, files: Files, tmp_p
     assert kept == Counter((row["query"], row["match_id"]) for row in expected)
 
 
-def bound(spark: SparkSession, files: Files, queries: dict[str, str]) -> StreamDetection:
+def bound(spark: SparkSession, files: Files, queries: dict[str, str]) -> Detection:
     text = "\n".join(f"QUERY {name} PATTERN {asked}" for name, asked in queries.items())
     checkpoint = str(files.folder / "checkpoint")
     options = {"time": "ts", "type": "kind", "id": "n", "watermark": "1 second"}
-    return weft.prepare_stream(files.stream(spark), text, checkpoint=checkpoint, **options)
+    return weft.prepare(files.stream(spark), text, **options, streaming=weft.Streaming(checkpoint=checkpoint))
 
 
 def go_on(spark: SparkSession, files: Files, queries: dict[str, str]) -> tuple[Run, dict[str, set[object]]]:
@@ -323,15 +324,16 @@ def test_a_refused_number_of_partitions_is_not_remembered(
 ) -> None:
     write(spark, files, [[(1.0, "A", 1, 1)]])
 
-    def prepare(partitions: int | None) -> StreamDetection:
+    def prepare(partitions: int | None) -> Detection:
         checkpoint = str(tmp_path / "checkpoint")
-        options = {"time": "ts", "type": "kind", "watermark": "1 second", "checkpoint": checkpoint}
-        return weft.prepare_stream(files.stream(spark), KEYED, partitions=partitions, **options)
+        options = {"time": "ts", "type": "kind", "watermark": "1 second"}
+        streaming = weft.Streaming(checkpoint=checkpoint)
+        return weft.prepare(files.stream(spark), KEYED, partitions=partitions, streaming=streaming, **options)
 
     assert prepare(2).outcomes.isStreaming
     with pytest.raises(WeftError, match="2"):
         prepare(3).outcomes  # noqa: B018 - to look at it is to prepare it
-    assert prepare(None).division.n_shards == 2
+    assert prepare(None).assignment.n_shards == 2
 
 
 def test_a_failure_while_the_division_is_written(
@@ -342,10 +344,11 @@ def test_a_failure_while_the_division_is_written(
     stays = "QUERY stays PATTERN SEQ(A a, B b) WHERE [user] AND [n] WITHIN 1 minute"
     other = "QUERY other PATTERN SEQ(A a, B b) WHERE [user] WITHIN 1 minute"
 
-    def prepare(text: str) -> StreamDetection:
+    def prepare(text: str) -> Detection:
         checkpoint = str(tmp_path / "checkpoint")
-        options = {"time": "ts", "type": "kind", "watermark": "1 second", "checkpoint": checkpoint}
-        return weft.prepare_stream(files.stream(spark), text, **options)
+        options = {"time": "ts", "type": "kind", "watermark": "1 second"}
+        streaming = weft.Streaming(checkpoint=checkpoint)
+        return weft.prepare(files.stream(spark), text, streaming=streaming, **options)
 
     first = prepare(stays + "\n" + other)
     assert first.outcomes.isStreaming
@@ -354,7 +357,7 @@ def test_a_failure_while_the_division_is_written(
         patched.setattr(type(spark), "createDataFrame", lambda *_: failing)
         with pytest.raises(PySparkException, match="the machine died"):
             prepare(stays).outcomes  # noqa: B018 - to look at it is to prepare it
-    assert prepare(stays).division.parts["stays"] == first.division.parts["stays"]
+    assert prepare(stays).assignment.groups["stays"] == first.assignment.groups["stays"]
 
 
 @pytest.mark.parametrize("partition", ["", "PARTITION BY k "], ids=["all", "partitioned"])
@@ -363,10 +366,12 @@ def test_a_window_of_events_in_a_worker_that_lags_behind(partition: str) -> None
     events = [event(n, kind, SECOND * n, k=1) for n, kind in enumerate("ACCCCCCCCBC")]
     case = Case(f"QUERY q PATTERN SEQ(A a, B b) {partition}WITHIN 3 EVENTS", tuple(events))
     table, layout = arrow_events(case)
-    work, store, workers = work_of(plan_of(case), layout, delay=0), Kept(), [Memory(), Memory()]
+    work, store, workers = program_of(plan_of(case), layout, delay=0), Kept(), [Memory(), Memory()]
     found, watermark = [], 0
     for worker, rows in ((0, [0]), (1, [1, 2, 3, 4]), (1, [5, 6, 7, 8]), (0, [9]), (0, [10])):
-        outcome = Shard("s", work, store, workers[worker]).step([table.take(pa.array(rows))], watermark)
+        outcome = Shard("s", work, store, workers[worker]).step(
+            Arrived([table.take(pa.array(rows))]), watermark
+        )
         assert outcome is not None
         found += outcome.found
         watermark = 1_000 * rows[-1]

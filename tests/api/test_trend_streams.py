@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.helpers.stream_files import SECOND, Files, late_by_hand, run, scattered, write
 
 import weft
-from weft.api.session import StreamDetection
+from weft.api.detection import Detection
 from weft.errors import WeftError
 
 MATCHES = """
@@ -31,9 +31,10 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-def prepared(spark: SparkSession, files: Files, text: str, **more: object) -> StreamDetection:
-    options = {**OPTIONS, "watermark": "2 seconds", "checkpoint": str(files.folder / "state"), **more}
-    return weft.prepare_stream(files.stream(spark), text, **options)  # type: ignore[arg-type]
+def prepared(spark: SparkSession, files: Files, text: str, **more: object) -> Detection:
+    options = {**OPTIONS, "watermark": "2 seconds", **more}
+    options["streaming"] = weft.Streaming(checkpoint=str(files.folder / "state"))
+    return weft.prepare(files.stream(spark), text, **options)  # type: ignore[arg-type]
 
 
 def results(rows: Iterable[Row]) -> Counter[tuple[object, ...]]:
@@ -53,7 +54,7 @@ def test_matches_and_trends_of_one_stream_over_a_restart(spark: SparkSession, fi
         detection = prepared(spark, files, MATCHES + TRENDS)
         done = run(detection.outcomes, files.folder / "state")
         rows += done.rows
-    assert [part.name for part in detection.division.members] == [
+    assert [part.name for part in detection.assignment.members] == [
         *("by user", "together 0", "trends by user", "trends 0")
     ]
     assert sorted(row["events"][0]["id"] for row in rows if row["kind"] == "late") == late
@@ -77,7 +78,9 @@ def test_trends_alone_are_what_detect_returns(spark: SparkSession, files: Files,
     batches = [*scattered(random.Random(8), 2, users=(1, 2)), [(5000.0, "Z", 9999, 1)]]
     write(spark, files, batches)
     options = {**OPTIONS, "watermark": "30 seconds"}
-    stream = weft.detect(files.stream(spark), TRENDS, partitions=3, sharing="static", **options)  # type: ignore[arg-type]
+    stream = weft.detect(
+        files.stream(spark), TRENDS, partitions=3, **options, planning=weft.Planning(sharing="static")
+    )  # type: ignore[arg-type]
     batch = weft.detect(files.read(spark), TRENDS, **OPTIONS)  # type: ignore[arg-type]
     assert stream.schema == batch.schema
     done = run(stream, tmp_path / "state")
@@ -98,7 +101,7 @@ def test_outcomes_without_trend_queries_have_no_column_for_them(spark: SparkSess
 
 def test_what_a_stream_refuses(spark: SparkSession, files: Files) -> None:
     write(spark, files, [[(1.0, "A", 1, 1)]])
-    with pytest.raises(WeftError, match=r"hint: use weft\.prepare_stream\(\.\.\.\)"):
+    with pytest.raises(WeftError, match=r"hint: use weft\.prepare\(\.\.\.\)"):
         weft.detect(files.stream(spark), MATCHES + TRENDS, watermark="1 second", **OPTIONS)  # type: ignore[arg-type]
     with pytest.raises(WeftError, match="query q: without WITHIN, the only window never ends"):
         prepared(spark, files, "QUERY q PATTERN A+ a[] RETURN COUNT(*) AS n")

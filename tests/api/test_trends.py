@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.helpers.frames import events_frame, with_plain_times
 
 import weft
-from weft.api.session import Detection
+from weft.api.detection import Detection
 from weft.errors import WeftError
 from weft.plan.trend_sets import Sharing
 from weft.testing.events import ReferenceEvent
@@ -110,7 +110,15 @@ def prepared(
     spark: SparkSession, events: Sequence[Ride], text: str, partitions: int | None, sharing: Sharing
 ) -> Detection:
     frame = events_frame(spark, list(events), RIDES)
-    return weft.prepare(frame, text, time="ts", type="kind", id="id", partitions=partitions, sharing=sharing)
+    return weft.prepare(
+        frame,
+        text,
+        time="ts",
+        type="kind",
+        id="id",
+        partitions=partitions,
+        planning=weft.Planning(sharing=sharing),
+    )
 
 
 @pytest.mark.parametrize(("sharing", "partitions"), ALL_SHARING)
@@ -191,4 +199,4 @@ def test_queries_of_both_kinds(letters: DataFrame) -> None:
 def test_a_misspelled_sharing_is_refused(letters: DataFrame) -> None:
     text = "QUERY q PATTERN SEQ(A a, B+ b) WITHIN 1 minute RETURN COUNT(*)"
     with pytest.raises(WeftError, match="sharing is 'both'; expected 'dynamic', 'static', 'none'"):
-        weft.detect(letters, text, time="ts", type="kind", sharing="both")  # type: ignore[arg-type]
+        weft.detect(letters, text, time="ts", type="kind", planning=weft.Planning(sharing="both"))  # type: ignore[arg-type]

@@ -121,7 +121,13 @@ def test_events_that_no_query_mentions_move_the_watermark(
     schema = "id long, ts timestamp, type string, user string, amount double"
     events = spark.readStream.schema(schema).parquet(incoming).withColumn("ts", F.col("ts").cast(kind))
     matches = weft.detect(
-        events, quiet, time="ts", type="type", id="id", watermark="10 seconds", checkpoint=state
+        events,
+        quiet,
+        time="ts",
+        type="type",
+        id="id",
+        watermark="10 seconds",
+        streaming=weft.Streaming(checkpoint=state),
     )
     found: list[str] = []
     running = (

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.api.session import prepare
+from weft.api.detect import prepare
 from weft.api.site_planning import explain_placement
 from weft.cli.app import app
 

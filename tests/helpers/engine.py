@@ -141,10 +141,10 @@ def outcome_of(plan: Plan, found: Iterable[Found]) -> Outcome:
     matches: dict[str, dict[Bindings, dict[str, object]]] = {output.query: {} for output in plan.outputs}
     ids: dict[str, list[str]] = {output.query: [] for output in plan.outputs}
     for one in found:
-        output = plan.outputs[one.output]
+        output = one.output
         names = [f"c{number}" for number in range(len(output.columns))]
         schema = match_schema(pa.int64(), dict(zip(names, (c.type for c in output.columns), strict=True)))
-        for row in emit(one, output, names, schema).to_pylist():
+        for row in emit(one, names, schema).to_pylist():
             bindings = bindings_of(row["events"])
             assert bindings not in matches[output.query], "a match was emitted twice"
             matches[output.query][bindings] = {

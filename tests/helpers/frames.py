@@ -7,9 +7,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain
 from tests.helpers.strategies import Case
 
-from weft.api.session import Detection, Placement, prepare
+from weft.api.detect import prepare
+from weft.api.detection import Detection
+from weft.api.options import Columns, PlacementName, Sites
 from weft.io.sources import column
 from weft.optimizer.pipeline import Strategy
+from weft.optimizer.planning import Planning
 from weft.statistics.model import Statistics
 
 
@@ -26,23 +29,21 @@ def detection_of(
     letters = ["".join(sorted(event.types)) for event in case.events]
     frame = spark.createDataFrame(table.append_column("letters", [letters]))
     overlap = any(len(one) > 1 for one in letters)
-    types = {name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else None
+    types = {name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else {}
     return prepare(
         frame.drop("__time", "__row", "__flags"),
         case.text,
         time="ts",
         type=None if overlap else "__type",
         id="__id",
-        order_by=case.order_by,
-        types=types,
         partitions=partitions,
-        plan=plan,
-        statistics=statistics,
+        columns=Columns(order_by=case.order_by, types=types),
+        planning=Planning(plan=plan, statistics=statistics),
     )
 
 
 def sited_detection_of(
-    spark: SparkSession, case: Case, dice: random.Random, *, placement: Placement
+    spark: SparkSession, case: Case, dice: random.Random, *, placement: PlacementName
 ) -> Detection:
     """Prepare a case whose events arise at three sites; those with one id at the same site."""
     table, _ = arrow_events(case)
@@ -56,10 +57,10 @@ def sited_detection_of(
         case.text,
         time="ts",
         id="__id",
-        order_by=case.order_by,
-        types={name: f"contains(letters, '{name}')" for name in "ABCDE"},
-        site="site",
-        placement=placement,
+        columns=Columns(
+            order_by=case.order_by, types={name: f"contains(letters, '{name}')" for name in "ABCDE"}
+        ),
+        sites=Sites(column="site", placement=placement),
     )
 
 

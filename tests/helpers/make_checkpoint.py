@@ -92,8 +92,8 @@ def run_stream(spark: SparkSession, folder: Path) -> list[Row]:
         type="type",
         id="id",
         watermark=WATERMARK,
-        checkpoint=str(folder / "state"),
-        plan="share",
+        streaming=weft.Streaming(checkpoint=str(folder / "state")),
+        planning=weft.Planning(plan="share"),
     )
     found: list[Row] = []
 

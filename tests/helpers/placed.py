@@ -1,6 +1,6 @@
 """Cases whose events arise at sites, run by the program of a MuSE graph, level by level, without Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +23,21 @@ from weft.placement.projection_text import kind_of
 from weft.placement.site_program import site_program
 from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, SiteProgram
+from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import emit, match_schema
 from weft.runtime.matches.execute import Executor, Program
 from weft.runtime.matches.table import Lists, MatchColumn
-from weft.runtime.stages.site_evaluator import SiteEvaluator
-from weft.runtime.stages.site_wire import Wire
+from weft.runtime.stages.match_codec import MatchCodec
+from weft.runtime.stages.messages import RAW, Message
+from weft.runtime.stages.outcomes import OutcomeColumns
+from weft.runtime.stages.shard import Memory, StepOutcome
+from weft.runtime.stages.shard_executor import FoundAtSite
+from weft.runtime.stages.site_executor import Timing
+from weft.runtime.stages.site_stage import SiteNetwork, SiteStage
+from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.state.segments import table_to_bytes
 from weft.schema import LONG
 from weft.statistics.model import Statistics
 
@@ -81,35 +89,57 @@ def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
     return PlacedCase(case, sites, network, able)
 
 
-def run_program(placed: PlacedCase, program: SiteProgram) -> PlacedOutcome:
-    """Run all work level by level."""
+def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> PlacedOutcome:
+    """Run all stages of a batch, each shard once."""
     table, layout = arrow_events(placed.case)
-    wire = Wire(layout, pa.int64())
-    origins = np.array(placed.sites, np.int64)
-    own = [wire.own(table.filter(pa.array(origins == site)), site) for site in range(len(program.sites))]
-    sent: dict[int, list[pa.Array]] = {}
+    network = SiteNetwork(program, MatchCodec(layout, pa.int64()), slices)
+    messages = raw_messages(table, placed.sites, network)
     matches: dict[str, dict[Bindings, dict[str, object]]] = {query.name: {} for query in placed.case.queries}
-    for work in sorted(program.works, key=lambda one: one.level):
-        received = {stream: pa.concat_arrays(sent[stream]) for stream in work.reads if stream in sent}
-        evaluator = SiteEvaluator(work, wire)
-        for finding, found in evaluator.run(own[work.site], received):
-            for stream in finding.channels:
-                written = wire.written(found, finding.columns, program.channels[stream].attributes)
-                sent.setdefault(stream, []).append(written)
-            if finding.query is not None:
-                output = replace(evaluator.program.plan.outputs[found.output], query=finding.query)
-                names = [f"c{number}" for number in range(len(output.columns))]
-                kinds = dict(zip(names, (column.type for column in output.columns), strict=True))
-                for row in emit(found, output, names, match_schema(pa.int64(), kinds)).to_pylist():
-                    bindings = bindings_of(row["events"])
-                    if bindings in matches[finding.query]:
-                        assert finding.query in program.repeated, f"a match was found twice: {bindings}"
-                    matches[finding.query][bindings] = {
-                        column.name: plain(row[name])
-                        for column, name in zip(output.columns, names, strict=True)
-                    }
-    counts = {stream: sum(map(len, arrays)) for stream, arrays in sent.items()}
-    return PlacedOutcome(matches, counts)
+    sent: dict[int, int] = {}
+    for level in range(max(1, program.n_levels)):
+        stage = SiteStage(level, network, "", Budget(), OutcomeColumns(pa.int64()), Memory(), Timing())
+        addressed: dict[str, list[Message]] = {}
+        for message in messages:
+            addressed.setdefault(message.shard, []).append(message)
+        messages = []
+        for shard, own in addressed.items():
+            messages += [message for message in own if stage.passes(shard, message)]
+            outcome = stage.step(shard, own, 0, None)
+            assert outcome is not None
+            messages += stage.sent(shard, outcome)
+            for transfer in outcome.report.sent:
+                sent[transfer.channel or 0] = sent.get(transfer.channel or 0, 0) + transfer.rows
+            for query, bindings, values in matches_at(outcome):
+                if bindings in matches[query]:
+                    assert query in program.repeated, f"a match was found twice: {bindings}"
+                matches[query][bindings] = values
+    return PlacedOutcome(matches, sent)
+
+
+def raw_messages(table: pa.Table, origins: Sequence[int], network: SiteNetwork) -> list[Message]:
+    """Return rows as messages to the sites at which they arose, in all slices that have to see them."""
+    sites = np.array(origins, np.int64)
+    rows, shards = np.arange(sites.size), np.zeros(sites.size, np.int64)
+    if network.slices is not None:
+        rows, shards = network.slices.copies(table["__time"].to_numpy())
+    return [
+        Message(name, RAW, table_to_bytes(table.take(pa.array(chosen))))
+        for name, (site, own) in network.places.items()
+        if (chosen := rows[(sites[rows] == site) & (shards == own)]).size
+    ]
+
+
+def matches_at(outcome: StepOutcome) -> Iterator[tuple[str, Bindings, dict[str, object]]]:
+    """Yield the matches of queries that a step of a site found."""
+    for result in outcome.found:
+        if not isinstance(result, FoundAtSite) or result.query is None:
+            continue
+        columns = result.found.output.columns
+        names = [f"c{number}" for number in range(len(columns))]
+        kinds = dict(zip(names, (column.type for column in columns), strict=True))
+        for row in emit(result.found, names, match_schema(pa.int64(), kinds)).to_pylist():
+            values = {column.name: plain(row[name]) for column, name in zip(columns, names, strict=True)}
+            yield result.query, bindings_of(row["events"]), values
 
 
 def expected_rows(placed: PlacedCase, graph: MuseGraph) -> dict[int, int]:

@@ -40,7 +40,9 @@ def main() -> None:
         found = spark.read.parquet(options["matches"])
     else:
         events = spark.read.schema(COLUMNS).parquet(options["events"])
-        found = weft.detect(events, QUERIES, time="ts", type="kind", id="id", search_seconds=0)
+        found = weft.detect(
+            events, QUERIES, time="ts", type="kind", id="id", planning=weft.Planning(search_seconds=0)
+        )
     rows = [f"{row['query']} {row['match_id']}" for row in found.select("query", "match_id").collect()]
     Path(options["ids"]).write_text("\n".join(sorted(rows)), encoding="utf-8")
     spark.stop()
@@ -57,8 +59,8 @@ def run_stream(spark: SparkSession, options: dict[str, Any]) -> None:
         type="kind",
         id="id",
         watermark=DELAY,
-        checkpoint=checkpoint,
-        search_seconds=0,
+        streaming=weft.Streaming(checkpoint=checkpoint),
+        planning=weft.Planning(search_seconds=0),
     )
     writer = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
     if options["sink"] == "files":

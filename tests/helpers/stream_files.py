@@ -75,7 +75,7 @@ def run(frame: DataFrame, checkpoint: Path) -> Run:
     for progress in query.recentProgress:
         done.n_rows += progress.numInputRows
         reports = progress.observedMetrics.get("weft", ())
-        done.reports += [json.loads(text) for text in reports if text is not None]
+        done.reports += [json.loads(text)["value"] for text in reports if text is not None]
     return done
 
 

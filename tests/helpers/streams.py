@@ -17,8 +17,8 @@ from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
-from weft.runtime.stages.shard import Memory, Shard, Work
-from weft.runtime.stages.shard import Outcome as StepOutcome
+from weft.runtime.matches.execute import Found
+from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardProgram, StepOutcome
 from weft.runtime.trends.executor import TrendPlan
 from weft.testing.events import ReferenceEvent
 
@@ -55,20 +55,20 @@ class Kept:
         return Kept(self.text, dict(self.segments))
 
 
-def work_of(
+def program_of(
     plan: Plan | TrendPlan, layout: Layout, *, delay: int, budget: Budget | None = None, **changed: str
-) -> Work:
-    """Return the work of the only shard; `changed` are fingerprints other than the usual."""
+) -> ShardProgram:
+    """Return the program of the only shard; `changed` are fingerprints other than the usual."""
     asked = plan.templates if isinstance(plan, TrendPlan) else plan.outputs
     names = {one.query: changed.get(one.query, "same") for one in asked}
-    return Work(plan, layout, pa.int64(), names, budget or Budget(), delay, n_shards=1)
+    return ShardProgram(plan, layout, pa.int64(), budget or Budget(), "1 shards", names, delay)
 
 
 @dataclass
 class Stream:
     """A stream to one shard, with Spark's watermark, timers, retries and a few worker processes."""
 
-    work: Work
+    program: ShardProgram
     dice: random.Random
     n_workers: int = 2
     is_calm: bool = False  # no process ends, no attempt fails
@@ -85,7 +85,7 @@ class Stream:
     def watermark(self) -> int:
         if self.latest is None:
             return 0
-        return max(0, self.latest // MILLISECOND - self.work.delay // MILLISECOND)
+        return max(0, self.latest // MILLISECOND - self.program.delay // MILLISECOND)
 
     def deliver(self, table: pa.Table) -> None:
         """Run a micro-batch; an attempt may fail and be repeated, by another process."""
@@ -94,7 +94,7 @@ class Stream:
         if tables or (self.wake is not None and self.watermark >= self.wake):
             self._run(tables, self.watermark)
         if table.num_rows:
-            most = max(table[self.work.layout.time].to_pylist())
+            most = max(table[self.program.layout.time].to_pylist())
             self.latest = most if self.latest is None else max(self.latest, most)
 
     def finish(self) -> None:
@@ -106,8 +106,12 @@ class Stream:
         if not self.is_calm and self.dice.random() < 0.1:
             self.workers[self.dice.randrange(self.n_workers)] = Memory()
         if not self.is_calm and self.dice.random() < 0.15:
-            Shard("s", self.work, self.store.copy(), self.dice.choice(self.workers)).step(tables, watermark)
-        outcome = Shard("s", self.work, self.store, self.dice.choice(self.workers)).step(tables, watermark)
+            Shard("s", self.program, self.store.copy(), self.dice.choice(self.workers)).step(
+                Arrived(tables), watermark
+            )
+        outcome = Shard("s", self.program, self.store, self.dice.choice(self.workers)).step(
+            Arrived(tables), watermark
+        )
         self.wake = None if outcome is None else outcome.wake
         if outcome is not None:
             self.late += outcome.report.late
@@ -148,22 +152,24 @@ def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
     dice = random.Random(seed)
     delay = dice.choice([0, 1_000_000, 3_000_000])
     table, layout = arrow_events(case)
-    works = [work_of(plan, layout, delay=delay) for plan in plans_of(case)]
-    stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
+    programs = [program_of(plan, layout, delay=delay) for plan in plans_of(case)]
+    stream = Stream(dice.choice(programs), dice, n_workers=dice.randint(1, 3))
     for rows in cut(deliveries(case.events, dice, delay), dice, dice.choice([dice.randint(1, 8), 20])):
         if dice.random() < 0.2:
-            stream.work = dice.choice(works)
+            stream.program = dice.choice(programs)
         stream.deliver(table.take(pa.array(rows, pa.int64())))
     stream.finish()
-    return merged(stream.outcomes), stream
+    return merged(stream), stream
 
 
-def merged(outcomes: Iterable[StepOutcome]) -> Outcome:
+def merged(stream: "Stream") -> Outcome:
     """Return all matches of the steps of a stream; none may occur twice."""
-    matches: dict[str, dict[Bindings, dict[str, object]]] = {}
-    ids: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        found = outcome_of(outcome.plan, outcome.found)
+    names = stream.program.fingerprints
+    matches: dict[str, dict[Bindings, dict[str, object]]] = {name: {} for name in names}
+    ids: dict[str, list[str]] = {name: [] for name in names}
+    for outcome in stream.outcomes:
+        matched = [one for one in outcome.found if isinstance(one, Found)]
+        found = outcome_of(Plan(tuple(dict.fromkeys(one.output for one in matched))), matched)
         for name, own in found.matches.items():
             known = matches.setdefault(name, {})
             assert not known.keys() & own.keys(), "a match was emitted twice"

@@ -9,6 +9,7 @@ from tests.helpers.streams import MILLISECOND, Stream
 
 from weft.pattern.nodes import Query, TimeWindow
 from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.shard_executor import FoundTrends
 from weft.schema import DOUBLE, LONG
 from weft.testing.events import ReferenceEvent
 from weft.testing.trends import TrendResults
@@ -54,9 +55,10 @@ def trends_of(stream: Stream) -> dict[str, TrendResults]:
     """Return all results of the steps of a stream; none may come twice."""
     results: dict[str, TrendResults] = {}
     for outcome in stream.outcomes:
-        for found in outcome.trends:
-            known = results.setdefault(found.rows.template.query, {})
-            own = results_of(found.rows, found.events)
+        for found in outcome.found:
+            assert isinstance(found, FoundTrends)
+            known = results.setdefault(found.query, {})
+            own = results_of(found.results, found.events)
             assert not known.keys() & own.keys(), "a window and group was emitted twice"
             known.update(own)  # type: ignore[arg-type]
     return results

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.helpers.random_trends import bursts, events, queries, related_queries
-from tests.helpers.streams import Stream, counted, cut, deliveries, work_of
+from tests.helpers.streams import Stream, counted, cut, deliveries, program_of
 from tests.helpers.trend_streams import LAYOUT, in_milliseconds, table_of, trends_of, with_window
 
 from weft.errors import QueryError
@@ -39,11 +39,11 @@ def run_stream(templates: tuple[Template, ...], given_events: list[ReferenceEven
     dice = random.Random(seed)
     delay = dice.choice([0, 1_000, 3_000])
     table = table_of(given_events)
-    works = [work_of(TrendPlan(templates, sharing), LAYOUT, delay=delay) for sharing in SHARING]
+    works = [program_of(TrendPlan(templates, sharing), LAYOUT, delay=delay) for sharing in SHARING]
     stream = Stream(dice.choice(works), dice, n_workers=dice.randint(1, 3))
     for rows in cut(deliveries(given_events, dice, delay), dice, dice.randint(1, 8)):
         if dice.random() < 0.2:
-            stream.work = dice.choice(works)
+            stream.program = dice.choice(works)
         stream.deliver(table.take(pa.array(rows, pa.int64())))
     stream.finish()
     return stream

@@ -12,8 +12,8 @@ Complexity: In parallel, the work of both plans for about a window, the old one'
     begin; rebuilt, that of the new plan on the events kept.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,8 +23,9 @@ from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.merge import merge_events
+from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor
-from weft.runtime.stages.shard_executor import Emitted, Holdings
+from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import BEGINNING
 from weft.runtime.state.segments import arrivals_of
 
@@ -93,6 +94,10 @@ class MigratingExecutor:
         return self._latest.meter
 
     @property
+    def activity(self) -> Activity:
+        return self._latest.activity
+
+    @property
     def known(self) -> tuple[Events, ...]:
         return self._latest.known if self._log is None else (self._log,)
 
@@ -123,15 +128,18 @@ class MigratingExecutor:
         for tenure in self._tenures:
             tenure.executor.begin(budget, since)
 
-    def repeat(self, events: Events, frontier: int) -> None:
+    def repeat(self, arrivals: Arrivals, frontier: int) -> None:
         for tenure in self._tenures:
-            tenure.executor.repeat(tenure.visible(events), frontier)
-        self._advance(events, frontier)
+            tenure.executor.repeat(Arrivals(tenure.visible(arrivals.events)), frontier)
+        self._advance(arrivals.events, frontier)
 
-    def step(self, events: Events, frontier: int) -> Emitted:
-        emitted = [_step(tenure, events, frontier) for tenure in reversed(self._tenures)]
-        self._advance(events, frontier)
-        return _together(emitted)
+    def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Found]:
+        for tenure in reversed(self._tenures):
+            for found in tenure.executor.step(Arrivals(tenure.visible(arrivals.events)), frontier):
+                own = tenure.owned(found)
+                if own.n_rows:
+                    yield own
+        self._advance(arrivals.events, frontier)
 
     def wakes_at(self, frontier: int) -> int | None:
         moments = [tenure.executor.wakes_at(frontier) for tenure in self._tenures]
@@ -147,7 +155,7 @@ class MigratingExecutor:
         log = self._everything()
         if log is None or way == "rebuild":
             if log is not None:
-                executor.repeat(log, self._frontier)
+                executor.repeat(Arrivals(log), self._frontier)
             self._tenures, self._log = [PlanTenure(executor)], None
         else:
             self._run_beside(executor, log)
@@ -155,7 +163,8 @@ class MigratingExecutor:
     def _run_beside(self, executor: MatchExecutor, log: Events) -> None:
         """Let a plan serve the matches of events to come alone; of those so far it sees what may negate."""
         unseen = types_of(log) - negated_types(executor.plan)
-        executor.repeat(hide(log, unseen, np.ones(log.n_events, np.bool_)), self._frontier)
+        seen = hide(log, unseen, np.ones(log.n_events, np.bool_))
+        executor.repeat(Arrivals(seen), self._frontier)
         first = int(arrivals_of(log).max()) + 1
         ended = self._tenures[-1].end(first, int(log.times[-1]))
         self._tenures, self._log = [*self._tenures[:-1], ended, PlanTenure(executor, first)], log
@@ -184,26 +193,6 @@ class MigratingExecutor:
             oldest = min([self._frontier, *(int(events.times[0]) for events in kept)])
             n_forgotten = int(np.searchsorted(self._log.times, oldest, side="left"))
             self._log = self._log.take(slice(n_forgotten, None))
-
-
-def _step(tenure: PlanTenure, events: Events, frontier: int) -> Emitted:
-    emitted = tenure.executor.step(tenure.visible(events), frontier)
-    own = map(tenure.owned, emitted.found)
-    return replace(emitted, found=[found for found in own if found.table.n_rows])
-
-
-def _together(emitted: Sequence[Emitted]) -> Emitted:
-    """Return what several plans gave as that of one with the outputs of all, those of the first in place."""
-    if len(emitted) == 1:
-        return emitted[0]
-    outputs = [output for one in emitted for output in one.plan.outputs]
-    n_before = np.cumsum([0, *(len(one.plan.outputs) for one in emitted)]).tolist()
-    found = [
-        replace(match, output=match.output + offset)
-        for one, offset in zip(emitted, n_before, strict=False)
-        for match in one.found
-    ]
-    return Emitted(Plan(tuple(outputs)), found)
 
 
 def _add(total: dict[str, int], own: Mapping[str, int]) -> None:

@@ -1,217 +1,254 @@
-"""A workload bound to a DataFrame of events: its matches, its plans, and what both cost."""
+"""The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
-from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.api.planning import (
-    PlannedShare,
-    costs_compared,
-    estimated_statistics,
-    expected_rows,
-    merged_plan,
-    plan_share,
-    why_lines,
-)
+from weft.api.batch import BatchRun
+from weft.api.runs import Run
+from weft.api.sites import SiteBatchRun, SiteStreamRun
+from weft.api.stream import StreamRun
 from weft.api.workload import Workload
-from weft.explain.plans import form_lines, plan_lines
-from weft.explain.trends import trend_lines
-from weft.hosts.spark.analyze import SHARE, Analysis, analysis_of, is_match
-from weft.hosts.spark.batch import Input, count_rows, detect_share, matches_schema
-from weft.hosts.spark.partitioning import divide, divide_trends
-from weft.hosts.spark.trend_analyze import trend_analysis_of
-from weft.hosts.spark.trend_batch import aggregate_share
-from weft.optimizer.planning import Planning
+from weft.errors import WeftError, near_name
+from weft.hosts.spark.analyze import Analysis
+from weft.hosts.spark.assignment import ShardAssignment
+from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
+from weft.hosts.spark.outcomes import Outcomes, shown_outcomes
+from weft.hosts.spark.pushdown import quoted
+from weft.io.trend_sinks import TrendNames
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
-from weft.plan.trend_sets import Sharing
-from weft.runtime.budget import Budget
+from weft.placement.network import Network
+from weft.placement.pipeline import Placed
+from weft.plan.nodes import Plan
+from weft.plan.sites import SiteProgram
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+Named = TypeVar("Named")
 
-class Detection(Workload):
-    """A workload bound to a DataFrame of events."""
 
-    def __init__(
-        self,
-        source: Input,
-        queries: tuple[Query, ...],
-        partitions: int | None,
-        budget: Budget,
-        planning: Planning,
-        statistics: Statistics | None = None,
-        sharing: Sharing = "dynamic",
-    ) -> None:
-        super().__init__(source, queries, partitions, budget, planning, sharing)
-        self._statistics = statistics
-        self._looked: Statistics | None = None
-        self._planned: list[PlannedShare] | None = None
+class Detection:
+    """Queries bound to events: their results, their plans, and what both cost.
 
-    @cached_property
+    The same in every mode: `matches`, `trends`, `late`, `rejected` and `outcomes` are frames, of a stream
+    streaming ones, each of which is a run of its own when it is started; `outcomes` has all kinds in one run
+    (`weft.Outcomes` tells them apart). What a mode cannot give is an error that says why.
+    """
+
+    def __init__(self, workload: Workload, run: Run) -> None:
+        self.workload = workload
+        self._run = run
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """The queries, checked against the events."""
+        return self.workload.queries
+
+    @property
+    def match_queries(self) -> tuple[Query, ...]:
+        """The queries that ask for matches."""
+        return self.workload.match_queries
+
+    @property
+    def trend_queries(self) -> tuple[Query, ...]:
+        """The queries that ask for aggregates over trends."""
+        return self.workload.trend_queries
+
+    @property
+    def source(self) -> EventFrame:
+        """The events, and what their columns mean."""
+        return self.workload.source
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the events are a stream."""
+        return bool(self.source.events.isStreaming)
+
+    @property
     def matches(self) -> "DataFrame":
-        """One row per match of any query that is no trend query."""
-        frames = self._detected(analyze=False)
-        if not frames:
-            schema = matches_schema(self.source, self._returned)
-            return self.source.events.sparkSession.createDataFrame([], schema)
-        return reduce(lambda a, b: a.unionByName(b), frames)
+        """One row per match of any query that is no trend query.
 
-    @cached_property
+        Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
+        time order) and the RETURN columns of the queries, NULL in the rows of other queries.
+        """
+        return self._run.matches
+
+    @property
     def trends(self) -> "DataFrame":
-        """One row per trend query, window and group that has trends.
+        """One row per trend query, window and group that has trends; of a stream, once the window is over.
 
         Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
         in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
         """
-        return self._union(self._aggregated(analyze=False))
-
-    def _aggregated(self, *, analyze: bool) -> list["DataFrame"]:
-        return [
-            aggregate_share(
-                share,
-                self.source,
-                self._trend_columns,
-                self._sharing,
-                self._partitions,
-                analyze=analyze,
-            )
-            for share in divide_trends(self.templates)
-        ]
-
-    def _union(self, results: list["DataFrame"]) -> "DataFrame":
-        if not results:
-            return self.source.events.sparkSession.createDataFrame([], self._trend_columns.schema)
-        return reduce(lambda a, b: a.unionByName(b), results)
+        if not self.trend_queries:
+            raise WeftError("none of the queries is a trend query: look at matches")
+        return self._run.trends
 
     @property
-    def statistics(self) -> Statistics:
-        """Rates and selectivities: those given, or estimated from a sample of all of the events, once."""
-        if self._statistics is None:
-            self._statistics = estimated_statistics(self.source, self.match_queries, is_quick=False)
-        return self._statistics
+    def late(self) -> "DataFrame":
+        """The rows of a stream that came after the watermark had passed them: time, type and id."""
+        if not self.is_streaming:
+            raise WeftError("`events` is a batch DataFrame: no row of it comes too late")
+        return Outcomes(self._run.outcomes).late
+
+    @property
+    def rejected(self) -> "DataFrame":
+        """The rows that are no events, with a column `reason`."""
+        return rejected_rows(self.source)
+
+    @cached_property
+    def outcomes(self) -> "DataFrame":
+        """Matches, trends, late rows and reports of shards in one run, told apart by the column `kind`.
+
+        Where there are trend queries, the column `trend` has their results: windows, groups and aggregates.
+        The columns `shard` and `report` are those of reports.
+        """
+        return shown_outcomes(self._run.outcomes)
+
+    @property
+    def changes(self) -> "DataFrame":
+        """The changes of plans of a stream: one row for each shard and new version of its plan."""
+        if not isinstance(self._run, StreamRun):
+            raise WeftError("plans change on streams alone, where `adapt` says so")
+        return Outcomes(self._run.outcomes).changes
+
+    @property
+    def transfers(self) -> "DataFrame":
+        """What sites sent each other: projection, source, target, rows and bytes, of each step."""
+        self._of_sites("transfers")
+        return Outcomes(self._run.outcomes).transfers
+
+    def matches_of(self, name: str) -> "DataFrame":
+        """Return the matches of one query with its RETURN columns, under their own names and types."""
+        columns = _named(name, self.return_columns, "query")
+        own = [F.col(quoted(column)).alias(shown) for shown, column in columns.items()]
+        common = ["query", "match_id", "start", "end", "events"]
+        return self.matches.where(F.col("query") == name).select(*common, *own)
+
+    def trends_of(self, name: str) -> "DataFrame":
+        """Return the results of one trend query with its columns, under their own names and types."""
+        names = _named(name, self.trend_names, "trend query")
+        own = {**names.group, **names.aggregates}
+        shown = {column: own_name for own_name, column in own.items()}
+        beyond = F.col("beyond")
+        if any(column != own_name for column, own_name in shown.items()):
+            renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
+            beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
+        columns = [F.col(quoted(column)).alias(own_name) for own_name, column in own.items()]
+        common = ["query", "window_start", "window_end"]
+        return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
+
+    @property
+    def return_columns(self) -> Mapping[str, Mapping[str, str]]:
+        """For each query, the columns of `matches` that hold its RETURN values, by their names."""
+        return self.workload.return_columns
+
+    @property
+    def trend_names(self) -> Mapping[str, TrendNames]:
+        """For each trend query, the columns of `trends` that hold its groups and aggregates, by name."""
+        return self.workload.trend_names
 
     @property
     def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
-        return merged_plan(self.weave())
+        return self._run.plan
 
-    def look(self) -> Statistics:
+    @property
+    def shared_plan(self) -> Plan:
+        """The graph of operators of all query groups together."""
+        if not isinstance(self._run, BatchRun | StreamRun):
+            raise WeftError("every site has a plan of its own; see explain()")
+        return self._run.shared_plan
+
+    @property
+    def statistics(self) -> Statistics:
+        """Rates and selectivities: those given; of a batch otherwise estimated from its events, once."""
+        return self._run.statistics
+
+    def sample_statistics(self) -> Statistics:
         """Take a quick look at the events, unless the statistics are known or would not be used."""
-        if self._statistics is not None:
-            return self._statistics
-        if self._looked is None:
-            is_needed = self._planning.needs_statistics(self.match_queries)
-            quick = partial(estimated_statistics, self.source, self.match_queries, is_quick=True)
-            self._looked = quick() if is_needed else Statistics()
-        return self._looked
+        return self._run.sample_statistics()
 
-    def weave(
+    def choose_plans(
         self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
-    ) -> list[PlannedShare]:
+    ) -> None:
         """Choose the plans unless that is done; `progress` is told the share of the search that is over."""
-        if self._planned is None:
-            statistics = self.look()
-            self._planned = [
-                plan_share(
-                    share,
-                    self.source.schema,
-                    self._planning,
-                    statistics,
-                    progress=progress,
-                    is_cancelled=is_cancelled,
-                )
-                for share in divide(self.match_queries)
-            ]
-        return self._planned
-
-    def _detected(self, *, analyze: bool) -> list["DataFrame"]:
-        return [
-            detect_share(
-                planned.optimized.plan,
-                planned.share,
-                self.source,
-                self._returned,
-                self._budget,
-                self._partitions,
-                analyze=analyze,
-            )
-            for planned in self.weave()
-        ]
-
-    def input_counts(self) -> tuple[int, int]:
-        """Return the number of events and of rejected rows."""
-        return self._counts
-
-    def costs(self) -> dict[str, float]:
-        """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
-        total: dict[str, float] = {}
-        for planned in self.weave():
-            for name, cost in self._costs_of(planned).items():
-                total[name] = total.get(name, 0.0) + cost
-        return total
-
-    def _costs_of(self, planned: PlannedShare) -> dict[str, float]:
-        return costs_compared(planned, self.source.schema, self._planning, self.statistics)
+        self._run.choose_plans(progress, is_cancelled)
 
     def explain(self) -> str:
-        """Return the normal forms, the plans with the rows expected of their nodes, and what they cost.
-
-        Of trend queries, it is the templates, and which queries may share work.
-        """
-        lines = form_lines(self.match_queries) if self.match_queries else []
-        for planned in self.weave():
-            costs = self._costs_of(planned)
-            estimated = expected_rows(planned, self.source.schema, self.statistics)
-            lines += [
-                "",
-                *why_lines(costs, planned, self._planning),
-                *plan_lines(planned.optimized.plan, estimated),
-            ]
-        if self.templates:
-            lines += ([""] if lines else []) + trend_lines(self.templates)
-        return "\n".join(lines)
+        """Return how the queries are evaluated as text: normal forms, plans, templates, placement, costs."""
+        return self._run.explain()
 
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
-        """Run the detection once and return what each node of its plans did, and what trend queries shared.
+        """Run a batch once and return what each node of its plans did, what trends shared and sites sent.
 
         `write` is given the matches of this run and, where there are trend queries, their results.
         """
-        matched = [
-            frame.withColumn(SHARE, F.lit(number))
-            for number, frame in enumerate(self._detected(analyze=True))
-        ]
-        measured = reduce(lambda a, b: a.unionByName(b), matched) if matched else None
-        aggregated = self._union(self._aggregated(analyze=True)) if self.templates else None
-        kept = [frame for frame in (measured, aggregated) if frame is not None and write is not None]
-        for frame in kept:
-            frame.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            analysis = self._analysis(measured)
-            if aggregated is not None:
-                analysis = replace(analysis, trends=trend_analysis_of(aggregated))
-            if write is not None and kept:
-                matches = self.matches if measured is None else measured.where(is_match()).drop(SHARE)
-                write(matches, *([] if aggregated is None else [aggregated.where(is_match())]))
-        finally:
-            for frame in kept:
-                frame.unpersist()
-        return analysis
+        return self._run.analyze(write)
 
-    def _analysis(self, measured: "DataFrame | None") -> Analysis:
-        if measured is None:
-            return Analysis({}, ())
-        plans = [planned.optimized.plan for planned in self.weave()]
-        estimated = [expected_rows(one, self.source.schema, self.statistics) for one in self.weave()]
-        return analysis_of(measured, plans, estimated)
+    def input_counts(self) -> tuple[int, int]:
+        """Return the number of events and of rejected rows of a batch."""
+        if self.is_streaming:
+            raise WeftError("the rows of a stream are not all there: follow it with weft.StreamMonitor")
+        return self._counts
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
         return count_rows(self.source)
+
+    def costs(self) -> dict[str, float]:
+        """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
+        if not isinstance(self._run, BatchRun):
+            raise WeftError("costs are compared for a batch without sites; see explain()")
+        return self._run.costs()
+
+    @property
+    def started(self) -> list[str]:
+        """The queries that the stream in the checkpoint did not have: they start empty."""
+        return list(self._run.started) if isinstance(self._run, StreamRun | SiteStreamRun) else []
+
+    @property
+    def ended(self) -> list[str]:
+        """The queries that the stream in the checkpoint had and that are gone."""
+        return list(self._run.ended) if isinstance(self._run, StreamRun | SiteStreamRun) else []
+
+    @property
+    def assignment(self) -> ShardAssignment:
+        """Which queries of a stream run on the same shards; with a checkpoint, as at the first start."""
+        if not isinstance(self._run, StreamRun):
+            raise WeftError("queries are assigned to shards on a stream without sites alone")
+        return self._run.assignment
+
+    @property
+    def network(self) -> Network:
+        """The sites, and the rates of events there."""
+        return self._of_sites("network").network
+
+    @property
+    def placed(self) -> Placed:
+        """Where projections of the queries are evaluated, what that costs and how good it is."""
+        return self._of_sites("placed").placed
+
+    @property
+    def site_program(self) -> SiteProgram:
+        """What every site evaluates and sends."""
+        return self._of_sites("site_program").program
+
+    def _of_sites(self, name: str) -> SiteBatchRun | SiteStreamRun:
+        if isinstance(self._run, SiteBatchRun | SiteStreamRun):
+            return self._run
+        raise WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
+
+
+def _named(name: str, known: Mapping[str, Named], kind: str) -> Named:
+    if name not in known:
+        near = near_name(name, known)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise WeftError(f"no {kind} named {name!r}{hint}")
+    return known[name]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from weft.cost.shape import MOST_EXACT
 from weft.errors import DataError
-from weft.hosts.spark.batch import Input
-from weft.hosts.spark.partitioning import Share
+from weft.hosts.spark.divide import QueryGroup
+from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import estimate
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Optimized, Settings, Strategy, choose_plan
@@ -22,45 +22,45 @@ from weft.statistics.model import Statistics
 
 
 @dataclass(frozen=True)
-class PlannedShare:
+class PlannedGroup:
     """Queries that run on one division of the events, and their plan."""
 
-    share: Share
+    group: QueryGroup
     optimized: Optimized
 
 
-def plan_share(
-    share: Share,
+def plan_group(
+    group: QueryGroup,
     schema: Schema,
     planning: Planning,
     statistics: Statistics,
     *,
     progress: Progress | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
-) -> PlannedShare:
-    """Choose the plan of a share."""
+) -> PlannedGroup:
+    """Choose the plan of a group."""
     settings = planning.settings(statistics, progress=progress, is_cancelled=is_cancelled)
-    return PlannedShare(share, choose_plan(share.queries, schema, settings))
+    return PlannedGroup(group, choose_plan(group.queries, schema, settings))
 
 
-def expected_rows(planned: PlannedShare, schema: Schema, statistics: Statistics) -> Mapping[Node, float]:
+def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics) -> Mapping[Node, float]:
     """Return how many rows the nodes of a plan are expected to have on all of the events."""
     settings = Settings(planned.optimized.stored, statistics)
-    rates = choose_plan(planned.share.queries, schema, settings).expected
+    rates = choose_plan(planned.group.queries, schema, settings).expected
     return {node: rate * statistics.span for node, rate in rates.items()}
 
 
 def costs_compared(
-    planned: PlannedShare, schema: Schema, planning: Planning, statistics: Statistics
+    planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
     settings = Settings(planned.optimized.stored, statistics, planning.model(statistics))
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": settings} | {name: replace(settings, strategy=name) for name in baselines}
-    return {name: choose_plan(planned.share.queries, schema, wanted).cost for name, wanted in chosen.items()}
+    return {name: choose_plan(planned.group.queries, schema, wanted).cost for name, wanted in chosen.items()}
 
 
-def why_lines(costs: Mapping[str, float], planned: PlannedShare, planning: Planning) -> list[str]:
+def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Planning) -> list[str]:
     """Say what a plan is expected to cost and how it was found.
 
     The measured cost is shown in microseconds of one core for each second of the stream.
@@ -75,7 +75,7 @@ def why_lines(costs: Mapping[str, float], planned: PlannedShare, planning: Plann
         lines.append(f"Planning: {', '.join(f'{name} {value}' for name, value in options.items())}")
     long = [
         query.name
-        for query in planned.share.queries
+        for query in planned.group.queries
         if any(len(form.items) > MOST_EXACT for form in normalize(query))
     ]
     if long:
@@ -86,7 +86,7 @@ def why_lines(costs: Mapping[str, float], planned: PlannedShare, planning: Plann
     return [*lines, *planned.optimized.notes]
 
 
-def estimated_statistics(source: Input, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
+def estimated_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
     windows = {
@@ -104,7 +104,7 @@ def estimated_statistics(source: Input, queries: Sequence[Query], *, is_quick: b
     )
 
 
-def merged_plan(planned: Sequence[PlannedShare]) -> StoredPlan:
+def merged_plan(planned: Sequence[PlannedGroup]) -> StoredPlan:
     """Return the choice of all shares as one."""
     trees = {name: found for one in planned for name, found in one.optimized.stored.trees.items()}
     return StoredPlan(trees, all(one.optimized.stored.is_shared for one in planned))

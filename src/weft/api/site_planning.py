@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from weft.api.planning import estimated_statistics
 from weft.explain.placements import ExplainedPlacement
-from weft.hosts.spark.batch import Input
+from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import site_counts
 from weft.pattern.nodes import Query
 from weft.placement.normal_form_query import normal_form_queries
@@ -15,7 +15,7 @@ from weft.statistics.model import Statistics
 
 
 def network_of(
-    source: Input, queries: Sequence[Query], site: str, statistics: Statistics | None = None
+    source: EventFrame, queries: Sequence[Query], site: str, statistics: Statistics | None = None
 ) -> SiteStatistics:
     """Return the network of the sites in a column, and the queries to place there.
 
@@ -29,7 +29,7 @@ def network_of(
 
 
 def explain_placement(
-    source: Input,
+    source: EventFrame,
     queries: Sequence[Query],
     site: str,
     statistics: Statistics | None = None,

@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
 
-from weft.api.session import Detection, prepare
+from weft.api.detect import prepare
+from weft.api.detection import Detection
 from weft.cli.check import within_text
 from weft.cli.console import terminal
 from weft.cli.options import Master
@@ -77,7 +78,7 @@ def _weave(console: Console, detection: Detection, spark: SparkSession) -> None:
     """Choose the plan, and say what that gains."""
     started = time.perf_counter()
     with progress_shown("Looking at a sample of the events", partial(current_progress, spark)):
-        detection.look()
+        detection.sample_statistics()
     search_plan(detection)
     spent = time.perf_counter() - started
     costs = detection.costs()
@@ -137,8 +138,7 @@ def node_text(node: Node) -> str:
 
 
 def _show_sharing(console: Console, detection: Detection) -> None:
-    outputs = tuple(output for one in detection.weave() for output in one.optimized.plan.outputs)
-    n_nodes, n_alone, shared = sharing(Plan(outputs))
+    n_nodes, n_alone, shared = sharing(detection.shared_plan)
     console.print(
         f"{len(detection.queries)} queries need {n_nodes} operators, {n_alone} if each ran alone; "
         f"{len(shared)} operators serve several queries, for example:"

@@ -7,13 +7,13 @@ import typer
 from pyspark.sql import SparkSession
 
 from weft.api.detection import Detection
-from weft.api.session import explain as explain_queries
 from weft.api.site_planning import explain_placement
 from weft.cli.console import Queries, check_picture, write_picture
 from weft.cli.options import Master, PlacementOptions, StoredPlanOptions, UsualColumnOptions, with_groups
 from weft.cli.report import progress_shown
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.errors import WeftError
+from weft.explain.plans import explain as explain_queries
 from weft.hosts.spark.progress import current_progress
 from weft.io.sources import find_events
 from weft.language.read import read_queries

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from weft.adaptation.settings import Decider
-from weft.api.session import Placement
+from weft.api.options import PlacementName
 from weft.errors import WeftError
 from weft.io.sources import Format
 from weft.io.stream_sinks import MatchFormat
@@ -199,7 +199,7 @@ class SiteOptions:
         typer.Option(help="The column of the site at which an event arose: evaluate queries there."),
     ] = None
     placement: Annotated[
-        Placement | None,
+        PlacementName | None,
         typer.Option(
             help="With --site: muse evaluates parts of queries where that sends least, single-sink each "
             "operator at one site, central all queries outside of the sites. The matches are the same."

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from weft.cli.console import say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
+from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
 from weft.hosts.spark.progress import ProgressSource
-from weft.hosts.spark.stream_metrics import BatchMetrics, Notice, StreamMonitor
 from weft.io.trend_sinks import TrendNames
 
 MOST_RESULTS = 20  # of trend queries that are shown

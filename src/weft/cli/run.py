@@ -3,7 +3,6 @@
 import json
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
@@ -11,8 +10,7 @@ import typer
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 
-from weft.api.placed_detection import PlacedAnalysis
-from weft.api.session import Detection
+from weft.api.detection import Detection
 from weft.cli.console import Queries, say_error, terminal
 from weft.cli.options import (
     PARTIAL_MATCHES,
@@ -36,6 +34,7 @@ from weft.io.sources import find_events
 from weft.io.trend_sinks import write_results
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
+from weft.runtime.stages.report import Transfer
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -125,8 +124,8 @@ class Delivery:
             trends = {query.name: self.counts[query.name] for query in detection.trend_queries}
             summary = {"events": self.n_events, "rejected": self.n_rejected, "matches": matches}
             summary |= ({"trends": trends} if trends else {}) | {"seconds": round(seconds, 3)}
-            if isinstance(self.analysis, PlacedAnalysis):
-                summary |= {"transfers": [asdict(transfer) for transfer in self.analysis.transfers]}
+            if self.analysis is not None and self.analysis.transfers is not None:
+                summary |= {"transfers": [_transfer_json(one) for one in self.analysis.transfers]}
             typer.echo(json.dumps(summary, ensure_ascii=False))
             return
         if self._first_results:
@@ -174,6 +173,18 @@ class Delivery:
         else:
             own = matches if detection.match_queries else None
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
+
+
+def _transfer_json(transfer: Transfer) -> dict[str, object]:
+    return {
+        "projection": transfer.projection,
+        "source": transfer.source,
+        "target": transfer.target,
+        "predicted_rows": transfer.predicted_rows,
+        "rows": transfer.rows,
+        "predicted_bytes": transfer.predicted_bytes,
+        "bytes": transfer.bytes,
+    }
 
 
 def _all_rejected(rejected: DataFrame, columns: ColumnOptions) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from weft.api.detect import prepare
+from weft.api.detection import Detection
+from weft.api.options import Columns, Sites
 from weft.api.planning import load_plan, save_plan
-from weft.api.session import Detection, StreamDetection, prepare
 from weft.cli.console import errors_told
 from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
 from weft.cli.report import progress_shown
@@ -21,6 +23,7 @@ from weft.io.sources import read_events
 from weft.optimizer.pipeline import STRATEGIES, Strategy
 from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan
+from weft.placement.network import Network
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 from weft.statistics.file import save_statistics
@@ -86,13 +89,10 @@ def prepare_files(
         time=columns.time,
         type=columns.type,
         id=columns.id,
-        order_by=columns.order_by,
-        site=sites.site,
-        placement=sites.placement,
-        budget=budget,
+        columns=Columns(order_by=columns.order_by),
         planning=planning_of(planning, sharing),
-        sharing=sharing,
-        statistics=planning.statistics,
+        sites=sites_of(sites),
+        budget=budget,
     )
 
 
@@ -115,19 +115,26 @@ def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
     )
 
 
+def sites_of(options: SiteOptions, network: Network | None = None) -> Sites | None:
+    """Return what the options say of sites; None where there are none."""
+    if options.site is None:
+        return None
+    return Sites(column=options.site, placement=options.placement or "muse", network=network)
+
+
 def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanOptions) -> None:
     """Look at the events of a detection as far as needed, choose its plan, and store what is to be stored."""
     with progress_shown("Looking at the events", partial(current_progress, spark)):
         if planning.save_statistics is not None:
             save_statistics(detection.statistics, planning.save_statistics)
-        detection.look()
+        detection.sample_statistics()
     search_plan(detection)
     if planning.save_plan is not None:
         save_plan(detection.plan, planning.save_plan)
 
 
-def search_plan(detection: Detection | StreamDetection) -> None:
+def search_plan(detection: Detection) -> None:
     """Search for the plan of a detection."""
     search = SearchProgress()
     with progress_shown("Weaving the plan", search.now):
-        detection.weave(search.tell)
+        detection.choose_plans(search.tell)

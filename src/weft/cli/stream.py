@@ -6,7 +6,7 @@ import threading
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,9 +14,9 @@ import typer
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from weft.api.placed_detection import PlacedDetection
-from weft.api.placed_stream_detection import PlacedStreamDetection
-from weft.api.session import StreamDetection, prepare_stream
+from weft.api.detect import prepare
+from weft.api.detection import Detection
+from weft.api.options import Columns, Streaming
 from weft.cli.console import Queries, say_error, terminal
 from weft.cli.options import (
     PARTIAL_MATCHES,
@@ -34,16 +34,23 @@ from weft.cli.options import (
     with_groups,
 )
 from weft.cli.report import progress_shown, stream_shown, summary_table
-from weft.cli.steps import failures_told, planning_of, prepare_files, search_plan, start_spark
+from weft.cli.steps import (
+    failures_told,
+    planning_of,
+    prepare_files,
+    search_plan,
+    sites_of,
+    start_spark,
+)
 from weft.errors import DataError, WeftError
 from weft.explain.placements import bytes_text
+from weft.hosts.spark.assignment import check_windows
+from weft.hosts.spark.batch import PARTITIONS
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.local import local_cores
-from weft.hosts.spark.parts import check_windows
-from weft.hosts.spark.placed_stream import n_unobserved
+from weft.hosts.spark.monitor import StreamMonitor
 from weft.hosts.spark.progress import current_progress, no_progress
-from weft.hosts.spark.stream import PARTITIONS
-from weft.hosts.spark.stream_metrics import StreamMonitor
+from weft.hosts.spark.stream import n_unobserved
 from weft.io.sinks import MATCHES, TRENDS
 from weft.io.sources import find_events
 from weft.io.stream_sinks import BatchDirectory, BatchWriter
@@ -194,7 +201,7 @@ class StreamJob:
                 id=self.columns.id,
             )
 
-    def prepare(self, spark: SparkSession, shape: SourceShape) -> StreamDetection:
+    def prepare(self, spark: SparkSession, shape: SourceShape) -> Detection:
         """Bind the queries to the stream, say what is another workload than before, and choose the plan."""
         columns = self.columns
         events = read_stream(
@@ -209,41 +216,38 @@ class StreamJob:
             max_files=self.feed.max_files,
         )
         past = self._past(spark)
-        detection = prepare_stream(
+        planning = planning_of(self.planning, self.sharing)
+        if past is not None:
+            planning = replace(planning, statistics=past.statistics)
+        detection = prepare(
             events,
             self.queries,
             time=columns.time,
             type=columns.type,
             id=columns.id,
-            order_by=columns.order_by,
-            partitions=shape.partitions,
-            budget=Budget(partial_matches=self.budget),
-            planning=planning_of(self.planning, self.sharing),
-            statistics=self.planning.statistics if past is None else past.statistics,
-            sharing=self.sharing,
-            adapt=self.running.adapt,
-            site=self.sites.site,
-            placement=self.sites.placement,
-            network=None if past is None else past.network,
             watermark=self.feed.watermark,
-            checkpoint=self.running.checkpoint,
+            columns=Columns(order_by=columns.order_by),
+            planning=planning,
+            streaming=Streaming(checkpoint=self.running.checkpoint, adapt=self.running.adapt),
+            sites=sites_of(self.sites, None if past is None else past.network),
+            budget=Budget(partial_matches=self.budget),
+            partitions=shape.partitions,
         )
         for names, what in ((detection.started, "start empty"), (detection.ended, "are gone")):
             if names:
                 say_error(f"another workload than before: {', '.join(names)} {what}")
         search_plan(detection)
-        if isinstance(detection, PlacedStreamDetection) and (left_out := n_unobserved(detection.program)):
+        if self.sites.site is not None and (left_out := n_unobserved(detection.site_program)):
             say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
         return detection
 
-    def _past(self, spark: SparkSession) -> PlacedDetection | None:
+    def _past(self, spark: SparkSession) -> Detection | None:
         """Return the queries on past events, after a look at these; they tell the sites of the stream."""
         history = self.sites.history
         if history is None:
             return None
         with progress_shown("Looking at the past", partial(current_progress, spark)):
             past = prepare_files(spark, self.queries, history, self.columns, self.planning, sites=self.sites)
-            assert isinstance(past, PlacedDetection)  # --history needs --site
             if not past.network.sites:
                 raise DataError(f"{history}: no event has a site (--site {self.sites.site})")
         return past
@@ -251,7 +255,7 @@ class StreamJob:
     def run(
         self,
         spark: SparkSession,
-        detection: StreamDetection,
+        detection: Detection,
         writer: BatchWriter,
         shape: SourceShape,
         monitor: StreamMonitor,
@@ -303,7 +307,7 @@ def _keep_apart(path: str, others: dict[str, str]) -> None:
             raise DataError(f"{path}: this is in {other}, which is {role}; name another directory")
 
 
-def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
+def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
     totals = monitor.totals
     matches = {query.name: totals.matches.get(query.name, 0) for query in detection.queries}
     if as_json:
@@ -316,7 +320,7 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
             "seconds": round(seconds, 3),
             "stopped": totals.stopped,
         }
-        if isinstance(detection, PlacedStreamDetection):
+        if detection.workload.sites is not None:
             summary |= {"sent": {"rows": totals.sent_rows, "bytes": totals.sent_bytes}}
         typer.echo(json.dumps(summary, ensure_ascii=False))
         return
@@ -330,9 +334,9 @@ def _summarize(detection: StreamDetection, monitor: StreamMonitor, seconds: floa
             counted="results" if detection.trend_queries else "matches",
         )
     )
-    if isinstance(detection, PlacedStreamDetection):
+    if detection.workload.sites is not None:
         sent = f"{totals.sent_rows:,} rows, {bytes_text(totals.sent_bytes)}"
-        terminal().print(f"Between sites: {sent} (placement: {detection.placement})")
+        terminal().print(f"Between sites: {sent} (placement: {detection.workload.sites.placement})")
 
 
 class Stop:

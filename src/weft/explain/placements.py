@@ -8,7 +8,7 @@ from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
 from weft.placement.site_statistics import SiteStatistics
-from weft.runtime.stages.site_wire import OVERHEAD_BYTES
+from weft.runtime.stages.match_codec import OVERHEAD_BYTES
 
 MOST_NAMED = 4  # sites that are named; of more, the number is said
 MOST_CHANNELS = 20  # shown one by one, the most costly first

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from weft.errors import DataError
-from weft.hosts.spark.stream import late_in, matches_in, trends_in
+from weft.hosts.spark.outcomes import Outcomes
 from weft.io.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
 from weft.io.trend_sinks import TrendNames, trend_lines
 
@@ -125,7 +125,7 @@ class BatchWriter:
         try:
             self._write_found(outcomes, batch)
             if self.late is not None:
-                late = late_in(outcomes)
+                late = Outcomes(outcomes).late
                 if late.count():
                     self.late.write(_late_shown(late, self.late.format), batch)
                 else:
@@ -136,12 +136,12 @@ class BatchWriter:
     def _write_found(self, outcomes: DataFrame, batch: int) -> None:
         found: dict[BatchDirectory, list[DataFrame]] = {}
         if self.matches is not None:
-            matches = matches_in(outcomes)
+            matches = Outcomes(outcomes).matches
             own = found.setdefault(self.matches, [])
             if matches.count():
                 own.append(self._matches_shown(matches.coalesce(1), self.matches.format))
         if self.trends is not None:
-            trends = trends_in(outcomes)
+            trends = Outcomes(outcomes).trends
             own = found.setdefault(self.trends, [])
             if trends.count():
                 own.append(self._trends_shown(trends.coalesce(1), self.trends.format))

@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from weft.hosts.spark.trend_batch import TrendColumns
 from weft.io.sinks import (
     JSON_OPTIONS,
     MATCHES,
@@ -38,11 +37,11 @@ class TrendNames:
     aggregates: Mapping[str, str]
 
 
-def trend_names(templates: Sequence[Template], columns: TrendColumns) -> dict[str, TrendNames]:
-    """Return where the values of each query are."""
+def trend_names(templates: Sequence[Template], columns: Mapping[str, Sequence[str]]) -> dict[str, TrendNames]:
+    """Return where the values of each query are; `columns` has those of each."""
     found: dict[str, TrendNames] = {}
     for template in templates:
-        pairs = list(zip(template.columns, columns.names[template.query], strict=True))
+        pairs = list(zip(template.columns, columns[template.query], strict=True))
         found[template.query] = TrendNames(
             {own.column: name for own, name in pairs if own.function is None},
             {own.column: name for own, name in pairs if own.function is not None},

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from weft.codec import stored
 from weft.errors import BudgetError, WeftError
 from weft.plan.nodes import Node
 
@@ -29,6 +30,7 @@ class StepTooLargeError(Exception):
     """A step built too much at once; the same events in smaller steps may fit."""
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class NodeMetrics:
     """What a node did: the rows it gave, the candidates it examined, and the time that took."""

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.helpers.frames import events_frame
 
 import weft
-from weft.api.session import Detection
+from weft.api.detection import Detection
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Filter, Join, Plan, Scan
 

@@ -11,16 +11,15 @@ from tests.helpers.engine import arrow_events, expected_outcome, plan_of
 from tests.helpers.placed import PlacedCase, placed_case
 from tests.helpers.placed_streams import PlacedStream, matches_of
 from tests.helpers.strategies import Case, SeededDice
-from tests.helpers.streams import Stream, merged, work_of
+from tests.helpers.streams import Stream, merged, program_of
 
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.pipeline import place
 from weft.placement.projection import Projection
+from weft.runtime.stages.match_codec import MatchCodec
 from weft.runtime.stages.shard import Memory
-from weft.runtime.stages.site_shard import SiteMemory
-from weft.runtime.stages.site_wire import Wire
 from weft.statistics.model import Statistics
 
 MILLISECOND = 1_000
@@ -32,14 +31,14 @@ def case_of(query: str, events: str, order: str | None = None) -> Case:
 
 def stream_of(case: Case, *, delay: int = 0) -> tuple[Stream, pa.Table]:
     table, layout = arrow_events(case)
-    work = work_of(plan_of(case), layout, delay=delay * MILLISECOND)
+    work = program_of(plan_of(case), layout, delay=delay * MILLISECOND)
     return Stream(work, random.Random(0), n_workers=1, is_calm=True), table
 
 
 def deliver(stream: Stream, table: pa.Table, rows: list[int], *, at: float | None = None) -> None:
     """Deliver rows; `at` is what Spark's watermark is by then, in milliseconds."""
     if at is not None:
-        stream.latest = int(at * MILLISECOND) + stream.work.delay
+        stream.latest = int(at * MILLISECOND) + (stream.program.delay or 0)
     stream.deliver(table.take(pa.array(rows, pa.int64())))
 
 
@@ -48,12 +47,12 @@ def forget(stream: Stream) -> None:
 
 
 def found(stream: Stream) -> set[tuple[tuple[str, tuple[object, ...]], ...]]:
-    return {tuple(sorted(bindings)) for bindings in merged(stream.outcomes).matches.get("q", {})}
+    return {tuple(sorted(bindings)) for bindings in merged(stream).matches.get("q", {})}
 
 
 def test_of_rows_that_several_shards_get_the_owner_alone_tells_the_late_ones() -> None:
     stream, table = stream_of(case_of("SEQ(A a, B b) WITHIN 10 ms", "A 50; A 1; B 2; B 3"))
-    stream.work = replace(stream.work, owner="owns")
+    stream.program = replace(stream.program, owner="owns")
     table = table.append_column("owns", [[True, True, False, True]])
     deliver(stream, table, [0])
     deliver(stream, table, [1, 2, 3])
@@ -116,7 +115,7 @@ def test_what_was_rejected_stays_rejected_when_a_process_starts_again() -> None:
         deliver(stream, table, [row])
         forget(stream)
     stream.finish()
-    outcome = merged(stream.outcomes).matches
+    outcome = merged(stream).matches
     assert not outcome.get("q")
     assert len(outcome["r"]) == 1
 
@@ -134,13 +133,13 @@ def test_positions_wait_for_all_that_is_tied() -> None:
 
 def placed_stream(placed: PlacedCase, graph: MuseGraph) -> tuple[PlacedStream, pa.Table]:
     table, layout = arrow_events(placed.case)
-    wire = Wire(layout, pa.int64())
-    return PlacedStream(placed.program(graph), wire, random.Random(0), delay=0, is_calm=True), table
+    codec = MatchCodec(layout, pa.int64())
+    return PlacedStream(placed.program(graph), codec, random.Random(0), delay=0, is_calm=True), table
 
 
 def step(stream: PlacedStream, table: pa.Table, placed: PlacedCase, row: int) -> None:
     """Deliver an event to processes that know nothing, when the watermark has just come to it."""
-    stream.workers = [SiteMemory(), SiteMemory()]
+    stream.workers = [Memory(), Memory()]
     stream.latest = placed.case.events[row].time
     stream.deliver(table.take(pa.array([row], pa.int64())), [placed.sites[row]])
 

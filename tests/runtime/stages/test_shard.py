@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
-from tests.helpers.streams import Kept, Stream, merged, work_of
+from tests.helpers.streams import Kept, Stream, merged, program_of
 
 from weft.errors import DataError
 from weft.optimizer.pipeline import optimize
 from weft.runtime.budget import Budget
-from weft.runtime.stages.shard import Memory, Shard, Work
+from weft.runtime.stages.shard import Arrived, Memory, Shard
 from weft.runtime.state.journal import Journal
 
 SECOND = 1_000_000
@@ -28,7 +28,7 @@ def case_of(text: str, *arrivals: tuple[str, float]) -> Case:
 def stream_of(case: Case, *, delay: float = 0.0, budget: Budget | None = None) -> tuple[Stream, pa.Table]:
     table, layout = arrow_events(case)
     plan = optimize(case.queries, derived_schema(case))
-    work = work_of(plan, layout, delay=int(delay * SECOND), budget=budget)
+    work = program_of(plan, layout, delay=int(delay * SECOND), budget=budget)
     return Stream(work, random.Random(0), n_workers=1, is_calm=True), table
 
 
@@ -38,7 +38,7 @@ def deliver(stream: Stream, table: pa.Table, *batches: Sequence[int]) -> None:
 
 
 def matches_of(stream: Stream) -> dict[str, int]:
-    return {name: len(found) for name, found in merged(stream.outcomes).matches.items()}
+    return {name: len(found) for name, found in merged(stream).matches.items()}
 
 
 def test_rows_before_the_watermark_are_late_and_not_matched() -> None:
@@ -123,11 +123,11 @@ def test_a_new_query_starts_empty_and_the_others_go_on() -> None:
     after = replace(before, text=f"{PAIRS}\n{PAIRS.replace('pairs', 'new')}")
     stream, table = stream_of(before, delay=60)
     deliver(stream, table, [0])
-    stream.work = stream_of(after, delay=60)[0].work
+    stream.program = stream_of(after, delay=60)[0].program
     deliver(stream, table, [1, 2])
     assert stream.outcomes[-1].report.started == ["new"]
     assert matches_of(stream) == {"pairs": 2, "new": 1}
-    stream.work = stream_of(before, delay=60)[0].work
+    stream.program = stream_of(before, delay=60)[0].program
     deliver(stream, table, [0])
     assert stream.outcomes[-1].report.ended == ["new"]
 
@@ -135,7 +135,7 @@ def test_a_new_query_starts_empty_and_the_others_go_on() -> None:
 def test_a_changed_query_starts_empty() -> None:
     stream, table = stream_of(case_of(PAIRS, ("A", 1), ("B", 2), ("A", 3), ("B", 4)), delay=60)
     deliver(stream, table, [0])
-    stream.work = replace(stream.work, fingerprints={"pairs": "another"})
+    stream.program = replace(stream.program, fingerprints={"pairs": "another"})
     deliver(stream, table, [1, 2, 3])
     assert matches_of(stream) == {"pairs": 1}
 
@@ -154,7 +154,7 @@ def test_a_query_beyond_its_budget_is_stopped_alone(n_workers: int) -> None:
     assert "partial matches" in report.stopped["many"]
     assert matches_of(stream)["pairs"] == 1
     assert "many" not in report.partial_matches
-    stream.work = replace(stream.work, budget=Budget())
+    stream.program = replace(stream.program, budget=Budget())
     deliver(stream, table, [])
     deliver(stream, table, [64])
     assert stream.outcomes[-1].report.started == ["many"]
@@ -163,8 +163,10 @@ def test_a_query_beyond_its_budget_is_stopped_alone(n_workers: int) -> None:
 def test_another_number_of_shards_is_refused() -> None:
     stream, table = stream_of(case_of(PAIRS, ("A", 1)))
     deliver(stream, table, [0])
-    stream.work = replace(stream.work, n_shards=3)
-    with pytest.raises(DataError, match="written with 1 shards, the stream now has 3"):
+    stream.program = replace(stream.program, assignment="3 shards")
+    with pytest.raises(
+        DataError, match=r"written for 1 shards.*now has 3 shards.*partitions of the first start"
+    ):
         deliver(stream, table, [0])
 
 
@@ -174,7 +176,7 @@ def test_an_attempt_that_failed_leaves_no_trace() -> None:
     stream, table = stream_of(case, delay=60)
     deliver(stream, table, [0])
     memory = stream.workers[0]
-    Shard("s", stream.work, stream.store.copy(), memory).step([table.slice(1, 1)], 0)
+    Shard("s", stream.program, stream.store.copy(), memory).step(Arrived([table.slice(1, 1)]), 0)
     deliver(stream, table, [2])
     assert matches_of(stream) == {"pairs": 1}
     assert stream.outcomes[-1].report.repeated == 1
@@ -196,8 +198,8 @@ def test_events_that_were_given_up_still_count_after_a_restart() -> None:
 
 
 def test_a_shard_begins_with_nothing() -> None:
-    work: Work = stream_of(case_of(PAIRS, ("A", 1)))[0].work
+    program = stream_of(case_of(PAIRS, ("A", 1)))[0].program
     store = Kept()
-    assert Shard("s", work, store, Memory()).step([], 0) is None
+    assert Shard("s", program, store, Memory()).step(Arrived(), 0) is None
     assert store.journal() is None
-    assert Journal(n_shards=1).to_json() == Journal.from_json(Journal(n_shards=1).to_json()).to_json()
+    assert Journal("").to_json() == Journal.from_json(Journal("").to_json()).to_json()

@@ -11,22 +11,23 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import expected_outcome
 from tests.helpers.placed import PlacedCase
-from tests.helpers.placed_streams import matches_of, run_placed_stream
+from tests.helpers.placed_streams import WakingStore, matches_of, run_placed_stream
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Kept
 
-from weft.errors import DataError
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.projection import Projection
-from weft.plan.sites import Finding
 from weft.runtime.columns.events import Events
-from weft.runtime.matches.execute import Found
-from weft.runtime.stages.site_distinct import take_distinct
-from weft.runtime.stages.site_evaluator import SiteEvaluator
-from weft.runtime.state.segments import TIME_COLUMN
-from weft.runtime.state.site_log import EVENTS, LogWriter, SiteJournal
+from weft.runtime.stages.messages import DISTINCT, OUTCOME, Message
+from weft.runtime.stages.outcomes import OutcomeColumns
+from weft.runtime.stages.shard_executor import FoundAtSite
+from weft.runtime.stages.site_executor import WorkEvaluator
+from weft.runtime.stages.site_stage import DistinctStage
+from weft.runtime.state.journal import Journal
+from weft.runtime.state.log import EVENTS, LogWriter
+from weft.runtime.state.segments import TIME_COLUMN, table_from_bytes, table_to_bytes
 from weft.statistics.model import Statistics
 
 SECOND = 1_000_000
@@ -90,13 +91,13 @@ def test_a_step_evaluates_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     placed, graph = quiet_case(0, "QUERY q PATTERN SEQ(A a, NOT C c, B b, D d) WITHIN 6 seconds")
     program = placed.program(graph)
     seen: Counter[tuple[int, int, int]] = Counter()
-    step = SiteEvaluator.step
+    step = WorkEvaluator.step
 
-    def counting(self: SiteEvaluator, new: Events, *others: Any) -> Iterator[tuple[Finding, Found]]:
+    def counting(self: WorkEvaluator, new: Events, *others: Any) -> Iterator[FoundAtSite]:
         seen.update((self.work.level, self.work.site, number) for number in new.ids.to_pylist())
         return step(self, new, *others)
 
-    monkeypatch.setattr(SiteEvaluator, "step", counting)
+    monkeypatch.setattr(WorkEvaluator, "step", counting)
     stream = run_placed_stream(placed, program, 0, delay=5 * SECOND, is_calm=True)
     assert matches_of(stream, ["q"]) == expected_outcome(placed.case)
     assert {number for _, _, number in seen} == set(range(40))
@@ -111,37 +112,57 @@ def table_of(*seconds: int) -> pa.Table:
 
 
 def test_a_log_joins_segments_and_gives_up_what_is_old() -> None:
-    store, journal = Kept(), SiteJournal("p")
+    store, journal = Kept(), Journal("p")
     for step in range(40):
         journal = LogWriter(store, journal, (step - 20) * SECOND).write({EVENTS: table_of(step, step)})
     kept = journal.logs[EVENTS]
-    assert sum(segment.n_events for segment in kept) <= 2 * (20 + 16)
+    assert sum(segment.n_rows for segment in kept) <= 2 * (20 + 16)
     assert len(kept) < 20
     assert {segment.number for segment in kept} == store.segments.keys()
-    assert SiteJournal.from_json(journal.to_json()) == journal
+    assert Journal.from_json(journal.to_json()) == journal
     assert LogWriter(store, journal, 100 * SECOND).write({}).logs == {}
     assert not store.segments
 
 
-def test_a_journal_of_a_newer_version_is_refused() -> None:
-    text = SiteJournal("p").to_json().replace('"version": 1', '"version": 2')
-    with pytest.raises(DataError, match="version 2, expected 1; it was written by a newer Weft"):
-        SiteJournal.from_json(text)
-
-
 def test_a_match_that_two_sites_find_goes_out_once() -> None:
-    def matches(*pairs: tuple[str, int]) -> pa.Table:
-        ends = [datetime.fromtimestamp(end, UTC) for _, end in pairs]
-        ids = [name for name, _ in pairs]
-        return pa.table({"match_id": ids, "end": pa.array(ends, pa.timestamp("us", "UTC"))})
+    outcomes = OutcomeColumns(pa.int64())
 
-    store, horizon = Kept(), 5 * SECOND
+    def pack(*pairs: tuple[str, int]) -> Message:
+        """Return a message with matches, told by their ids and ends."""
+        ends = pa.array([datetime.fromtimestamp(end, UTC) for _, end in pairs], pa.timestamp("us", "UTC"))
+        known = {
+            "weft_kind": pa.array(["match"] * len(pairs)),
+            "match_id": [i for i, _ in pairs],
+            "end": ends,
+        }
+        columns = {one.name: known.get(one.name, pa.nulls(len(pairs), one.type)) for one in outcomes.schema}
+        return Message("distinct q", DISTINCT, table_to_bytes(pa.table(columns, schema=outcomes.schema)))
+
+    store, stage = WakingStore(), DistinctStage(2, "p", outcomes, horizon=5 * SECOND)
     out: Counter[str] = Counter()
     steps = [([("a", 10), ("b", 11), ("a", 10)], 0), ([("b", 11), ("c", 12)], 12_000), ([], 14_000)]
     for pairs, watermark in steps:
-        found, journal = take_distinct(store, "p", matches(*pairs) if pairs else None, watermark, horizon)
-        out.update([] if found is None else found["match_id"].to_pylist())
+        for message in stage.take("distinct q", [pack(*pairs)] if pairs else [], watermark, store):
+            if message.role == OUTCOME:
+                ids = table_from_bytes(message.pack)["match_id"].to_pylist()
+                out.update(one for one in ids if one is not None)
     assert out == {"a": 1, "b": 1, "c": 1}
-    _, journal = take_distinct(store, "p", None, 17_001, horizon)
-    assert journal.wake is None
+    assert store.due is not None
+    assert list(stage.take("distinct q", [], 17_001, store)) == []
+    assert store.due is None
     assert not store.segments
+
+
+def test_a_match_that_two_sites_find_in_a_batch_goes_out_once() -> None:
+    outcomes = OutcomeColumns(pa.int64())
+    rows = {one.name: pa.nulls(3, one.type) for one in outcomes.schema} | {"match_id": ["a", "b", "a"]}
+    pack = table_to_bytes(pa.table(rows, schema=outcomes.schema))
+    messages = [Message("distinct q", DISTINCT, pack), Message("distinct q", DISTINCT, pack)]
+    out = list(DistinctStage(2, "p", outcomes, horizon=0).take("distinct q", messages, 0, None))
+    ids = [
+        one
+        for message in out
+        if message.role == OUTCOME
+        for one in table_from_bytes(message.pack)["match_id"].to_pylist()
+    ]
+    assert ids == [None, "a", "b"]  # the report, and each match

@@ -8,45 +8,45 @@ import pyarrow as pa
 import pytest
 from tests.helpers.streams import Kept
 
+from weft.codec import VERSION
 from weft.errors import DataError
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
-from weft.runtime.stages.shard import Memory, Shard, Work
-from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, VERSION, Journal, Segment, Served, merging
-
-FAN = 16
+from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardProgram
+from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, Journal, Segment, ServedQuery
+from weft.runtime.state.log import FAN, merging
 
 
 def test_a_journal_survives_json() -> None:
     journal = Journal(
-        n_shards=4,
+        "4 shards",
         step=9,
         frontier=-5,
         next_number=3,
-        segments=(Segment(0, 10, 900, 7, 1, 8, level=1), Segment(2, 1, 90, BEGINNING, 9, 9)),
+        logs={"events": (Segment(0, 10, 900, 7, 1, 8, level=1), Segment(2, 1, 90, BEGINNING, 9, 9))},
         tokens=("a", "b"),
-        queries={"täglich": Served("f" * 24), "q": Served("0", since=4, stopped="too much\nof it")},
+        queries={"täglich": ServedQuery("f" * 24), "q": ServedQuery("0", since=4, stopped="too much\nof it")},
         wake=12,
         oldest=-7,
         adaptation={"plan": "é"},
     )
     assert Journal.from_json(journal.to_json()) == journal
-    assert Journal.from_json(Journal(n_shards=1).to_json()) == Journal(n_shards=1)
+    assert Journal.from_json(Journal("1 shards").to_json()) == Journal("1 shards")
 
 
 @pytest.mark.parametrize("version", [VERSION + 1, None, "1"])
 def test_another_version_is_refused(version: object) -> None:
-    document = json.loads(Journal(n_shards=1).to_json())
+    document = json.loads(Journal("1 shards").to_json())
     document["version"] = version
     with pytest.raises(
-        DataError, match=rf"has version {version!r}, expected {VERSION}.*newer Weft.*checkpoint"
+        DataError, match=rf"state of a shard: version {version!r} found, {VERSION} expected; it was written"
     ):
         Journal.from_json(json.dumps(document))
 
 
 def test_a_journal_knows_the_latest_steps_by_their_tokens() -> None:
-    journal = Journal(n_shards=1)
+    journal = Journal("1 shards")
     for step in range(100):
         journal = journal.advanced(f"t{step + 1}", frontier=step)
     assert journal.step == 100
@@ -60,7 +60,7 @@ def test_a_journal_knows_the_latest_steps_by_their_tokens() -> None:
 
 
 def test_a_journal_without_steps_has_passed_none() -> None:
-    assert not Journal(n_shards=1).has_passed(0, "")
+    assert not Journal("1 shards").has_passed(0, "")
 
 
 def test_neighbors_of_one_level_are_merged_and_no_others() -> None:
@@ -81,10 +81,10 @@ def test_the_number_of_segments_grows_with_the_logarithm_of_the_steps() -> None:
         group = merging(segments, FAN)
         if group:
             place = segments.index(group[0])
-            n_events = sum(one.n_events for one in group)
-            n_written += n_events
+            n_rows = sum(one.n_rows for one in group)
+            n_written += n_rows
             merged = Segment(
-                -step, n_events, 1, step, group[0].first_step, group[-1].last_step, group[0].level + 1
+                -step, n_rows, 1, step, group[0].first_step, group[-1].last_step, group[0].level + 1
             )
             segments[place : place + len(group)] = [merged]
         assert len(segments) <= (FAN - 1) * (1 + math.ceil(math.log(step + 1, FAN))) + 1
@@ -116,7 +116,7 @@ def test_segments_stay_few_where_old_ones_are_given_up() -> None:
 
 def test_another_number_of_shards_is_refused_and_the_message_names_the_argument() -> None:
     layout = Layout("time", None, "id", None, None, {}, ())
-    work = Work(Plan(()), layout, pa.int64(), {}, Budget(), delay=0, n_shards=2)
-    shard = Shard("s", work, Kept(Journal(n_shards=4).to_json()), Memory())
-    with pytest.raises(DataError, match=r"with 4 shards, the stream now has 2.*partitions=4"):
-        shard.step([pa.table({"time": [1], "id": [1]})], 0)
+    program = ShardProgram(Plan(()), layout, pa.int64(), Budget(), "2 shards", delay=0)
+    shard = Shard("s", program, Kept(Journal("4 shards").to_json()), Memory())
+    with pytest.raises(DataError, match=r"for 4 shards.*now has 2 shards.*partitions of the first start"):
+        shard.step(Arrived([pa.table({"time": [1], "id": [1]})]), 0)

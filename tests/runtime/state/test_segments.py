@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from weft.codec import VERSION
 from weft.errors import DataError
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -18,12 +19,16 @@ from weft.runtime.state.segments import (
     VERSION_KEY,
     Reader,
     arrivals_of,
-    table_from_bytes,
     table_to_bytes,
-    to_bytes,
+    to_table,
     with_arrival,
 )
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
+
+
+def to_bytes(events: Events) -> bytes:
+    return table_to_bytes(to_table(events))
+
 
 NOON = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)
 OLD = dt.datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC)
@@ -194,9 +199,11 @@ def test_an_attribute_of_another_type_is_refused(stored: str, wanted: Type) -> N
 @pytest.mark.parametrize(("version", "found"), [(b"2", "version 2"), (None, "no version")])
 def test_another_version_is_refused(version: bytes | None, found: str) -> None:
     layout = layout_of({})
-    table = table_from_bytes(to_bytes(events_of(layout, {})))
+    table = to_table(events_of(layout, {}))
     changed = table.replace_schema_metadata(None if version is None else {VERSION_KEY: version})
-    with pytest.raises(DataError, match=rf"segment of {found}, expected 1.*newer Weft.*new checkpoint"):
+    with pytest.raises(
+        DataError, match=rf"segment of {found}, expected {VERSION}; it was written by another"
+    ):
         Reader(layout, pa.int64()).read([table_to_bytes(changed)])
 
 

@@ -73,7 +73,13 @@ def emitted(found: TrendRows, chosen: Sequence[int] | None = None) -> pa.RecordB
     columns = found.template.columns
     schema = trend_schema({column.column: result_type(column) for column in columns})
     names = [column.column for column in columns]
-    return emit_trends(found, EVENTS, names, schema, None if chosen is None else np.array(chosen, np.int64))
+    return emit_trends(
+        found,
+        EVENTS,
+        np.arange(found.n_rows) if chosen is None else np.array(chosen, np.int64),
+        names,
+        schema,
+    )
 
 
 def aggregate(function: str, kind: Type | None = None) -> TrendColumn:
@@ -253,7 +259,7 @@ def test_rows_can_be_chosen() -> None:
 
 def test_columns_of_other_queries_are_null() -> None:
     schema = trend_schema({"other": pa.string(), "trends": pa.decimal128(38, 0)})
-    batch = emit_trends(results([TRENDS], [4]), EVENTS, ["trends"], schema)
+    batch = emit_trends(results([TRENDS], [4]), EVENTS, np.array([0]), ["trends"], schema)
     assert batch.to_pylist() == [
         {"query": "q", "window_start": None, "window_end": None, "other": None, "trends": 4, "beyond": None}
     ]

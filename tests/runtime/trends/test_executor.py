@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from tests.helpers.streams import Stream, work_of
+from tests.helpers.streams import Stream, program_of
 from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
 
 from weft.language.read import read
@@ -35,7 +35,7 @@ def stream_of(
         ReferenceEvent(row, frozenset(kind), int(at * SECOND), attributes=attributes)
         for row, (kind, at) in enumerate(arrivals)
     ]
-    work = work_of(plan_of(text), LAYOUT, delay=int(delay * SECOND), budget=budget)
+    work = program_of(plan_of(text), LAYOUT, delay=int(delay * SECOND), budget=budget)
     return Stream(work, random.Random(0), n_workers=1, is_calm=True), table_of(events)
 
 
@@ -111,7 +111,7 @@ def test_a_query_that_comes_later_sees_the_events_since_then() -> None:
     arrivals = [("A", 1), ("B", 2), ("A", 3), ("B", 4), ("B", 30)]
     stream, table = stream_of(COUNTED, *arrivals, delay=8)
     deliver(stream, table, [0, 1])
-    stream.work = stream_of(f"{COUNTED}\n{COUNTED.replace(' q ', ' new ')}", *arrivals, delay=8)[0].work
+    stream.program = stream_of(f"{COUNTED}\n{COUNTED.replace(' q ', ' new ')}", *arrivals, delay=8)[0].program
     deliver(stream, table, [2, 3])
     assert stream.outcomes[-1].report.started == ["new"]
     stream.workers = [Memory()]
@@ -130,7 +130,7 @@ def test_a_query_beyond_its_budget_is_stopped_alone() -> None:
     assert "more than 5 events held" in report.stopped["many"]
     assert counts_of(stream) == {-5.0: 1, 0.0: 1}
     assert counts_of(stream, "many") == {}
-    stream.work = replace(stream.work, budget=Budget())
+    stream.program = replace(stream.program, budget=Budget())
     deliver(stream, table, [11])
     assert stream.outcomes[-1].report.started == ["many"]
 

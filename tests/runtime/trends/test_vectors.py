@@ -51,7 +51,7 @@ def results(queries: str, text: str, sharing: Sharing) -> dict[str, list[dict[st
     for one, template in zip(found, templates, strict=True):
         schema = trend_schema({column.column: result_type(column) for column in template.columns})
         names = [column.column for column in template.columns]
-        rows[template.query] = emit_trends(one, events, names, schema).to_pylist()
+        rows[template.query] = emit_trends(one, events, np.arange(one.n_rows), names, schema).to_pylist()
     return rows
 
 

@@ -1,23 +1,25 @@
-"""What the nodes of plans did in all shards, summed up and shown.
+"""What the nodes of plans, the sharing of trends and the sites did in all shards, summed up and shown."""
 
-The metrics of a shard travel among its matches: one row per node, with no query, and JSON in place of
-the identity of a match. So one run of the public DataFrame API gives both.
-"""
-
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
+from weft.explain.placement_picture import number_text
+from weft.explain.placements import bytes_text
 from weft.explain.plans import plan_lines
-from weft.hosts.spark.trend_analyze import TrendAnalysis
+from weft.hosts.spark.outcomes import Outcomes
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
+from weft.runtime.stages.messages import SHARD
+from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TREND_KIND
+from weft.runtime.stages.report import Report, Transfer
+from weft.runtime.trends.shared import Counters
 
-SHARE, METRICS = "weft_share", "weft_metrics"
+GROUP = "weft_group"  # the number of the query group, among outcomes of several
+MOST_TRANSFERS = 20  # that are shown one by one
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class AnalyzedPlan:
 
     plan: Plan
     metrics: Mapping[Node, NodeMetrics]
-    shard_nanoseconds: Mapping[int, int]
+    shard_nanoseconds: Mapping[str, int]
     estimated: Mapping[Node, float] | None = None
 
     def lines(self) -> list[str]:
@@ -38,12 +40,50 @@ class AnalyzedPlan:
 
 
 @dataclass(frozen=True)
+class AnalyzedTrends:
+    """Trend queries: the number of results of each, and what sharing did in all shards."""
+
+    results: Mapping[str, int]
+    counters: Counters
+    n_shards: int
+
+    def lines(self) -> list[str]:
+        """Write what was counted.
+
+        >>> for line in AnalyzedTrends({"q": 3}, Counters(bursts=4, graphlets=7), 2).lines()[:3]:
+        ...     print(line)
+        Trends: 3 results in 2 shards
+          bursts              4
+          graphlets           7
+        """
+        counters = self.counters
+        counted = {
+            "bursts": counters.bursts,
+            "graphlets": counters.graphlets,
+            "shared graphlets": counters.shared_graphlets,
+            "graphlet snapshots": counters.graphlet_snapshots,
+            "event snapshots": counters.event_snapshots,
+            "splits": counters.splits,
+            "merges": counters.merges,
+            "other events": counters.other_events,
+        }
+        n_results = sum(self.results.values())
+        results = "1 result" if n_results == 1 else f"{n_results:,} results"
+        shards = "1 shard" if self.n_shards == 1 else f"{self.n_shards:,} shards"
+        return [
+            f"Trends: {results} in {shards}",
+            *(f"  {name:<18}  {count:,}" for name, count in counted.items()),
+        ]
+
+
+@dataclass(frozen=True)
 class Analysis:
-    """One run: the matches of each query, what the nodes of the plans did, and trend queries."""
+    """One run: the matches of each query, what nodes of plans did, trend queries, what sites sent."""
 
     matches: Mapping[str, int]
-    plans: tuple[AnalyzedPlan, ...]
-    trends: TrendAnalysis | None = None
+    plans: tuple[AnalyzedPlan, ...] = ()
+    trends: AnalyzedTrends | None = None
+    transfers: tuple[Transfer, ...] | None = None
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -51,53 +91,110 @@ class Analysis:
         return {**self.matches, **(self.trends.results if self.trends is not None else {})}
 
     def __str__(self) -> str:
-        parts = ["\n".join(plan.lines()) for plan in self.plans]
-        return "\n\n".join(parts if self.trends is None else [*parts, "\n".join(self.trends.lines())])
+        parts = [plan.lines() for plan in self.plans]
+        parts += [] if self.trends is None else [self.trends.lines()]
+        parts += [] if self.transfers is None else [transfer_lines(self.transfers)]
+        return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def is_match() -> Column:
-    """Whether a row is a match rather than the metrics of a node."""
-    return F.col("query").isNotNull()
+@dataclass(frozen=True)
+class _Counted:
+    """The outcomes of one query group: how many of each query, and the reports of its shards."""
+
+    counts: Mapping[str, int]
+    reports: Mapping[str, Report]
 
 
-def metrics() -> Column:
-    """Return the metrics of a row that has them, and NULL for matches."""
-    return F.when(~is_match(), F.col("match_id")).alias(METRICS)
+def count_outcomes(measured: DataFrame, n_groups: int) -> list[_Counted]:
+    """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
+    counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
+    reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
+    for row in measured.groupBy(GROUP, KIND, "query", SHARD, REPORT).count().collect():
+        if row[KIND] in (MATCH_KIND, TREND_KIND):
+            counts[row[GROUP]][row["query"]] = row["count"]
+        else:
+            reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
+    return [_Counted(*pair) for pair in zip(counts, reports, strict=True)]
 
 
-def matches_in(rows: Iterable[Row]) -> dict[str, int]:
-    """Return the matches of each query, of rows that were counted by query and metrics."""
-    matches: dict[str, int] = {}
-    for row in rows:
-        if row["query"] is not None:
-            matches[row["query"]] = matches.get(row["query"], 0) + row["count"]
-    return matches
-
-
-def analysis_of(
-    measured: DataFrame, plans: Sequence[Plan], estimated: Sequence[Mapping[Node, float] | None] | None = None
-) -> Analysis:
-    """Run the shares of a workload, whose rows have the number of their plan in SHARE, and sum them up."""
-    rows = measured.groupBy(SHARE, "query", metrics()).count().collect()
-    return Analysis(
-        matches_in(rows),
-        tuple(
-            _analyzed(plan, [row for row in rows if row[SHARE] == number], estimates)
-            for number, (plan, estimates) in enumerate(
-                zip(plans, estimated or [None] * len(plans), strict=True)
-            )
-        ),
-    )
-
-
-def _analyzed(plan: Plan, rows: Iterable[Row], estimated: Mapping[Node, float] | None) -> AnalyzedPlan:
+def analyzed_plan(
+    plan: Plan, reports: Mapping[str, Report], estimated: Mapping[Node, float] | None
+) -> AnalyzedPlan:
+    """Sum up what the nodes of a plan did in its shards."""
     nodes = topological_order(plan)
     metrics = dict.fromkeys(nodes, NodeMetrics())
-    spent: dict[int, int] = {}
-    for row in rows:
-        if row[METRICS] is not None:
-            found = json.loads(row[METRICS])
-            shard, number = found.pop("shard"), found.pop("node")
-            metrics[nodes[number]] += NodeMetrics(**found)
-            spent[shard] = spent.get(shard, 0) + found["nanoseconds"]
+    spent: dict[str, int] = {}
+    for shard, report in reports.items():
+        done = report.activity.nodes if report.activity is not None else ()
+        for node, own in zip(nodes, done, strict=True):
+            metrics[node] += own
+        spent[shard] = sum(own.nanoseconds for own in done)
     return AnalyzedPlan(plan, metrics, spent, estimated)
+
+
+def analyzed_trends(counted: Iterable[_Counted]) -> AnalyzedTrends:
+    """Sum up what sharing did for trend queries."""
+    results: dict[str, int] = {}
+    counters, n_shards = Counters(), 0
+    for group in counted:
+        results |= group.counts
+        n_shards += len(group.reports)
+        for report in group.reports.values():
+            if report.activity is not None and report.activity.sharing is not None:
+                counters += report.activity.sharing
+    return AnalyzedTrends(results, counters, n_shards)
+
+
+def transfers_of(reports: Iterable[Report], predicted: Sequence[Transfer]) -> tuple[Transfer, ...]:
+    """Add what sites say they sent to what was predicted of each channel."""
+    rows, sizes = [0] * len(predicted), [0] * len(predicted)
+    for report in reports:
+        for one in report.sent:
+            if one.channel is not None:
+                rows[one.channel] += one.rows
+                sizes[one.channel] += one.bytes
+    return tuple(map(_with_amount, predicted, rows, sizes))
+
+
+def _with_amount(transfer: Transfer, rows: int, size: int) -> Transfer:
+    return replace(transfer, rows=rows, bytes=size)
+
+
+def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame | None:
+    """Return the outcomes of several groups in one frame, each with the number of its group."""
+    numbered = [frame.withColumn(GROUP, F.lit(number)) for number, frame in enumerate(frames)]
+    if not numbered:
+        return None
+    whole = numbered[0]
+    for frame in numbered[1:]:
+        whole = whole.unionByName(frame, allowMissingColumns=True)
+    return whole
+
+
+def matches_among(measured: DataFrame) -> DataFrame:
+    """Return the matches of a run that was analyzed."""
+    return Outcomes(measured.drop(GROUP)).matches
+
+
+def transfer_lines(transfers: Sequence[Transfer]) -> list[str]:
+    """Return what sites sent each other as text, the most first.
+
+    >>> transfer_lines([Transfer("SEQ(A, B)", "x", "y", 12, 480, 11.0, 500.0)])[1]
+    '  x -> y  SEQ(A, B)  12 rows (11 predicted), 480 B (500 B predicted)'
+    """
+    rows, predicted = sum(one.rows for one in transfers), sum(one.predicted_rows or 0 for one in transfers)
+    sizes, expected = sum(one.bytes for one in transfers), sum(one.predicted_bytes or 0 for one in transfers)
+    lines = [f"Between sites: {_amount(rows, predicted, sizes, expected)}"]
+    for one in sorted(transfers, key=lambda one: -one.rows)[:MOST_TRANSFERS]:
+        amount = _amount(one.rows, one.predicted_rows or 0, one.bytes, one.predicted_bytes or 0)
+        lines.append(f"  {one.source} -> {one.target}  {one.projection}  {amount}")
+    if len(transfers) > MOST_TRANSFERS:
+        lines.append(f"  and {len(transfers) - MOST_TRANSFERS} more")
+    return lines
+
+
+def _amount(rows: int, predicted: float, size: int, expected: float) -> str:
+    return (
+        f"{rows:,} rows ({number_text(predicted)} predicted), "
+        f"{bytes_text(size)} ({bytes_text(expected)} predicted)"
+    )

@@ -1,16 +1,18 @@
-"""Single-event predicates as Spark columns, so that rows no query wants never reach Python.
+"""What plans ask of the events, and single-event predicates as Spark columns: unwanted rows stay behind.
 
 Only what means exactly the same in Spark is pushed; the engine evaluates every predicate again, so
 pushing less is always right.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.expressions import (
+    Aggregate,
     And,
     Arithmetic,
     Attribute,
@@ -25,9 +27,11 @@ from weft.expressions import (
     Or,
 )
 from weft.plan.dag import topological_order
-from weft.plan.nodes import Filter, Plan, Scan, inputs_of
+from weft.plan.nodes import Extent, Filter, Plan, Scan, inputs_of
 from weft.plan.template import TrendItem
+from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
+from weft.tree import find
 
 ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
     "+": F.try_add,
@@ -47,11 +51,64 @@ COMPARISON: dict[str, Callable[[Column, Column], Column]] = {
 PLAIN_KINDS = ("long", "double", "boolean", "string")
 
 
-def wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
-    """Return the condition under which some scan of the plan may want a row; None when all are wanted.
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What plans ask of the events: types and attributes, and whether all of them count."""
+
+    types: frozenset[str]
+    attributes: frozenset[str]
+    counts: bool = False
+
+    def __or__(self, other: "Demand") -> "Demand":
+        return Demand(
+            self.types | other.types, self.attributes | other.attributes, self.counts or other.counts
+        )
+
+
+def demand_of(plan: Plan | TrendPlan) -> Demand:
+    """Return what a plan, or the templates of trend queries, ask of the events."""
+    if isinstance(plan, Plan):
+        extents = list(find(plan, Extent))
+        names = {attribute.name for attribute in find(plan, Attribute)}
+        names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
+        names |= {name for extent in extents for name in extent.partition_by}
+        types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
+        return Demand(frozenset(types), frozenset(names), any(e.clock == "position" for e in extents))
+    names = set()
+    for template in plan.templates:
+        automata = [automaton for automata in template.alternatives for automaton in automata]
+        for part in (*template.items, *automata):
+            names |= {attribute.name for attribute in find(part, Attribute)}
+        names |= {column.name for column in template.columns if column.name is not None}
+        names |= set(template.keys)
+    items = (item for template in plan.templates for item in template.items)
+    return Demand(frozenset(item.type for item in items), frozenset(names))
+
+
+def wanted_by(
+    plans: Iterable[Plan | TrendPlan], is_of_type: Callable[[Sequence[str]], Column]
+) -> Column | None:
+    """Return the condition under which some plan may want a row; None when all are wanted.
 
     `is_of_type` says whether a row is of one of several types.
     """
+    conditions: list[Column | None] = []
+    plans = list(plans)
+    if any(demand_of(plan).counts for plan in plans):
+        return None
+    outputs = tuple(output for plan in plans if isinstance(plan, Plan) for output in plan.outputs)
+    if outputs:
+        conditions.append(_wanted_rows(Plan(outputs), is_of_type))
+    templates = [one for plan in plans if isinstance(plan, TrendPlan) for one in plan.templates]
+    if templates:
+        items = [item for template in templates for item in template.items]
+        conditions.append(_wanted_by_items(items, is_of_type))
+    known = [condition for condition in conditions if condition is not None]
+    return reduce(lambda a, b: a | b, known) if known and len(known) == len(conditions) else None
+
+
+def _wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
+    """Return the condition under which some scan of the plan may want a row; None when all are wanted."""
     wanted: dict[str, list[Column | None]] = {}
     for node in topological_order(plan):
         for source in inputs_of(node):
@@ -67,7 +124,7 @@ def wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Co
     return _any_of(wanted, is_of_type)
 
 
-def wanted_by_items(
+def _wanted_by_items(
     items: Iterable[TrendItem], is_of_type: Callable[[Sequence[str]], Column]
 ) -> Column | None:
     """Return the condition under which some item of a trend query may want a row."""

@@ -25,8 +25,8 @@ from pyspark.sql import types as T  # noqa: N812
 
 from weft.errors import DataError
 from weft.expressions import Attribute
-from weft.hosts.spark.batch import CONTENT, TIME, Input, wire
-from weft.hosts.spark.pushdown import quoted, to_column
+from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, wire_columns
+from weft.hosts.spark.pushdown import demand_of, quoted, to_column
 from weft.hosts.spark.schemas import require_column
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.nodes import Branch, Output, Plan, Scan
@@ -73,7 +73,7 @@ class BucketDraw:
 
 
 def estimate(
-    source: Input,
+    source: EventFrame,
     items: Iterable[ItemKey],
     questions: Iterable[Question],
     keys: Iterable[str] = (),
@@ -120,7 +120,7 @@ def estimate(
 
 
 def sample_events(
-    source: Input,
+    source: EventFrame,
     *,
     attributes: Collection[str],
     type_names: Collection[str],
@@ -157,7 +157,7 @@ def sample_events(
 
 
 def first_events(
-    source: Input,
+    source: EventFrame,
     *,
     attributes: Collection[str],
     type_names: Collection[str],
@@ -184,7 +184,7 @@ def first_events(
     return Sample(found, seconds, seconds if is_complete else None)
 
 
-def _wanted(source: Input, type_names: Collection[str], *, counts_all: bool) -> DataFrame:
+def _wanted(source: EventFrame, type_names: Collection[str], *, counts_all: bool) -> DataFrame:
     events = source.events.where(source.time_column.isNotNull())
     if not counts_all:
         return events.where(source.is_of_type(sorted(type_names)))
@@ -228,12 +228,12 @@ def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> BucketDraw 
     return BucketDraw(ordered[n_buckets - 1][0], n_events, part)
 
 
-def _bucket(source: Input, slice_bits: int, seed: int) -> Column:
+def _bucket(source: EventFrame, slice_bits: int, seed: int) -> Column:
     number = F.shiftright(F.unix_micros(source.time_column), slice_bits)
     return F.shiftrightunsigned(F.xxhash64(number, F.lit(seed)), 64 - BUCKET_BITS)
 
 
-def _counted(events: DataFrame, source: Input, bucket: Column) -> Sequence[Row]:
+def _counted(events: DataFrame, source: EventFrame, bucket: Column) -> Sequence[Row]:
     time = F.unix_micros(source.time_column)
     return (
         events.groupBy(bucket.alias(BUCKET))
@@ -243,12 +243,12 @@ def _counted(events: DataFrame, source: Input, bucket: Column) -> Sequence[Row]:
 
 
 def _columns(
-    source: Input, type_names: Sequence[str], attributes: Sequence[str]
+    source: EventFrame, type_names: Sequence[str], attributes: Sequence[str]
 ) -> tuple[dict[str, Column], Layout]:
     """Return the columns to fetch: what a plan gets that scans the types and returns the attributes."""
     returns = tuple(Attribute("$0", name) for name in attributes)
     branches = tuple(Branch(Scan(name), ("event",), returns) for name in type_names)
-    columns, layout = wire(Plan((Output("sample", (), branches),)), source)
+    columns, layout = wire_columns(demand_of(Plan((Output("sample", (), branches),))), source)
     columns.pop(CONTENT, None)  # the identity of an event without an id: a hash of all its columns
     return columns, replace(layout, content=None)
 
@@ -266,7 +266,7 @@ def _span(counted: Sequence[Row]) -> float:
 
 
 def site_counts(
-    source: Input, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]
+    source: EventFrame, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]
 ) -> SiteCounts:
     """Return how many events of each kind there are at each site; rows without a site do not count.
 
@@ -315,14 +315,14 @@ def _rank(site: str) -> tuple[bool, int, str]:
     return (not site.isdigit(), len(site) if site.isdigit() else 0, site)
 
 
-def kind_condition(source: Input, key: ItemKey) -> tuple[Column, bool]:
+def kind_condition(source: EventFrame, key: ItemKey) -> tuple[Column, bool]:
     """Return when a row is an event of a kind, and whether that is exact."""
     columns = [to_column(predicate) for predicate in key.predicates]
     known = [column for column in columns if column is not None]
     return reduce(lambda a, b: a & b, known, source.is_of_type([key.type])), len(known) == len(columns)
 
 
-def _size(source: Input, attributes: Collection[str]) -> Column:
+def _size(source: EventFrame, attributes: Collection[str]) -> Column:
     """Return the bytes of an event: numbers take 8, texts what they have."""
     names = [name for name in (source.id, *sorted(attributes)) if name is not None and name != source.time]
     fields = {field.name: field.dataType for field in source.events.schema.fields}

@@ -1,139 +1,132 @@
-"""Steps of shards on Spark's state: packs in, packs of matches, trends, late rows and reports out."""
+"""Steps of shards on Spark: rows of messages in, rows of messages out, with Spark's state or in a batch."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-from weft.codec import from_json
-from weft.hosts.spark.packing import OWNER, in_packs, rejected_in
-from weft.hosts.spark.stream_task import (
-    KIND,
-    LATE,
-    MATCH,
-    NEWS,
-    PACK,
-    REPORT,
-    SHARD,
-    TREND,
-    AdaptedPart,
-    PartTask,
-    StreamTask,
-)
-from weft.plan.nodes import Plan
-from weft.plan.template import Template
-from weft.runtime.columns.layout import Layout
-from weft.runtime.matches.emit import TIMESTAMP, emit_in_parts, match_schema
-from weft.runtime.stages.shard import Memory, Outcome, Report, Shard, Work
-from weft.runtime.stages.shard_executor import Adapter, FoundTrends
-from weft.runtime.state.segments import table_from_bytes
-from weft.runtime.trends.emit import emit_trends, trend_schema
-from weft.runtime.trends.executor import TrendPlan
+from weft.runtime.stages.messages import PACK, ROLE, SHARD, Message, Stage
+from weft.runtime.stages.shard import Memory
+from weft.runtime.stages.shard_stage import ShardStage, shard_tables
+from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.stages.stages import stage_of
+from weft.runtime.stages.task import StageTask
+
+LARGE_PACK = 1 << 20  # bytes of a message that is handed on at once
+MESSAGES = f"{SHARD} string, {ROLE} string, {PACK} binary"
 
 _memory = Memory()  # of this worker process
+_stages: dict[tuple[str, int], Stage] = {}
 
 
-class Steps:
-    """Runs steps of the shard whose state Spark has at hand."""
+def take_step(
+    task: StageTask,
+    number: int,
+    shard: str,
+    frames: Iterable[pd.DataFrame],
+    watermark: int,
+    state: tuple[StatefulProcessorHandle, Any, Any],
+) -> Iterator[pd.DataFrame]:
+    """Run a step of a shard whose state Spark has at hand, and return what goes on, a few rows at a time."""
+    messages = [
+        Message(shard, role, bytes(pack))
+        for frame in frames
+        for role, pack in zip(frame[ROLE], frame[PACK], strict=True)
+    ]
+    return frames_of(stage_at(task, number).take(shard, messages, watermark, SparkStore(*state)))
 
-    def __init__(
-        self, task: StreamTask, handle: StatefulProcessorHandle, journal: Any, segments: Any
-    ) -> None:
-        self.task = task
+
+def frames_of(messages: Iterable[Message]) -> Iterator[pd.DataFrame]:
+    """Yield messages as rows, few large ones or many small ones at a time."""
+    waiting: list[Message] = []
+    for message in messages:
+        waiting.append(message)
+        if len(message.pack) >= LARGE_PACK:
+            yield _frame(waiting)
+            waiting = []
+    if waiting:
+        yield _frame(waiting)
+
+
+def _frame(messages: Sequence[Message]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            SHARD: [message.shard for message in messages],
+            ROLE: [message.role for message in messages],
+            PACK: [message.pack for message in messages],
+        }
+    )
+
+
+@dataclass(frozen=True)
+class BatchStage:
+    """A stage of a batch, for `mapInArrow`: messages of the shards of a partition in, messages out."""
+
+    task: StageTask
+    number: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the one step of each shard of a partition."""
+        came: dict[str, list[Message]] = {}
+        for batch in batches:
+            columns = [batch.column(name).to_pylist() for name in (SHARD, ROLE, PACK)]
+            for shard, role, pack in zip(*columns, strict=True):
+                came.setdefault(shard, []).append(Message(shard, role, pack))
+        stage = stage_at(self.task, self.number)
+        for shard in list(came):
+            for message in stage.take(shard, came.pop(shard), 0, None):
+                values = [message.shard, message.role, message.pack]
+                arrays = [pa.array([value]) for value in values]
+                yield pa.RecordBatch.from_arrays(arrays, [SHARD, ROLE, PACK])
+
+
+@dataclass(frozen=True)
+class BatchStep:
+    """The one step of query groups in a batch, for `mapInArrow`: rows of a partition in, outcomes out."""
+
+    task: StageTask
+    slices: TimeSlices | None = None
+    shard_column: str | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the group on the rows of one partition."""
+        stage = stage_at(self.task, 0)
+        if not isinstance(stage, ShardStage):
+            raise TypeError("the rows of sites travel as messages")
+        for table, shards in shard_tables(batches, self.slices, self.shard_column):
+            name = _partition() if shards is None else f"slices {int(shards[0])}"
+            yield from stage.run_batch(table, name, self.slices, shards)
+
+
+def _partition() -> str:
+    """Return a name that no other shard has: the number of the Spark task."""
+    context = TaskContext.get()
+    return f"partition {0 if context is None else context.partitionId()}"
+
+
+def stage_at(task: StageTask, number: int) -> Stage:
+    """Return a stage of a run, made ready once per process; all its shards share it."""
+    if (task.run, number) not in _stages:
+        for old in [key for key in _stages if key[0] != task.run]:
+            del _stages[old]
+        adapters = {
+            place: group.adapted.adapter()
+            for place, group in enumerate(task.groups)
+            if group.adapted is not None
+        }
+        _stages[task.run, number] = stage_of(task, number, _memory, adapters)
+    return _stages[task.run, number]
+
+
+class SparkStore:
+    """The state of the shard at hand, as Spark keeps it, and its timer."""
+
+    def __init__(self, handle: StatefulProcessorHandle, journal: Any, segments: Any) -> None:
         self._handle = handle
-        self._journal = journal
-        self._segments = segments
-
-    def take(self, shard: str, packs: Sequence[bytes], watermark: int) -> Iterator[pd.DataFrame]:
-        """Run a step of a shard on the rows of packs."""
-        return self.step(shard, [table_from_bytes(pack) for pack in packs], watermark)
-
-    def step(self, name: str, tables: Sequence[pa.Table], watermark: int) -> Iterator[pd.DataFrame]:
-        """Run a step of a shard and return what came of it, packed."""
-        if name not in self.task.part_of:  # its queries are gone
-            self._journal.clear()
-            self._segments.clear()
-            return
-        store = StateStore(self._journal, self._segments)
-        shard = Shard(f"{self.task.run} {name}", self._work(name), store, _memory)
-        outcome = shard.step(tables, watermark, sum(map(rejected_in, tables)))
-        if outcome is None:
-            return
-        set_timer(self._handle, outcome.wake, outcome.previous_wake)
-        news: str | None = report_text(outcome.report)
-        for pack in in_packs(self._rows(name, outcome)):
-            yield pd.DataFrame({SHARD: [name], NEWS: [news], PACK: [pack]})
-            news = None
-
-    @property
-    def _id_type(self) -> pa.DataType:
-        return pa.string() if self.task.id_is_text else pa.int64()
-
-    def _work(self, shard: str) -> Work:
-        number = self.task.part_of[shard]
-        part = self.task.parts[number]
-        return Work(
-            _plan_of(part),
-            part.layout,
-            self._id_type,
-            part.fingerprints,
-            self.task.budget,
-            self.task.delay,
-            self.task.n_shards,
-            OWNER if part.is_owner else None,
-            _adapter(self.task.run, number, part.adapted),
-        )
-
-    def _rows(self, shard: str, outcome: Outcome) -> Iterator[pa.RecordBatch]:
-        schema = match_schema(self._id_type, self.task.returned)
-        if self.task.trend_names:
-            schema = schema.append(_trend_field(self.task.trend_columns))
-        yield of_kind(REPORT, report_row(shard, outcome.report, schema))
-        for found in outcome.found:
-            output = outcome.plan.outputs[found.output]
-            names = self.task.return_names[output.query]
-            for matches in emit_in_parts(found, output, names, schema):
-                yield of_kind(MATCH, matches)
-        for trends in outcome.trends:
-            yield of_kind(TREND, self._results(trends, schema))
-        if outcome.late is not None:
-            layout = self.task.parts[self.task.part_of[shard]].layout
-            yield of_kind(LATE, late_rows(outcome.late, layout, schema))
-
-    def _results(self, found: FoundTrends, schema: pa.Schema) -> pa.RecordBatch:
-        """Return results of a trend query in the schema of matches, all but the query in one column."""
-        names = self.task.trend_names[found.rows.template.query]
-        own = emit_trends(found.rows, found.events, names, trend_schema(self.task.trend_columns))
-        fields = list(schema.field(TREND).type)
-        nested = pa.StructArray.from_arrays([own[field.name] for field in fields], fields=fields)
-        given = {"query": own["query"], TREND: nested}
-        arrays = [
-            given[field.name] if field.name in given else pa.nulls(own.num_rows, field.type)
-            for field in schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def set_timer(handle: StatefulProcessorHandle, wake: int | None, previous: int | None) -> None:
-    """Have the shard at hand woken at a time, and no longer at an earlier choice."""
-    if wake != previous:
-        if previous is not None:
-            handle.deleteTimer(previous)
-        if wake is not None:
-            handle.registerTimer(wake)
-
-
-class StateStore:
-    """The state of the shard at hand, as Spark keeps it."""
-
-    def __init__(self, journal: Any, segments: Any) -> None:
         self._journal = journal
         self._segments = segments
 
@@ -153,85 +146,14 @@ class StateStore:
     def remove_segment(self, number: int) -> None:
         self._segments.removeKey((number,))
 
+    def clear(self) -> None:
+        self._journal.clear()
+        self._segments.clear()
 
-def _trend_field(columns: Mapping[str, pa.DataType]) -> pa.Field:
-    """Return the column that holds the result of a trend query."""
-    return pa.field(TREND, pa.struct([field for field in trend_schema(columns) if field.name != "query"]))
-
-
-def of_kind(kind: str, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of the schema of matches as outcomes of a kind."""
-    kinds = pa.array([kind]).take(pa.array(np.zeros(rows.num_rows, np.int64)))
-    return pa.RecordBatch.from_arrays([kinds, *rows.columns], [KIND, *rows.schema.names])
-
-
-def report_text(report: Report) -> str:
-    """Return a report as JSON."""
-    return json.dumps(asdict(report), ensure_ascii=False)
-
-
-def report_row(shard: str, report: Report, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the report of a step as a row of the schema of matches: JSON in `match_id`."""
-    values = {"query": [shard], "match_id": [report_text(report)]}
-    arrays = [pa.array(values.get(field.name, [None]), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def late_rows(rows: pa.Table, layout: Layout, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows that came too late in the schema of matches, as their only event."""
-    n_rows = rows.num_rows
-    times = rows[layout.time].combine_chunks().cast(pa.int64()).cast(TIMESTAMP)
-    kind = schema.field("events").type
-    if isinstance(times, pa.ChunkedArray):
-        times = times.combine_chunks()
-    identity = layout.id or layout.content
-    ids = pa.nulls(n_rows, pa.string()) if identity is None else _one(rows[identity])
-    types = (
-        pa.nulls(n_rows, pa.string()) if layout.type is None else _one(rows[layout.type]).cast(pa.string())
-    )
-    event = pa.StructArray.from_arrays(
-        [pa.nulls(n_rows, pa.string()), types, times, ids.cast(kind.value_type.field("id").type)],
-        fields=list(kind.value_type),
-    )
-    offsets = pa.array(np.arange(n_rows + 1, dtype=np.int32))
-    columns = {"start": times, "end": times, "events": pa.ListArray.from_arrays(offsets, event, type=kind)}
-    arrays = [columns.get(field.name, pa.nulls(n_rows, field.type)) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-
-
-def _plan_of(part: PartTask) -> Plan | TrendPlan:
-    return _plan(part.plan) if part.sharing is None else TrendPlan(_templates(part.plan), part.sharing)
-
-
-_adapters: dict[tuple[str, int], Adapter] = {}  # of this worker process
-
-
-def _adapter(run: str, number: int, part: AdaptedPart | None) -> Adapter | None:
-    """Return what adapts the plans of a part; all its shards share it, and what it has at hand."""
-    if part is None:
-        return None
-    if (run, number) not in _adapters:
-        for old in [key for key in _adapters if key[0] != run]:
-            del _adapters[old]
-        made = import_module("weft.adaptation.adapter").adapter_of  # the optimizer with it: only if needed
-        _adapters[run, number] = made(
-            part.queries, part.schema, part.choice, part.statistics, part.adaptation
-        )
-    return _adapters[run, number]
-
-
-@lru_cache(maxsize=16)
-def _plan(text: str) -> Plan:
-    plan: Plan = from_json("plan", text)
-    return plan
-
-
-@lru_cache(maxsize=16)
-def _templates(text: str) -> tuple[Template, ...]:
-    templates: tuple[Template, ...] = from_json("templates", text)
-    return templates
+    def wake(self, moment: int | None, previous: int | None) -> None:
+        """Have the shard woken at a time, and no longer at an earlier choice."""
+        if moment != previous:
+            if previous is not None:
+                self._handle.deleteTimer(previous)
+            if moment is not None:
+                self._handle.registerTimer(moment)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from hashlib import blake2b
 from uuid import uuid4
 
@@ -11,71 +10,56 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
-from weft.codec import to_json
 from weft.errors import WeftError
 from weft.expressions import CountTrends
-from weft.hosts.spark.batch import Input, Returned, id_is_text, matches_schema, mentioned, wire_columns
-from weft.hosts.spark.packing import PACKED, PackTask, Route, unpacked
-from weft.hosts.spark.parts import Part
-from weft.hosts.spark.placing import placed_names
-from weft.hosts.spark.processor import ShardProcessor
-from weft.hosts.spark.pushdown import quoted, wanted_by_items, wanted_rows
-from weft.hosts.spark.stream_task import (
-    KIND,
-    LATE,
-    MATCH,
-    NEWS,
-    PACK,
-    REPORT,
-    SHARD,
-    STEPPED,
-    TREND,
-    AdaptedPart,
-    PartTask,
-    StreamTask,
+from weft.hosts.spark.assignment import ShardGroup
+from weft.hosts.spark.batch import (
+    PLACE,
+    group_task,
+    site_demand,
+    site_number,
+    site_route,
+    site_task,
 )
-from weft.hosts.spark.trend_batch import TrendColumns, mentioned_in
+from weft.hosts.spark.frame import EventFrame, wire_columns
+from weft.hosts.spark.operator import StageOperator
+from weft.hosts.spark.outcomes import ResultColumns, spark_schema
+from weft.hosts.spark.pushdown import Demand, demand_of, quoted, wanted_by
+from weft.hosts.spark.shard_names import shard_names
+from weft.hosts.spark.steps import MESSAGES
 from weft.language.printer import to_text
 from weft.pattern.nodes import Query, ReturnColumn
-from weft.plan.nodes import Plan, Scan
+from weft.plan.nodes import Plan
+from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.messages import DISTINCT, NEWS, OUTCOME, PACK, ROLE, SHARD, unpacked
+from weft.runtime.stages.routing import PackTask, Route
+from weft.runtime.stages.shard_stage import outcome_columns
+from weft.runtime.stages.site_stage import report_name
+from weft.runtime.stages.stages import n_stages
+from weft.runtime.stages.task import AdapterSource, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
-from weft.tree import find
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
-PARTITIONS = "spark.sql.shuffle.partitions"
-WATERMARK, PLACE = "weft_watermark", "weft_place"
+WATERMARK = "weft_watermark"
 REPORTS = "weft"  # the name of the observed metrics
-CHANGES = (
-    "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
-    "predicted: double, measured: double>>"
-)
+MOST_OBSERVED = 500  # reports that are metrics of a query's progress; all of them are among the outcomes
 
 
 @dataclass(frozen=True)
-class PlannedPart:
-    """A part of the queries of a stream, and their plan; that of trend queries are their templates.
+class PlannedShards:
+    """Queries that run on the same shards of a stream, and their plan.
 
-    A part that is `adapted` changes its plan while it runs.
+    Where there is something to adapt it with, the plan changes while it runs.
     """
 
-    part: Part
+    group: ShardGroup
     queries: tuple[Query, ...]
     plan: Plan | TrendPlan
-    adapted: AdaptedPart | None = None
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a part asks of the events, and its plan as text."""
-
-    one: PlannedPart
-    types: frozenset[str]
-    attributes: frozenset[str]
-    text: str
+    adapted: AdapterSource | None = None
 
 
 @dataclass(frozen=True)
@@ -100,99 +84,118 @@ def use_rocksdb(spark: SparkSession) -> None:
         spark.conf.set(CHANGELOG, "true")
 
 
-def stream_outcomes(
-    parts: Sequence[PlannedPart],
-    source: Input,
-    returned: Returned,
-    trends: TrendColumns,
+def build_stream(
+    groups: Sequence[PlannedShards],
+    source: EventFrame,
+    columns: ResultColumns,
     budget: Budget,
     lateness: Lateness,
     n_shards: int,
 ) -> DataFrame:
-    """Return matches, trends, late rows and reports as one stream, told apart by `kind`.
+    """Return the outcomes of query groups as one stream.
 
     Its observed metrics `weft` are the reports of the shards.
     """
-    asked = [_asked(one) for one in parts]
-    types = frozenset().union(*(one.types for one in asked))
-    columns, layout = wire_columns(types, frozenset().union(*(one.attributes for one in asked)), source)
-    shards = placed_names([one.part for one in parts], n_shards)
-    rows, timed = watermarked(source, lateness)
-    wanted = _wanted(parts, source)
-    if wanted is not None:
-        # A filter that mentions the time stays above the watermark, which all events move.
-        rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
+    plans = [one.plan for one in groups]
+    demands = [demand_of(plan) for plan in plans]
+    whole = Demand(frozenset(), frozenset())
+    for demand in demands:
+        whole |= demand
+    sent, layout = wire_columns(whole, source)
+    names = shard_names([one.group for one in groups], n_shards)
     routes = []
-    for number, own in enumerate(asked):
-        part = own.one.part
-        place = f"{PLACE}{number}" if part.keys else None
+    for number, (one, demand) in enumerate(zip(groups, demands, strict=True)):
+        place = f"{PLACE}{number}" if one.group.keys else None
         if place is not None:
-            columns[place] = _place(part.keys, n_shards)
-        routes.append(_route(own, layout, tuple(shards[part]), place))
-    sent = rows.select(*(value.alias(name) for name, value in columns.items()))
-    required = tuple(name for name in (layout.time, layout.type, layout.id) if name is not None)
-    packed = sent.mapInArrow(PackTask(tuple(routes), layout.type, layout.flags, required), PACKED)
-    task = StreamTask(
+            sent[place] = _shard_number(one.group.keys, n_shards)
+        routes.append(_route(demand, layout, tuple(names[one.group]), place))
+    wanted = wanted_by(plans, source.is_of_type)
+    task = StageTask(
         run=uuid4().hex,
-        parts=tuple(_part_task(own, layout, len(parts)) for own in asked),
-        part_of={shard: number for number, one in enumerate(parts) for shard in shards[one.part]},
-        id_is_text=id_is_text(source),
-        returned=returned.types,
-        return_names=returned.names,
+        id_is_text=source.id_is_text,
         budget=budget,
+        groups=tuple(
+            replace(
+                group_task(one.plan, _layout_of(demand, layout)),
+                fingerprints={query.name: fingerprint(query) for query in one.queries},
+                is_owner=len(groups) > 1,
+                adapted=one.adapted,
+            )
+            for one, demand in zip(groups, demands, strict=True)
+        ),
+        group_of={shard: number for number, one in enumerate(groups) for shard in names[one.group]},
+        returned=columns.returned.types,
+        return_names=columns.returned.names,
+        trends=columns.trends.types,
+        trend_names=columns.trends.names,
+        assignment=f"{n_shards} shards",
         delay=lateness.delay,
-        n_shards=n_shards,
-        trend_columns=trends.types,
-        trend_names=trends.names,
     )
-    stepped = packed.groupBy(SHARD).transformWithStateInPandas(
-        ShardProcessor(task), STEPPED, "append", "eventTime"
-    )
-    # Metrics are taken of the packs: they are computed for every row, and outcomes are many.
-    reports = [
-        F.max(F.when(F.col(SHARD) == shard, F.col(NEWS))).alias(shard) for shard in sorted(task.part_of)
-    ]
-    packs = stepped.observe(REPORTS, *reports).select(PACK)
-    return packs.mapInArrow(unpacked, _schema(source, returned, trends))
+    required = tuple(name for name in (layout.time, layout.type, layout.id) if name is not None)
+    pack = PackTask(tuple(routes), layout.type, layout.flags, required)
+    messages = _packed(source, lateness, wanted, sent, pack)
+    return _stepped(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])
 
 
-def matches_in(outcomes: DataFrame) -> DataFrame:
-    """Return the matches among the outcomes of a stream, or of one of its batches."""
-    matches = outcomes.where(F.col(KIND) == MATCH).drop(KIND)
-    return matches.drop(TREND) if _has_trends(outcomes) else matches
+def build_site_stream(
+    program: SiteProgram,
+    arising: Sequence[str],
+    source: EventFrame,
+    columns: ResultColumns,
+    budget: Budget,
+    lateness: Lateness,
+) -> DataFrame:
+    """Return the outcomes of a program of sites as one stream.
 
-
-def trends_in(outcomes: DataFrame) -> DataFrame:
-    """Return the results of trend queries among the outcomes of a stream, or of one of its batches."""
-    if not _has_trends(outcomes):
-        raise WeftError("these outcomes are those of a stream without trend queries")
-    return outcomes.where(F.col(KIND) == TREND).select("query", f"{TREND}.*")
-
-
-def _has_trends(outcomes: DataFrame) -> bool:
-    """Whether the outcomes have a column for trends; a RETURN column of that name is no struct."""
-    return TREND in outcomes.columns and isinstance(outcomes.schema[TREND].dataType, T.StructType)
-
-
-def late_in(outcomes: DataFrame) -> DataFrame:
-    """Return the rows of the outcomes that came too late, each as its time, type and id."""
-    event = F.col("events")[0]
-    return outcomes.where(F.col(KIND) == LATE).select(
-        event["ts"].alias("ts"), event["type"].alias("type"), event["id"].alias("id")
-    )
-
-
-def changes_in(outcomes: DataFrame) -> DataFrame:
-    """Return the changes of plans among the outcomes of a stream, or of one of its batches.
-
-    Each row is a shard that goes on with another plan: the version of the plan, why it was made, which
-    queries it is for, how the shard switches, the share of the cost that it is predicted to save, and for a
-    change of before the share of the counted work that it did save.
+    `arising` are the sites at which events arise; rows of other sites are rejected.
     """
-    reports = outcomes.where(F.col(KIND) == REPORT)
-    changes = F.from_json(F.get_json_object("match_id", "$.changes"), CHANGES)
-    exploded = reports.select(F.col("query").alias("shard"), F.explode(changes).alias("change"))
-    return exploded.select("shard", "change.*")
+    demand = site_demand(program)
+    sent, layout = wire_columns(demand, source)
+    places = {name: number for number, name in enumerate(program.sites) if name in arising}
+    sent[PLACE] = site_number(source, places)
+    required = [name for name in (layout.time, layout.type, layout.id, PLACE) if name is not None]
+    route = site_route(program.sites, sent)
+    pack = PackTask((route,), layout.type, layout.flags, tuple(required))
+    messages = _packed(source, lateness, source.is_of_type(sorted(demand.types)), sent, pack)
+    task = site_task(SitesTask(program.to_json(), layout), source, columns, budget, is_batch=False)
+    reporting = [(site, level, report_name(site, level)) for site, level in _reporting(program)]
+    return _stepped(messages, task, n_stages(program), reporting[:MOST_OBSERVED])
+
+
+def _packed(
+    source: EventFrame,
+    lateness: Lateness,
+    wanted: Column | None,
+    sent: dict[str, Column],
+    pack: PackTask,
+) -> DataFrame:
+    """Return the rows that may be wanted as messages to shards, with a watermark that all events move."""
+    rows, timed = _watermarked(source, lateness)
+    if wanted is not None:  # a filter that mentions the time stays above the watermark
+        rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
+    return rows.select(*(value.alias(name) for name, value in sent.items())).mapInArrow(pack, MESSAGES)
+
+
+def _stepped(
+    messages: DataFrame, task: StageTask, n_stages: int, reporting: Sequence[tuple[str, int, str]]
+) -> DataFrame:
+    """Return the outcomes of all stages; the reports of shards at levels are metrics by name.
+
+    Metrics are taken of the messages: they are computed for every row, and outcomes are many.
+    """
+    for number in range(n_stages):
+        messages = messages.groupBy(SHARD).transformWithStateInPandas(
+            StageOperator(task, number), MESSAGES, "append", "eventTime"
+        )
+    reports = [
+        F.max(
+            F.when((F.col(SHARD) == shard) & (F.col(ROLE) == f"{NEWS}{level}"), F.col(PACK).cast("string"))
+        ).alias(name)
+        for shard, level, name in reporting
+    ]
+    observed = messages.observe(REPORTS, *reports) if reports else messages
+    packs = observed.where(F.col(ROLE) == OUTCOME).select(PACK)
+    return packs.mapInArrow(unpacked, spark_schema(outcome_columns(task).schema))
 
 
 def fingerprint(query: Query) -> str:
@@ -202,47 +205,7 @@ def fingerprint(query: Query) -> str:
     return blake2b(asked.encode(), digest_size=12).hexdigest()
 
 
-def _schema(source: Input, returned: Returned, trends: TrendColumns) -> T.StructType:
-    """Return the schema of outcomes; where there are trend queries, one column has all of their results."""
-    matches = matches_schema(source, returned).fields
-    schema = T.StructType([T.StructField(KIND, T.StringType()), *matches])
-    if not trends.names:
-        return schema
-    for name in returned.types:
-        if name.casefold() == TREND:
-            raise WeftError(
-                f"a query for matches returns a column {name}, but on a stream with trend queries that has "
-                f"their results\n  hint: give it another name in RETURN, for example with AS {name}_value"
-            )
-    results = [field for field in trends.schema.fields if field.name != "query"]
-    return schema.add(TREND, T.StructType(results))
-
-
-def _asked(one: PlannedPart) -> _Asked:
-    if isinstance(one.plan, TrendPlan):
-        templates = one.plan.templates
-        types = frozenset(item.type for template in templates for item in template.items)
-        return _Asked(one, types, frozenset(mentioned_in(templates)), to_json("templates", templates))
-    types = frozenset(scan.type for output in one.plan.outputs for scan in find(output, Scan))
-    return _Asked(one, types, frozenset(mentioned(one.plan)), to_json("plan", one.plan))
-
-
-def _wanted(parts: Sequence[PlannedPart], source: Input) -> Column | None:
-    """Return the condition under which some part may want a row; None when all are wanted."""
-    if any(one.part.counts for one in parts):
-        return None
-    plans = [one.plan for one in parts]
-    outputs = tuple(output for plan in plans if isinstance(plan, Plan) for output in plan.outputs)
-    templates = [one for plan in plans if isinstance(plan, TrendPlan) for one in plan.templates]
-    wanted = [wanted_rows(Plan(outputs), source.is_of_type)] if outputs else []
-    if templates:
-        items = [item for template in templates for item in template.items]
-        wanted.append(wanted_by_items(items, source.is_of_type))
-    known = [condition for condition in wanted if condition is not None]
-    return reduce(lambda a, b: a | b, known) if known and len(known) == len(wanted) else None
-
-
-def watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:
+def _watermarked(source: EventFrame, lateness: Lateness) -> tuple[DataFrame, str]:
     """Return the events with a watermark, and the column that has it."""
     delay = f"{lateness.delay // 1000} milliseconds"
     if lateness.is_given:
@@ -253,7 +216,7 @@ def watermarked(source: Input, lateness: Lateness) -> tuple[DataFrame, str]:
     return timed.withWatermark(WATERMARK, delay), WATERMARK
 
 
-def _place(keys: Sequence[str], n_shards: int) -> Column:
+def _shard_number(keys: Sequence[str], n_shards: int) -> Column:
     """Return the number of the shard of a row; NULL without a value in every key: such rows never match."""
     present = F.lit(True)
     for key in keys:
@@ -262,32 +225,39 @@ def _place(keys: Sequence[str], n_shards: int) -> Column:
     return F.when(present, hashed)
 
 
-def _route(asked: _Asked, layout: Layout, shards: tuple[str, ...], place: str | None) -> Route:
-    own = _layout_of(asked, layout)
+def _route(demand: Demand, layout: Layout, shards: tuple[str, ...], place: str | None) -> Route:
+    own = _layout_of(demand, layout)
     columns = dict.fromkeys(
         name for name in (own.time, own.type, own.id, own.content, own.tie, *own.flags) if name is not None
     )
     columns |= dict.fromkeys(column for column, _ in own.attributes.values())
-    derived = tuple(number for number, name in enumerate(layout.derived_types) if name in asked.types)
-    types = None if asked.one.part.counts else asked.types
-    return Route(shards, tuple(columns), types, derived, place)
+    derived = tuple(number for number, name in enumerate(layout.derived_types) if name in demand.types)
+    return Route(shards, tuple(columns), None if demand.counts else demand.types, derived, place)
 
 
-def _layout_of(asked: _Asked, layout: Layout) -> Layout:
-    """Return the layout with those attributes alone that a part mentions."""
+def _layout_of(demand: Demand, layout: Layout) -> Layout:
+    """Return the layout with those attributes alone that a group mentions."""
+    attributes = layout.attributes.items()
     return replace(
-        layout,
-        attributes={name: found for name, found in layout.attributes.items() if name in asked.attributes},
+        layout, attributes={name: found for name, found in attributes if name in demand.attributes}
     )
 
 
-def _part_task(asked: _Asked, layout: Layout, n_parts: int) -> PartTask:
-    plan = asked.one.plan
-    return PartTask(
-        plan=asked.text,
-        layout=_layout_of(asked, layout),
-        fingerprints={query.name: fingerprint(query) for query in asked.one.queries},
-        is_owner=n_parts > 1,
-        sharing=plan.sharing if isinstance(plan, TrendPlan) else None,
-        adapted=asked.one.adapted,
-    )
+def n_unobserved(program: SiteProgram) -> int:
+    """Return how many sites and levels report among the outcomes alone, for they are too many as metrics.
+
+    >>> n_unobserved(SiteProgram(tuple(map(str, range(600))), (), ()))
+    100
+    """
+    return max(0, len(_reporting(program)) - MOST_OBSERVED)
+
+
+def _reporting(program: SiteProgram) -> list[tuple[str, int]]:
+    """Return who reports, and at which level: all sites at the lowest, at others those with work.
+
+    Before them come the places where matches meet that several sites may find.
+    """
+    found = dict.fromkeys((0, number) for number in range(len(program.sites)))
+    found |= dict.fromkeys(sorted((work.level, work.site) for work in program.works))
+    meeting = [(f"{DISTINCT} {query}", max(1, program.n_levels)) for query in program.repeated]
+    return meeting + [(program.sites[number], level) for level, number in found]

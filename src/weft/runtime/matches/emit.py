@@ -1,14 +1,13 @@
 """Matches as Arrow: one row per match, with its identity, times, events and RETURN columns."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from weft.expressions import Expression, Literal
 from weft.kernels.matches.identity import hash_bindings, sort_bindings, write_hex, write_names
-from weft.plan.nodes import Branch, Output, column_types
+from weft.plan.nodes import Branch, column_types
 from weft.runtime.columns.evaluate import Scope, evaluate
 from weft.runtime.columns.events import Array, Column, StringPool, hash_values
 from weft.runtime.columns.ingest import fixed_strings
@@ -50,19 +49,16 @@ def match_schema(id_type: pa.DataType, returned: Mapping[str, Type]) -> pa.Schem
     return pa.schema(fields + [(name, arrow_type(kind)) for name, kind in returned.items()])
 
 
-def emit_in_parts(
-    found: Found, output: Output, names: Sequence[str], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def emit_in_parts(found: Found, names: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield found matches as `emit` returns them, in batches of a bounded size."""
-    n_rows = found.table.n_rows
-    for start in range(0, n_rows, ROWS_PER_BATCH):
-        rows = np.arange(start, min(start + ROWS_PER_BATCH, n_rows))
-        part = found if rows.size == n_rows else replace(found, table=found.table.take(rows))
-        yield emit(part, output, names, schema)
+    for start in range(0, found.n_rows, ROWS_PER_BATCH):
+        rows = np.arange(start, min(start + ROWS_PER_BATCH, found.n_rows))
+        yield emit(found if rows.size == found.n_rows else found.take(rows), names, schema)
 
 
-def emit(found: Found, output: Output, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
-    """Return found matches as a record batch; `names` are the columns of the output's RETURN values."""
+def emit(found: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """Return found matches as a record batch; `names` are the columns of the query's RETURN values."""
+    output = found.output
     branch = output.branches[found.branch]
     events, table = found.events, found.table
     bound = _Bound(found, branch)

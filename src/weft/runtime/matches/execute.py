@@ -1,7 +1,7 @@
 """Run a plan on one shard: walk the graph once per batch, each shared node once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import cast
 
@@ -19,6 +19,7 @@ from weft.plan.nodes import (
     KleeneExpand,
     NegationCheck,
     Node,
+    Output,
     Plan,
     Project,
     Scan,
@@ -40,12 +41,33 @@ BATCH_EVENTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """New matches of one branch of one query, as rows of the events they refer to."""
+    """New matches of one branch of an output of a plan, as rows of the events they refer to.
 
-    output: int
+    `place` is that of the output in its plan.
+    """
+
+    output: Output
+    place: int
     branch: int
     table: Table
     events: Events
+
+    @property
+    def query(self) -> str:
+        return self.output.query
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def moments(self) -> Array:
+        """When each match begins."""
+        return self.events.times[self.table.first]
+
+    def take(self, rows: Array) -> "Found":
+        """Return some of the matches."""
+        return replace(self, table=self.table.take(rows))
 
 
 class Program:
@@ -151,9 +173,9 @@ class Executor:
             deltas[node] = Delta(state.held, new)
             states[node] = NodeState(state.held, pending)
         found = [
-            Found(number, place, deltas[branch.node].new, events)
-            for number, output in enumerate(self.program.plan.outputs)
-            for place, branch in enumerate(output.branches)
+            Found(output, place, number, deltas[branch.node].new, events)
+            for place, output in enumerate(self.program.plan.outputs)
+            for number, branch in enumerate(output.branches)
             if deltas[branch.node].new.n_rows
         ]
         for node, delta in deltas.items():

@@ -1,7 +1,6 @@
 """The executor of a plan as a shard of a stream uses it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -11,10 +10,9 @@ from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.table import Lists, Table
-from weft.runtime.stages.shard_executor import Emitted, Holdings
+from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
+from weft.runtime.state.journal import wake_after
 from weft.runtime.state.segments import arrivals_of
-
-MILLISECOND = 1_000
 
 
 class MatchExecutor:
@@ -23,12 +21,17 @@ class MatchExecutor:
     def __init__(self, plan: Plan, budget: Budget) -> None:
         self.plan = plan
         self._executor = Executor(_program(plan), budget)
-        self._since: Sequence[int] = [0] * len(plan.outputs)
+        self._since: Mapping[str, int] = {}
 
     @property
     def meter(self) -> Meter:
         """What the plan did since the step began."""
         return self._executor.meter
+
+    @property
+    def activity(self) -> Activity:
+        nodes = self._executor.program.order
+        return Activity(nodes=tuple(map(self.meter.metrics_of, nodes)))
 
     @property
     def known(self) -> tuple[Events, ...]:
@@ -52,40 +55,35 @@ class MatchExecutor:
 
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
         self._executor.meter = Meter(budget, self._executor.program.readers)
-        self._since = [since[output.query] for output in self.plan.outputs]
+        self._since = since
 
-    def repeat(self, events: Events, frontier: int) -> None:
-        for _ in self._executor.run(events, frontier):
+    def repeat(self, arrivals: Arrivals, frontier: int) -> None:
+        for _ in self._executor.run(arrivals.events, frontier):
             pass
 
-    def step(self, events: Events, frontier: int) -> Emitted:
-        seen = map(_SeenInTime(self._since), self._executor.run(events, frontier))
-        return Emitted(self.plan, [found for found in seen if found.table.n_rows])
+    def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Found]:
+        for found in self._executor.run(arrivals.events, frontier):
+            seen = self._seen(found)
+            if seen.n_rows:
+                yield seen
+
+    def _seen(self, found: Found) -> Found:
+        """Drop matches with an event that came before their query did."""
+        since = self._since.get(found.query, 0)
+        if since == 0:
+            return found
+        is_early = arrivals_of(found.events) < since
+        return found.take(np.flatnonzero(~has_any(found.table, is_early)))
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return when something may be decided: at once, or when nothing is needed any more."""
         if self._executor.is_waiting:
-            return max(1, frontier // MILLISECOND + 1)
+            return wake_after(frontier)
         latest = max((int(events.times[-1]) for events in self.known if events.n_events), default=None)
         reach = self._executor.program.reach
         if latest is None or reach is None or reach.clock != "time":
             return None  # nothing is left, or events alone can end it
-        return max(1, (max(latest, frontier) + reach.length) // MILLISECOND + 1)
-
-
-@dataclass(frozen=True)
-class _SeenInTime:
-    """Drops matches with an event that came before their query did; `since` has a step per output."""
-
-    since: Sequence[int]
-
-    def __call__(self, found: Found) -> Found:
-        since = self.since[found.output]
-        if since == 0:
-            return found
-        is_early = arrivals_of(found.events) < since
-        kept = np.flatnonzero(~has_any(found.table, is_early))
-        return replace(found, table=found.table.take(kept))
+        return wake_after(max(latest, frontier) + reach.length)
 
 
 def has_any(table: Table, is_marked: Array) -> Array:

@@ -1,116 +1,157 @@
-"""One shard of a stream: events in, matches or results of trend queries out; its state is a log of events.
+"""One shard: a step takes what came and a watermark, and gives matches, trends or rows for other sites.
 
-The state is what a restart needs and nothing else: the events that some match to come may still
-refer to, or that a window still open has, in segments that are written once. Partial matches are not
-stored. They follow from the events, whatever the plan: a process that has not seen the shard before, or
-an older step of it, runs the plan over the events it lacks and throws away what it finds, which was
-emitted already.
+The state is what a restart needs and nothing else: the events that some match to come may still refer to,
+or that a window still open has, and at sites the matches that came from others, in logs of segments.
+Partial matches are not stored. They follow from the events, whatever the plan: a process that has not seen
+the shard before, or an older step of it, runs the plan over the events it lacks and throws away what it
+finds, which was emitted already. A batch is one step to the end of time, without a state.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
-from weft.errors import BudgetError, DataError
+from weft.errors import BudgetError
 from weft.plan.nodes import Plan
+from weft.plan.sites import SITE
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import divided_at, ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.columns.merge import in_pool_of, renumbered, undelivered
-from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor
-from weft.runtime.stages.shard_executor import Adapter, Emitted, FoundTrends, PlanChange, ShardExecutor
-from weft.runtime.state.journal import BEGINNING, Journal, Segment, Served, merging
-from weft.runtime.state.segments import Reader, arrivals_of, to_bytes, with_arrival
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.stages.match_codec import MATCHES, last_times
+from weft.runtime.stages.report import Report
+from weft.runtime.stages.shard_executor import Adapter, Arrivals, Result, ShardExecutor
+from weft.runtime.stages.site_executor import SiteExecutor, SitePlan, add_events
+from weft.runtime.state.journal import MILLISECOND, Journal, ServedQuery, Store, journal_in
+from weft.runtime.state.log import EVENTS, LogWriter, logged
+from weft.runtime.state.segments import (
+    TIME_COLUMN,
+    Reader,
+    arrivals_of,
+    table_from_bytes,
+    to_table,
+    with_arrival,
+)
 from weft.runtime.trends.executor import TrendExecutor, TrendPlan
+from weft.schema import LONG
 
-MILLISECOND = 1_000
-FAN = 16  # segments of one level that become one of the next
-MOST_CACHED = 64  # shards that a process remembers
+MOST_REMEMBERED = 1_024  # shards and sites of which a process remembers the executor
 
-
-class Store(Protocol):
-    """Where the state of a shard lives."""
-
-    def journal(self) -> str | None: ...
-    def set_journal(self, text: str) -> None: ...
-    def segment(self, number: int) -> bytes: ...
-    def set_segment(self, number: int, content: bytes) -> None: ...
-    def remove_segment(self, number: int) -> None: ...
+ShardPlan = Plan | TrendPlan | SitePlan
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a shard does: a plan or trend queries, the meaning of the columns, and the queries' fingerprints.
+class ShardProgram:
+    """What a shard runs: a plan, the meaning of the columns, and the queries' fingerprints.
 
-    `delay` is how many microseconds events may come late; `n_shards` is fixed with the first step. Where
-    a row is sent to several shards, the column `owner` is true in the one that accounts for it. An
-    `adapter` may run other plans of the same queries, each shard its own.
+    `assignment` tells how events are assigned to shards, which is fixed with the first step. Events may come
+    `delay` microseconds late; without a delay, the watermark alone says how far time has come. Where a row is
+    sent to several shards, the column `owner` is true in the one that accounts for it. An `adapter` may run
+    other plans of the same queries, each shard its own.
     """
 
-    plan: Plan | TrendPlan
+    plan: ShardPlan
     layout: Layout
     id_type: pa.DataType
-    fingerprints: Mapping[str, str]
     budget: Budget
-    delay: int
-    n_shards: int
+    assignment: str = ""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    delay: int | None = None
     owner: str | None = None
     adapter: Adapter | None = None
 
+    @property
+    def reader(self) -> Reader:
+        """What reads the events of a log."""
+        attributes = dict(self.layout.attributes)
+        if isinstance(self.plan, SitePlan):
+            attributes[SITE] = (SITE, LONG)
+        return Reader(replace(self.layout, attributes=attributes, keeps_tie=True), self.id_type)
 
-@dataclass
-class Report:
-    """What a step did, for people to watch."""
+    def executor(self, plan: ShardPlan) -> ShardExecutor:
+        """Return what runs a plan, with nothing seen yet."""
+        match plan:
+            case TrendPlan():
+                return TrendExecutor(plan, self.budget)
+            case SitePlan():
+                return SiteExecutor(plan, self.budget)
+        make = MatchExecutor if self.adapter is None else self.adapter.executor
+        return make(plan, self.budget)
 
-    step: int = 0
-    seconds: float = 0.0
-    adapting: float = 0.0  # of these seconds, with the statistics of the moment and new plans
-    events: int = 0
-    late: int = 0
-    rejected: int = 0
-    duplicates: int = 0
-    repeated: int = 0  # events run again because this process had not seen them
-    buffered: int = 0
-    state_bytes: int = 0
-    matches: dict[str, int] = field(default_factory=dict)
-    partial_matches: dict[str, int] = field(default_factory=dict)
-    query_bytes: dict[str, int] = field(default_factory=dict)
-    started: list[str] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-    stopped: dict[str, str] = field(default_factory=dict)
-    changes: list[PlanChange] = field(default_factory=list)
-    sent: list[dict[str, Any]] = field(default_factory=list)  # to other sites, where queries are placed
+    def events_of(self, rows: pa.Table, *, keeps_tie: bool) -> Events:
+        """Return rows as events; those of a site know where they arose."""
+        if isinstance(self.plan, SitePlan):
+            return self.plan.codec.own(rows, self.plan.site)
+        return ingest(rows, replace(self.layout, keeps_tie=keeps_tie))
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The matches of a step, or the results of trend queries, the rows that came too late, and when to wake.
+class Arrived:
+    """What came to a shard: rows as they arose, events that a lower level passed on, matches by channel."""
+
+    rows: Sequence[pa.Table] = ()
+    passed: Sequence[bytes] = ()
+    received: Mapping[int, Sequence[pa.Array]] = field(default_factory=dict)
+    n_rejected: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.passed or self.received)
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The rows in one table."""
+        return pa.concat_tables(self.rows) if self.rows else None
+
+    @property
+    def matches(self) -> dict[int, pa.Array]:
+        """The matches of each channel in one array."""
+        return {channel: pa.concat_arrays(own) for channel, own in self.received.items()}
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """What a step found, the shard's own new events, rows that came too late, and when to wake it.
 
     `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until
     now, the shard was to be woken at `previous_wake`.
     """
 
-    found: Sequence[Found]
-    plan: Plan
+    found: Sequence[Result]
+    own: Events
     late: pa.Table | None
     report: Report
     wake: int | None
     previous_wake: int | None
-    trends: Sequence[FoundTrends] = ()
+
+
+def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:
+    """Run the one step of a batch, to the end of time: the executor, own events, and what it finds."""
+    rows = arrived.table
+    if arrived.passed:
+        own = program.reader.read(arrived.passed)
+    else:
+        own = program.reader.nothing() if rows is None else program.events_of(rows, keeps_tie=False)
+    events, matches = own, arrived.matches
+    if isinstance(program.plan, SitePlan):
+        events = own = with_arrival(own, 1)
+        for came in matches.values():
+            events = add_events(events, with_arrival(program.plan.codec.read(came)[0], 1))
+    executor = program.executor(program.plan)
+    return executor, own, executor.step(Arrivals(events, matches), END_OF_TIME)
 
 
 @dataclass(frozen=True)
 class _Remembered:
     executor: ShardExecutor
-    plan: Plan | TrendPlan
+    plan: ShardPlan
     step: int
     token: str
     fingerprints: Mapping[str, str]
@@ -118,119 +159,104 @@ class _Remembered:
 
 
 class Memory:
-    """The executors of shards that a process has at hand, the least recently used of which go first."""
+    """The executors of shards that a process has at hand, the least recently used of which go first.
 
-    def __init__(self, most: int = MOST_CACHED) -> None:
+    What a step takes is gone until it is kept again: an attempt that fails leaves an executor that nobody can
+    use.
+    """
+
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most = most
-        self._found: OrderedDict[str, _Remembered] = OrderedDict()
+        self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
 
     def pop(self, name: str) -> _Remembered | None:
-        return self._found.pop(name, None)
+        return self._remembered.pop(name, None)
 
     def keep(self, name: str, remembered: _Remembered) -> None:
-        self._found[name] = remembered
-        while len(self._found) > self._most:
-            self._found.popitem(last=False)
+        self._remembered[name] = remembered
+        while len(self._remembered) > self._most:
+            self._remembered.popitem(last=False)
 
 
 class Shard:
     """The steps of one shard; all that lasts is in its store."""
 
-    def __init__(self, name: str, work: Work, store: Store, memory: Memory) -> None:
+    def __init__(self, name: str, program: ShardProgram, store: Store, memory: Memory) -> None:
         self.name = name
-        self.work = work
+        self.program = program
         self.store = store
         self.memory = memory
-        self.reader = Reader(replace(work.layout, keeps_tie=True), work.id_type)
+        self.reader = program.reader
 
-    def step(self, tables: Sequence[pa.Table], watermark: int, n_rejected: int = 0) -> Outcome | None:
-        """Take the rows of a micro-batch; return None when there was nothing to do.
+    def step(self, arrived: Arrived, watermark: int) -> StepOutcome | None:
+        """Take what came in a micro-batch; return None when there was nothing to do.
 
-        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. `n_rejected`
-        rows came that were no events.
-
-        Rows before the watermark are late. Those to come are not before the latest time in this
-        shard less the delay, nor before the watermark: so far the shard can decide.
+        `watermark` is in milliseconds; as in Spark, zero means that there is none yet. Rows before it are
+        late. Those to come are not before the latest time in this shard less the delay, nor before the
+        watermark: so far the shard can decide.
         """
         started = perf_counter()
-        journal, report = self._journal(), Report(rejected=n_rejected)
-        limit = max(watermark * MILLISECOND if watermark > 0 else BEGINNING, journal.frontier)
-        if not tables and limit == journal.frontier:
+        journal, report = journal_in(self.store, self.program.assignment), Report(rejected=arrived.n_rejected)
+        limit = journal.frontier_at(watermark)
+        if not arrived and limit == journal.frontier:
             return None
         journal = self._adopted(journal, report)
-        table = pa.concat_tables(tables) if tables else None
-        timely, late = divided_at(table, self.work.layout.time, limit)
-        if late is not None and self.work.owner is not None:
-            late = late.filter(late[self.work.owner])
+        timely, late = divided_at(arrived.table, self.program.layout.time, limit)
+        if late is not None and self.program.owner is not None:
+            late = late.filter(late[self.program.owner])
         report.late = 0 if late is None else late.num_rows
         report.events = 0 if timely is None else timely.num_rows
-        frontier = limit
-        if timely is not None and timely.num_rows:
-            latest = int(np.max(timely[self.work.layout.time].to_numpy()))
-            frontier = max(limit, latest // MILLISECOND * MILLISECOND - self.work.delay)
+        frontier = self._frontier(timely, limit)
         while True:
             plan = self._running(journal)
             try:
                 executor = self._executor(journal, plan, report)
-                new = self._new_events(timely, executor, journal.step + 1, report)
-                emitted = executor.step(new, frontier)
+                own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
+                found = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
                 journal = self._without(journal, error, report)
-        token = uuid4().hex
         previous_wake = journal.wake
-        journal = self._store(journal.advanced(token, frontier), executor, new)
+        journal = self._logged(journal.advanced(uuid4().hex, frontier), executor, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
-        adapter = self.work.adapter
-        if adapter is not None and isinstance(plan, Plan):
-            begun = perf_counter()
-            observed = adapter.observe(journal.adaptation, executor, new, frontier)
-            report.adapting = perf_counter() - begun
-            report.changes = list(observed.changes)
-            journal = replace(journal, adaptation=observed.state)
+        journal = self._observed(journal, plan, executor, arrivals, report)
         self.store.set_journal(journal.to_json())
-        asked = self.work.fingerprints, adapter is not None
-        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, token, *asked))
-        _fill(report, journal, executor, emitted)
+        asked = self.program.fingerprints, self.program.adapter is not None
+        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, journal.tokens[-1], *asked))
+        _fill(report, journal, executor, found)
         report.seconds = perf_counter() - started
-        wakes = journal.wake, previous_wake
-        return Outcome(emitted.found, emitted.plan, late, report, *wakes, emitted.trends)
+        return StepOutcome(found, own, late, report, journal.wake, previous_wake)
 
-    def _journal(self) -> Journal:
-        text = self.store.journal()
-        if text is None:
-            return Journal(n_shards=self.work.n_shards)
-        journal = Journal.from_json(text)
-        if journal.n_shards != self.work.n_shards:
-            raise DataError(
-                f"the checkpoint was written with {journal.n_shards} shards, the stream now has "
-                f"{self.work.n_shards}; set partitions={journal.n_shards}, or start with a new checkpoint"
-            )
-        return journal
+    def _frontier(self, timely: pa.Table | None, limit: int) -> int:
+        """Return the time before which nothing timely is to come, in whole milliseconds as watermarks are."""
+        if self.program.delay is None or timely is None or not timely.num_rows:
+            return limit
+        latest = int(np.max(timely[self.program.layout.time].to_numpy()))
+        return max(limit, latest // MILLISECOND * MILLISECOND - self.program.delay)
 
     def _adopted(self, journal: Journal, report: Report) -> Journal:
         """Return the journal for the queries of today: new and changed ones start empty.
 
         So does a query that was stopped, once its budget is another.
         """
-        known, wanted = journal.queries, self.work.fingerprints
+        known, wanted = journal.queries, self.program.fingerprints
         is_first = journal.step == 0
-        queries: dict[str, Served] = {}
+        queries: dict[str, ServedQuery] = {}
         for name, fingerprint in wanted.items():
             served = known.get(name)
             if (
                 served is None
                 or served.fingerprint != fingerprint
-                or (served.stopped and served.limits != str(self.work.budget))
+                or (served.stopped and served.limits != str(self.program.budget))
             ):
-                served = Served(fingerprint, since=0 if is_first else journal.step + 1)
+                served = ServedQuery(fingerprint, since=0 if is_first else journal.step + 1)
                 if not is_first:
-                    report.started.append(name)
+                    report.started = [*report.started, name]
             queries[name] = served
         report.ended = [name for name in known if name not in wanted]
         report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
         is_same = {name: served.fingerprint for name, served in known.items()} == dict(wanted)
-        is_adapted = is_same and self.work.adapter is not None
+        is_adapted = is_same and self.program.adapter is not None
         return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else None)
 
     def _without(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
@@ -238,127 +264,147 @@ class Shard:
         offenders = {name: journal.queries[name] for name in error.queries if name in journal.queries}
         if not offenders:
             raise error
-        report.stopped |= dict.fromkeys(offenders, str(error))
+        report.stopped = {**report.stopped, **dict.fromkeys(offenders, str(error))}
         stopped = {
-            name: replace(served, stopped=str(error), limits=str(self.work.budget))
+            name: replace(served, stopped=str(error), limits=str(self.program.budget))
             for name, served in offenders.items()
         }
         return replace(journal, queries={**journal.queries, **stopped})
 
-    def _running(self, journal: Journal) -> Plan | TrendPlan:
-        plan, adapter = self.work.plan, self.work.adapter
+    def _running(self, journal: Journal) -> ShardPlan:
+        plan, adapter = self.program.plan, self.program.adapter
         if adapter is not None and isinstance(plan, Plan):
             plan = adapter.plan(journal.adaptation, plan)
         stopped = frozenset(name for name, served in journal.queries.items() if served.stopped)
-        return plan.without(stopped) if stopped else plan
+        return plan.without(stopped) if stopped and not isinstance(plan, SitePlan) else plan
 
-    def _executor(self, journal: Journal, plan: Plan | TrendPlan, report: Report) -> ShardExecutor:
+    def _executor(self, journal: Journal, plan: ShardPlan, report: Report) -> ShardExecutor:
         """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
         remembered = self.memory.pop(self.name)
         since, running = 0, plan
         if remembered is not None and self._serves(remembered, plan) and _leads_to(remembered, journal):
             executor, since, running = remembered.executor, remembered.step, remembered.plan
         else:
-            executor = self._executor_of(plan)
+            executor = self.program.executor(plan)
         first_steps = {name: served.since for name, served in journal.queries.items()}
-        executor.begin(self.work.budget, first_steps)
-        missed = [segment for segment in journal.segments if segment.last_step > since]
+        executor.begin(self.program.budget, first_steps)
+        missed = logged(self.store, journal, EVENTS, since)
         if missed:
-            events = self.reader.read([self.store.segment(segment.number) for segment in missed])
+            events = self.reader.read(missed)
             is_missed = (arrivals_of(events) > since) & (events.times >= journal.oldest)
             events = events.take(np.flatnonzero(is_missed))
             report.repeated += events.n_events
-            executor.repeat(in_pool_of(executor, events), journal.frontier)
+            arrivals = Arrivals(in_pool_of(executor, events), self._remembered_matches(journal, plan))
+            executor.repeat(arrivals, journal.frontier)
         elif since < journal.step:  # time alone has passed
-            executor.repeat(self._nothing(executor), journal.frontier)
-        if self.work.adapter is not None and isinstance(plan, Plan) and running != plan:
-            self.work.adapter.switch(executor, plan, journal.adaptation)
-        executor.begin(self.work.budget, first_steps)
+            executor.repeat(Arrivals(in_pool_of(executor, self.reader.nothing())), journal.frontier)
+        adapter = self.program.adapter
+        if adapter is not None and isinstance(plan, Plan) and running != plan:
+            adapter.switch(executor, plan, journal.adaptation)
+        executor.begin(self.program.budget, first_steps)
         return executor
 
-    def _executor_of(self, plan: Plan | TrendPlan) -> ShardExecutor:
-        if isinstance(plan, TrendPlan):
-            return TrendExecutor(plan, self.work.budget)
-        adapter = self.work.adapter
-        make = MatchExecutor if adapter is None else adapter.executor
-        return make(plan, self.work.budget)
+    def _remembered_matches(self, journal: Journal, plan: ShardPlan) -> dict[int, pa.Array]:
+        """Return the matches that came from other sites and are still in the log."""
+        if not isinstance(plan, SitePlan):
+            return {}
+        logs = {channel: logged(self.store, journal, str(channel)) for channel in plan.remembered}
+        return {
+            channel: pa.concat_arrays(
+                [chunk for content in log for chunk in table_from_bytes(content)[MATCHES].chunks]
+            )
+            for channel, log in logs.items()
+            if log
+        }
 
-    def _serves(self, remembered: _Remembered, plan: Plan | TrendPlan) -> bool:
+    def _serves(self, remembered: _Remembered, plan: ShardPlan) -> bool:
         """Say whether an executor runs a plan, or another of the same queries that it can exchange for it."""
-        if remembered.is_adaptable != (self.work.adapter is not None):
+        if remembered.is_adaptable != (self.program.adapter is not None):
             return False
         if remembered.plan == plan or not remembered.is_adaptable:
             return remembered.plan == plan
-        is_same = dict(remembered.fingerprints) == dict(self.work.fingerprints)
+        is_same = dict(remembered.fingerprints) == dict(self.program.fingerprints)
         return is_same and _answered(remembered.plan) == _answered(plan)
 
-    def _nothing(self, executor: ShardExecutor) -> Events:
-        return in_pool_of(executor, self.reader.nothing())
-
-    def _new_events(
-        self, timely: pa.Table | None, executor: ShardExecutor, step: int, report: Report
-    ) -> Events:
+    def _arrivals(
+        self,
+        timely: pa.Table | None,
+        arrived: Arrived,
+        executor: ShardExecutor,
+        step: int,
+        report: Report,
+    ) -> tuple[Events, Arrivals]:
+        """Return the shard's own new events, and all that is new with what came within matches."""
         if timely is None:
-            return self.reader.nothing()
-        layout = replace(self.work.layout, keeps_tie=True)
-        events = with_arrival(ingest(timely, layout), step)
-        if layout.id is None:
-            events = renumbered(events, executor.known)
+            own = self.reader.read(arrived.passed) if arrived.passed else self.reader.nothing()
+            report.events = own.n_events
         else:
-            events = undelivered(events, executor.known)
-            report.duplicates = timely.num_rows - events.n_events
-        return in_pool_of(executor, events)
+            own = self.program.events_of(timely, keeps_tie=True)
+            own = (renumbered if self.program.layout.id is None else undelivered)(own, executor.known)
+            report.duplicates = timely.num_rows - own.n_events
+        own = with_arrival(own, step)
+        events, matches = own, arrived.matches
+        if isinstance(self.program.plan, SitePlan):
+            for came in matches.values():
+                within = with_arrival(self.program.plan.codec.read(came)[0], step)
+                events = add_events(events, undelivered(within, executor.known))
+        return own, Arrivals(in_pool_of(executor, events), matches)
 
-    def _store(self, journal: Journal, executor: ShardExecutor, new: Events) -> Journal:
-        """Write the new events that are still needed, and give up segments that are not."""
+    def _logged(self, journal: Journal, executor: ShardExecutor, arrivals: Arrivals) -> Journal:
+        """Write what is new and still needed, and give up segments that are not."""
         needed = [int(events.times[0]) for events in executor.known if events.n_events]
         oldest = min([journal.frontier, *needed])
-        segments = []
-        for segment in journal.segments:
-            if segment.last_time < oldest:
-                self.store.remove_segment(segment.number)
-            else:
-                segments.append(segment)
-        kept = new.take(slice(int(np.searchsorted(new.times, oldest, side="left")), None))
-        number = journal.next_number
-        if kept.n_events:
-            segments.append(self._written(kept, number, journal.step, journal.step, 0))
-            number += 1
-        group = merging(segments, FAN)
-        if group:
-            events = self.reader.read([self.store.segment(one.number) for one in group])
-            events = events.take(slice(int(np.searchsorted(events.times, oldest, side="left")), None))
-            for one in group:
-                self.store.remove_segment(one.number)
-            place = segments.index(group[0])
-            steps = group[0].first_step, group[-1].last_step
-            merged = self._written(events, number, *steps, group[0].level + 1)
-            segments[place : place + len(group)] = [merged]
-            number += 1
+        new = {EVENTS: to_table(arrivals.events)} if arrivals.events.n_events else {}
+        plan = self.program.plan
+        for channel in plan.remembered & arrivals.received.keys() if isinstance(plan, SitePlan) else ():
+            came = arrivals.received[channel]
+            new[str(channel)] = pa.table({TIME_COLUMN: last_times(came), MATCHES: came})
+        journal = LogWriter(self.store, journal, oldest).write(new)
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
-        return replace(journal, segments=tuple(segments), next_number=number)
+        return journal
 
-    def _written(self, events: Events, number: int, first_step: int, last_step: int, level: int) -> Segment:
-        content = to_bytes(events)
-        self.store.set_segment(number, content)
-        last_time = int(events.times[-1]) if events.n_events else BEGINNING
-        return Segment(number, events.n_events, len(content), last_time, first_step, last_step, level)
+    def _observed(
+        self,
+        journal: Journal,
+        plan: ShardPlan,
+        executor: ShardExecutor,
+        arrivals: Arrivals,
+        report: Report,
+    ) -> Journal:
+        """Let the adapter see the step, and return the journal with what it remembers."""
+        adapter = self.program.adapter
+        if adapter is None or not isinstance(plan, Plan):
+            return journal
+        begun = perf_counter()
+        observed = adapter.observe(journal.adaptation, executor, arrivals.events, journal.frontier)
+        report.adapting = perf_counter() - begun
+        report.changes = observed.changes
+        return replace(journal, adaptation=observed.state)
 
 
-def _answered(plan: Plan | TrendPlan) -> frozenset[str] | None:
+def _answered(plan: ShardPlan) -> frozenset[str] | None:
     return frozenset(output.query for output in plan.outputs) if isinstance(plan, Plan) else None
 
 
-def _fill(report: Report, journal: Journal, executor: ShardExecutor, emitted: Emitted) -> None:
+def _fill(report: Report, journal: Journal, executor: ShardExecutor, found: Sequence[Result]) -> None:
     report.step = journal.step
-    report.buffered = sum(segment.n_events for segment in journal.segments)
+    report.buffered = sum(segment.n_rows for segment in journal.logs.get(EVENTS, ()))
     report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
-    report.matches = emitted.counts
+    report.matches = count_by_query(found)
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
     report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
     report.partial_matches = holdings.partial_matches
+
+
+def count_by_query(found: Sequence[Result]) -> dict[str, int]:
+    """Return how many matches or results each query has, if any."""
+    counts: dict[str, int] = {}
+    for result in found:
+        if result.query is not None:
+            counts[result.query] = counts.get(result.query, 0) + result.n_rows
+    return counts
 
 
 def _leads_to(remembered: _Remembered, journal: Journal) -> bool:

@@ -1,43 +1,88 @@
-"""What a shard asks of that which runs its queries: a plan for matches, or templates for trends."""
+"""What a shard asks of its executor: of a plan for matches, of templates for trends, of a site's work."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+
+from weft.codec import stored
 from weft.plan.nodes import Plan
-from weft.runtime.budget import Budget
-from weft.runtime.columns.events import Events
+from weft.plan.sites import Finding
+from weft.runtime.budget import Budget, NodeMetrics
+from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Found
 from weft.runtime.trends.rows import TrendRows
-
-
-@dataclass(frozen=True, slots=True)
-class FoundTrends:
-    """Results of one trend query, and the events that they refer to."""
-
-    rows: TrendRows
-    events: Events
+from weft.runtime.trends.shared import Counters
 
 
 @dataclass(frozen=True)
-class Emitted:
-    """What a step gave: matches of the outputs of a plan, or results of trend queries."""
+class Arrivals:
+    """What is new in a step: events, each for the first time, and the matches that came by channel."""
 
-    plan: Plan = field(default_factory=lambda: Plan(()))
-    found: Sequence[Found] = ()
-    trends: Sequence[FoundTrends] = ()
+    events: Events
+    received: Mapping[int, pa.Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FoundTrends:
+    """Results of one trend query, those of `rows` among all, and the events that they refer to."""
+
+    results: TrendRows
+    events: Events
+    rows: Array
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many matches or results each query has, if any."""
-        counts: dict[str, int] = {}
-        for one in self.found:
-            name = self.plan.outputs[one.output].query
-            counts[name] = counts.get(name, 0) + one.table.n_rows
-        for own in self.trends:
-            name = own.rows.template.query
-            counts[name] = counts.get(name, 0) + own.rows.n_rows
-        return counts
+    def query(self) -> str:
+        return self.results.template.query
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.size)
+
+    @property
+    def moments(self) -> Array | None:
+        """When the window of each result begins; None where there is one window for all time."""
+        slide = self.results.template.slide
+        return None if slide is None else self.results.windows[self.rows] * slide
+
+    def take(self, rows: Array) -> "FoundTrends":
+        """Return some of the results."""
+        return FoundTrends(self.results, self.events, self.rows[rows])
+
+
+def found_trends(results: TrendRows, events: Events) -> FoundTrends:
+    """Return all results of a trend query."""
+    return FoundTrends(results, events, np.arange(results.n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAtSite:
+    """Rows of a plan at a site, and what becomes of them: matches of a query, or rows for other sites."""
+
+    finding: Finding
+    found: Found
+
+    @property
+    def query(self) -> str | None:
+        return self.finding.query
+
+    @property
+    def n_rows(self) -> int:
+        return self.found.n_rows
+
+    @property
+    def moments(self) -> Array:
+        """When each row begins."""
+        return self.found.moments
+
+    def take(self, rows: Array) -> "FoundAtSite":
+        """Return some of the rows."""
+        return FoundAtSite(self.finding, self.found.take(rows))
+
+
+Result = Found | FoundTrends | FoundAtSite
 
 
 @dataclass(frozen=True)
@@ -46,6 +91,15 @@ class Holdings:
 
     events: dict[str, int] = field(default_factory=dict)
     partial_matches: dict[str, int] = field(default_factory=dict)
+
+
+@stored()
+@dataclass(frozen=True)
+class Activity:
+    """What an executor did in a step: the nodes of a plan, in topological order; the sharing of trends."""
+
+    nodes: tuple[NodeMetrics, ...] = ()
+    sharing: Counters | None = None
 
 
 class ShardExecutor(Protocol):
@@ -63,22 +117,27 @@ class ShardExecutor(Protocol):
     def holdings(self) -> Holdings:
         """What is kept, for people to watch."""
 
+    @property
+    def activity(self) -> Activity:
+        """What was done since the step began."""
+
     def exchange(self, change: Callable[[Events], Events]) -> None:
         """Replace the events that are kept by the same events, told in another way."""
 
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
         """Begin a step, of which nothing is counted yet; each query sees the events since a step."""
 
-    def repeat(self, events: Events, frontier: int) -> None:
-        """Take events of steps that are over; what they gave is out already."""
+    def repeat(self, arrivals: Arrivals, frontier: int) -> None:
+        """Take what came in steps that are over; what it gave is out already."""
 
-    def step(self, events: Events, frontier: int) -> Emitted:
-        """Take new events; no later ones are before the frontier."""
+    def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Result]:
+        """Take what is new and yield what that gives; no later events are before the frontier."""
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return the milliseconds from which on time alone may change something, or None."""
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class PlanChange:
     """A shard that goes on with another version of its plan, since a step, and why.

@@ -1,29 +1,41 @@
-"""What a shard knows of its own state: which segments there are, how far it is, which queries it serves.
+"""The journal of a shard: how far it is, which segments it has, which queries it serves.
 
-A small JSON text, written anew in every step; the events themselves are in the segments.
+A small JSON text, written anew in every step; the rows themselves are in the segments of its logs.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
+from weft.codec import Plain, from_json, stored, to_json
 from weft.errors import DataError
 
-VERSION = 1
 BEGINNING = -(1 << 62)  # before all time
+MILLISECOND = 1_000
 REMEMBERED_STEPS = 64
+JOURNAL = "journal"
 
 
+class Store(Protocol):
+    """Where the state of a shard lives: a journal, and segments by their numbers."""
+
+    def journal(self) -> str | None: ...
+    def set_journal(self, text: str) -> None: ...
+    def segment(self, number: int) -> bytes: ...
+    def set_segment(self, number: int, content: bytes) -> None: ...
+    def remove_segment(self, number: int) -> None: ...
+
+
+@stored()
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Events kept under a number: how many, how large, until when, and in which steps they came.
+    """Rows kept under a number: how many, how large, until when, and in which steps they came.
 
-    `level` says how often they were put together with others.
+    `level` says how often they were merged with others.
     """
 
     number: int
-    n_events: int
+    n_rows: int
     n_bytes: int
     last_time: int
     first_step: int
@@ -31,8 +43,9 @@ class Segment:
     level: int = 0
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedQuery:
     """A query in a shard: what it asks, as a fingerprint, and the first step whose events it sees.
 
     `stopped` says why it no longer runs, `limits` under which budget that was.
@@ -44,28 +57,47 @@ class Served:
     limits: str | None = None
 
 
+@stored()
 @dataclass(frozen=True)
 class Journal:
-    """The state of a shard after a step; `token` tells this step from any other that was tried.
+    """The state of a shard after a step.
 
-    Where positions count, the segments have all events since the time `oldest`: those that they have of
-    before are not next to each other any more.
+    `assignment` tells how events are assigned to shards, which cannot change while there is state. Each of
+    the `logs` is a sequence of segments: that of events, at sites also those of matches that came. A token
+    tells a step from any other that was tried. Where positions count, the log has all events since the time
+    `oldest`:
+    those that it has of before are not next to each other any more.
 
-    >>> journal = Journal(n_shards=2, step=7, tokens=("a",))
+    >>> journal = Journal("2 shards", step=7, tokens=("a",), logs={"events": (Segment(0, 1, 9, 5, 7, 7),)})
     >>> Journal.from_json(journal.to_json()) == journal
     True
     """
 
-    n_shards: int
+    assignment: str
     step: int = 0
     frontier: int = BEGINNING
     next_number: int = 0
-    segments: tuple[Segment, ...] = ()
+    logs: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
     tokens: tuple[str, ...] = ()  # of the latest steps
-    queries: Mapping[str, Served] = field(default_factory=dict)
+    queries: Mapping[str, ServedQuery] = field(default_factory=dict)
     wake: int | None = None  # milliseconds
     oldest: int = BEGINNING
     adaptation: Mapping[str, Any] | None = None  # the state of what changes the plan, if anything does
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments of all logs."""
+        return [segment for log in self.logs.values() for segment in log]
+
+    def frontier_at(self, watermark: int) -> int:
+        """Return the frontier, in microseconds, that a watermark in milliseconds stands for.
+
+        No event to come is before it. It never goes back; zero, as in Spark, is no watermark yet.
+
+        >>> Journal("").frontier_at(0) == BEGINNING, Journal("", frontier=9_000).frontier_at(7)
+        (True, 9000)
+        """
+        return max(watermark * MILLISECOND if watermark > 0 else BEGINNING, self.frontier)
 
     def has_passed(self, step: int, token: str) -> bool:
         """Say whether a step, told by its token, is one of the latest that led here."""
@@ -78,38 +110,37 @@ class Journal:
         return replace(self, step=self.step + 1, tokens=tokens, frontier=frontier)
 
     def to_json(self) -> str:
-        found = {"version": VERSION, **{one.name: getattr(self, one.name) for one in fields(self)}}
-        found["segments"] = [asdict(segment) for segment in self.segments]
-        found["queries"] = {name: asdict(served) for name, served in self.queries.items()}
-        return json.dumps(found, ensure_ascii=False)
+        """Return the journal as text."""
+        plain: Any = None if self.adaptation is None else Plain(self.adaptation)
+        return to_json(JOURNAL, replace(self, adaptation=plain))
 
     @staticmethod
     def from_json(text: str) -> "Journal":
         """Return the journal written by `to_json`."""
-        found = json.loads(text)
-        version = found.pop("version", None)
-        if version != VERSION:
-            raise DataError(
-                f"the state of a shard has version {version!r}, expected {VERSION}; it was written by a "
-                "newer Weft: go on with that one, or start with a new checkpoint"
-            )
-        found["segments"] = tuple(Segment(**segment) for segment in found["segments"])
-        found["tokens"] = tuple(found["tokens"])
-        found["queries"] = {name: Served(**served) for name, served in found["queries"].items()}
-        return Journal(**found)
+        journal: Journal = from_json(JOURNAL, text, "the state of a shard")
+        adaptation: Any = journal.adaptation
+        return replace(journal, adaptation=adaptation.value) if isinstance(adaptation, Plain) else journal
 
 
-def merging(segments: Sequence[Segment], fan: int) -> tuple[Segment, ...]:
-    """Return segments that should become one: the first `fan` neighbors of one level, or none.
+def journal_in(store: Store, assignment: str) -> Journal:
+    """Return the journal in a store, a new one where there is none; refuse that of another assignment."""
+    text = store.journal()
+    if text is None:
+        return Journal(assignment)
+    journal = Journal.from_json(text)
+    if journal.assignment != assignment:
+        raise DataError(
+            f"the checkpoint was written for {journal.assignment}, and its state is divided so; the stream "
+            f"now has {assignment}. Give the queries, sites and partitions of the first start, or start with "
+            "a new checkpoint"
+        )
+    return journal
 
-    Every event is then rewritten a number of times that grows with the logarithm of the segments.
 
-    >>> [s.number for s in merging([Segment(n, 1, 1, 0, n, n, level=n < 1) for n in range(4)], 3)]
-    [1, 2, 3]
+def wake_after(moment: int) -> int:
+    """Return the first watermark, in milliseconds, that is past a time.
+
+    >>> wake_after(4_999), wake_after(5_000), wake_after(-7)
+    (5, 6, 1)
     """
-    run: list[Segment] = []
-    for segment in segments:
-        run = [*run, segment] if run and run[-1].level == segment.level else [segment]
-        if len(run) == fan:
-            return tuple(run)
-    return ()
+    return max(1, moment // MILLISECOND + 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from weft.codec import REMEDY, VERSION
 from weft.errors import DataError
 from weft.runtime.columns.events import Array, Column, Events
 from weft.runtime.columns.ingest import ingest
@@ -14,7 +15,6 @@ from weft.runtime.columns.merge import TIE
 from weft.runtime.matches.emit import arrow_type, to_arrow
 from weft.schema import LONG, Type
 
-VERSION = b"1"
 VERSION_KEY = b"weft.segment"
 ARRIVAL = "\0arrival"  # the step in which an event came
 TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, TIE_COLUMN, ARRIVAL_COLUMN = "time", "type", "id", "tie", "arrival"
@@ -31,11 +31,6 @@ def arrivals_of(events: Events) -> Array:
     return events.columns[ARRIVAL].values
 
 
-def to_bytes(events: Events) -> bytes:
-    """Return events as bytes."""
-    return table_to_bytes(to_table(events))
-
-
 def to_table(events: Events) -> pa.Table:
     """Return events as they are stored: attributes under their names, with their types."""
     names = pa.array([*events.type_names, None], pa.string())
@@ -48,7 +43,7 @@ def to_table(events: Events) -> pa.Table:
         columns[_stored_name(name)] = to_arrow(column, events.strings)
     for name, flag in events.flags.items():
         columns[f"is {name}"] = pa.array(flag)
-    return pa.table(columns).replace_schema_metadata({VERSION_KEY: VERSION})
+    return pa.table(columns).replace_schema_metadata({VERSION_KEY: str(VERSION)})
 
 
 def _stored_name(name: str) -> str:
@@ -112,12 +107,9 @@ class Reader:
     def _table(self, content: bytes) -> pa.Table:
         table = table_from_bytes(content)
         version = (table.schema.metadata or {}).get(VERSION_KEY)
-        if version != VERSION:
+        if version != str(VERSION).encode():
             found = "no version" if version is None else f"version {version.decode()}"
-            raise DataError(
-                f"the state holds a segment of {found}, expected {VERSION.decode()}; "
-                "it was written by a newer Weft: go on with that one, or start with a new checkpoint"
-            )
+            raise DataError(f"the state holds a segment of {found}, expected {VERSION}; {REMEDY}")
         columns = {name: table[name] for name in (TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, ARRIVAL_COLUMN)}
         for name, (_, kind) in self.layout.attributes.items():
             columns[_stored_name(name)] = _stored(table, _stored_name(name), kind)

@@ -1,13 +1,13 @@
 """Results of trend queries as Arrow: one row per query, window and group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from weft.plan.template import TrendColumn
 from weft.runtime.columns.events import Array, Column, Events
-from weft.runtime.matches.emit import TIMESTAMP, arrow_type, to_arrow
+from weft.runtime.matches.emit import ROWS_PER_BATCH, TIMESTAMP, arrow_type, to_arrow
 from weft.runtime.trends.measures import Extreme, Lane, Part
 from weft.runtime.trends.numbers import (
     MOST_DIGITS,
@@ -23,6 +23,7 @@ from weft.runtime.trends.rows import TrendRows
 from weft.schema import Type
 
 WINDOW_START, WINDOW_END, BEYOND = "window_start", "window_end", "beyond"
+LIMBS_PER_ROW = 256  # a row with more of them counts as several, so that batches have bounds in bytes
 POSITIVE_BITS = 0x7FFFFFFFFFFFFFFF
 
 
@@ -52,14 +53,22 @@ def trend_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
     return pa.schema([*fields, *columns.items(), (BEYOND, pa.map_(pa.string(), pa.string()))])
 
 
-def emit_trends(
-    found: TrendRows, events: Events, names: Sequence[str], schema: pa.Schema, chosen: Array | None = None
-) -> pa.RecordBatch:
-    """Return results of one query as a record batch; `names` are the columns of the template's columns.
+def emit_trends_in_parts(
+    found: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Yield chosen results as `emit_trends` returns them, in batches of a bounded size in bytes."""
+    sizes = found.offsets[(rows + 1) * found.width] - found.offsets[rows * found.width]
+    weights = np.cumsum(1 + sizes // LIMBS_PER_ROW)
+    cuts = np.flatnonzero(np.diff(weights // ROWS_PER_BATCH)) + 1
+    for part in np.split(rows, cuts):
+        if part.size:
+            yield emit_trends(found, events, part, names, schema)
 
-    `chosen` are the rows to return, by default all.
-    """
-    rows = np.arange(found.n_rows) if chosen is None else chosen
+
+def emit_trends(
+    found: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Return chosen results of one query as a record batch; `names` are those of the template's columns."""
     results = _Results(found, events, rows)
     shown = {name: results.column(column) for name, column in zip(names, found.template.columns, strict=True)}
     starts, ends = results.windows()

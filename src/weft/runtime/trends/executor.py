@@ -4,7 +4,7 @@ What is kept is the events that a window still open may have. Nothing is worked 
 closes, and then for the windows that close and no others.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,12 +17,10 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.stages.shard_executor import Emitted, FoundTrends, Holdings
-from weft.runtime.state.journal import BEGINNING
+from weft.runtime.stages.shard_executor import Activity, Arrivals, FoundTrends, Holdings, found_trends
+from weft.runtime.state.journal import BEGINNING, MILLISECOND
 from weft.runtime.state.segments import arrivals_of
-from weft.runtime.trends.shared import aggregate_workload
-
-MILLISECOND = 1_000
+from weft.runtime.trends.shared import Counters, aggregate_workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +100,7 @@ class TrendExecutor:
         self._since: Mapping[str, int] = {}
         self._events: Events | None = None
         self._frontier = BEGINNING
+        self._counters = Counters()
 
     @property
     def known(self) -> tuple[Events, ...]:
@@ -133,18 +132,25 @@ class TrendExecutor:
         """Begin a step; each query sees the events that came since a step."""
         self._budget, self._since = budget, since
 
-    def repeat(self, events: Events, frontier: int) -> None:
+    def repeat(self, arrivals: Arrivals, frontier: int) -> None:
         """Take events of steps that are over; the windows that have closed with these gave their results."""
-        self._take(events)
+        self._take(arrivals.events)
         self._forget(frontier)
 
-    def step(self, events: Events, frontier: int = END_OF_TIME) -> Emitted:
-        """Take new events and return the results of the windows that close: no later events are before."""
-        self._take(events)
-        found = list(self._closed(frontier))
+    def step(self, arrivals: Arrivals, frontier: int = END_OF_TIME) -> Iterator[FoundTrends]:
+        """Take new events and yield the results of the windows that close: no later events are before."""
+        self._take(arrivals.events)
+        self._counters = Counters()
+        if frontier == END_OF_TIME and self._frontier == BEGINNING and not any(self._since.values()):
+            yield from self._aggregated(self.plan.templates, arrivals.events, None)
+            return
+        yield from self._closed(frontier)
         self._forget(frontier)
         self._check_held()
-        return Emitted(trends=found)
+
+    @property
+    def activity(self) -> Activity:
+        return Activity(sharing=self._counters)
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return when the first window with events closes, or else when the events kept are of no use."""
@@ -181,9 +187,14 @@ class TrendExecutor:
             if since:
                 part = part.take(np.flatnonzero(arrivals_of(part) >= since))
             templates, _, chosen = zip(*members, strict=True)
-            for rows in aggregate_workload(templates, part, self.plan.sharing, chosen)[0]:
-                if rows.n_rows:
-                    yield FoundTrends(rows, part)
+            yield from self._aggregated(templates, part, chosen)
+
+    def _aggregated(
+        self, templates: Sequence[Template], events: Events, chosen: Sequence[tuple[int, int]] | None
+    ) -> Iterator[FoundTrends]:
+        results, counters = aggregate_workload(templates, events, self.plan.sharing, chosen)
+        self._counters += counters
+        return (found_trends(rows, events) for rows in results if rows.n_rows)
 
     def _forget(self, frontier: int) -> None:
         """Move on to a frontier, and drop the events that no open window has."""

@@ -6,6 +6,7 @@ from math import gcd
 
 import numpy as np
 
+from weft.codec import stored
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
 from weft.kernels.trends.rows import largest_window
@@ -22,6 +23,7 @@ from weft.runtime.trends.selection import Selection, rows_of_item
 MOST_CLASSES = 64  # that take different events of one Kleene type: they are bits of a word
 
 
+@stored()
 @dataclass(frozen=True, slots=True)
 class Counters:
     """What sharing did: bursts and the graphlets they became, snapshots, changes of mind, other events.

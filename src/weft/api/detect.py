@@ -1,0 +1,227 @@
+"""The public calls: queries and a DataFrame of events in, a DataFrame of results or a detection out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.api.batch import BatchRun
+from weft.api.detection import Detection
+from weft.api.options import Columns, Sites, Streaming
+from weft.api.runs import Run
+from weft.api.sites import SiteBatchRun, SiteStreamRun
+from weft.api.stream import StreamRun
+from weft.api.workload import Workload
+from weft.errors import DataError, WeftError
+from weft.hosts.spark.frame import EventFrame
+from weft.hosts.spark.local import use_this_python
+from weft.hosts.spark.schemas import event_schema, require_column, value_type
+from weft.hosts.spark.stream import Lateness
+from weft.language.literals import parse_duration
+from weft.language.read import Queries, read_queries
+from weft.optimizer.planning import Planning
+from weft.runtime.budget import Budget
+from weft.schema import TIMESTAMP
+from weft.statistics.file import load_statistics
+from weft.statistics.model import Statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
+
+
+def detect(
+    events: "DataFrame",
+    queries: Queries,
+    *,
+    time: str,
+    type: str | None = None,
+    id: str | None = None,
+    watermark: str | None = None,
+    columns: Columns | None = None,
+    planning: Planning | None = None,
+    streaming: Streaming | None = None,
+    sites: Sites | None = None,
+    budget: Budget | None = None,
+    partitions: int | None = None,
+) -> "DataFrame":
+    """Return the matches of all queries, one row per match; of a stream, a stream of matches.
+
+    Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
+    time order) and the RETURN columns of the queries, NULL in the rows of other queries. Of trend queries,
+    return one row per query, window and group, as `Detection.trends` has them. Where there are queries of
+    both kinds, use `prepare`.
+
+    Parameters
+    ----------
+    events
+        Any DataFrame; the columns that no query mentions are not read.
+    queries
+        Query text, the path of a file or directory of `.weft` and `.ccl` files, Query objects, builders
+        (`weft.query`), or any of these in a list.
+    time, type, id
+        The columns that hold an event's time, its type and its identity; without an id, the content of the
+        row is its identity.
+    watermark
+        Of a stream: how late events may come, for example "10 seconds". Later ones are not matched, but
+        counted. Not needed where the time column has a watermark.
+    columns
+        Further columns: the order among events of equal time, and derived types.
+    planning
+        How queries are ordered and shared, the statistics to do so, and how long to search.
+    streaming
+        Of a stream: its checkpoint, and when to plan anew.
+    sites
+        The column of the site at which an event arose, and where queries are then evaluated.
+    budget
+        How much a query may cost before it is stopped: with an error in batch, by itself on a stream.
+    partitions
+        The number of shards; chosen from the size of the data by default. That of a stream is fixed when
+        it first starts, by default Spark's number of shuffle partitions.
+    """
+    detection = prepare(
+        events,
+        queries,
+        time=time,
+        type=type,
+        id=id,
+        watermark=watermark,
+        columns=columns,
+        planning=planning,
+        streaming=streaming,
+        sites=sites,
+        budget=budget,
+        partitions=partitions,
+    )
+    matches, trends = len(detection.match_queries), len(detection.trend_queries)
+    if matches and trends:
+        counted = (
+            f"{matches} {'query' if matches == 1 else 'queries'} for matches and "
+            f"{trends} trend {'query' if trends == 1 else 'queries'}"
+        )
+        raise WeftError(
+            f"{counted} have no columns in common, so they have no common result\n"
+            "  hint: use weft.prepare(...): .matches and .trends are the two results, .outcomes is both"
+        )
+    return detection.trends if trends else detection.matches
+
+
+def prepare(
+    events: "DataFrame",
+    queries: Queries,
+    *,
+    time: str,
+    type: str | None = None,
+    id: str | None = None,
+    watermark: str | None = None,
+    columns: Columns | None = None,
+    planning: Planning | None = None,
+    streaming: Streaming | None = None,
+    sites: Sites | None = None,
+    budget: Budget | None = None,
+    partitions: int | None = None,
+    origin: str = "<query>",
+) -> Detection:
+    """Check queries against events, of a batch or a stream, and return the detection.
+
+    Takes the arguments of `detect`; `origin` names the queries' source in error messages.
+    """
+    if partitions is not None and partitions < 1:
+        raise WeftError(f"partitions is {partitions}; it must be at least 1")
+    meaning = columns or Columns()
+    source = _event_frame(events, time=time, type=type, id=id, columns=meaning, sites=sites)
+    planning = planning or Planning()
+    workload = Workload(
+        source,
+        read_queries(queries, source.schema, origin=origin, tie_break=meaning.order_by is not None),
+        planning,
+        budget or Budget(),
+        partitions,
+        _statistics(planning.statistics, source),
+        streaming or Streaming(),
+        sites,
+    )
+    return Detection(workload, _run_of(workload, watermark, given=streaming))
+
+
+def _run_of(workload: Workload, watermark: str | None, *, given: Streaming | None) -> Run:
+    """Return how a workload runs: in batch or as a stream, at one place or at sites."""
+    events, sites = workload.source.events, workload.sites
+    if events.isStreaming:
+        lateness = _lateness(events, workload.source.time, watermark)
+        return StreamRun(workload, lateness) if sites is None else SiteStreamRun(workload, lateness)
+    if given is not None:
+        raise WeftError("`streaming` is for streams, but `events` is a batch DataFrame: leave it out")
+    if watermark is not None:
+        raise WeftError("`watermark` is for streams, but `events` is a batch DataFrame: leave it out")
+    if sites is None:
+        return BatchRun(workload)
+    if sites.network is not None:
+        raise WeftError("`network` is for streams: that of a batch is counted; leave it out of `sites`")
+    return SiteBatchRun(workload)
+
+
+def _statistics(given: Statistics | str | Path | None, source: EventFrame) -> Statistics | None:
+    return load_statistics(given, source.schema) if isinstance(given, str | Path) else given
+
+
+def _lateness(events: "DataFrame", time: str, watermark: str | None) -> Lateness:
+    """Return how late events may come, as said or as the events themselves have it."""
+    present = [field for field in events.schema.fields if SPARK_DELAY in field.metadata]
+    if watermark is None:
+        if not present:
+            raise WeftError(
+                "a stream needs a watermark: how late events may come\n"
+                '  hint: give watermark="10 seconds", or events.withWatermark(...)'
+            )
+        if present[0].name != time:
+            raise WeftError(f"the events have a watermark on {present[0].name!r}, but their time is {time!r}")
+        return Lateness(1000 * int(present[0].metadata[SPARK_DELAY]), is_given=True)
+    if present:
+        raise WeftError(
+            f"the events have a watermark already, on {present[0].name!r}; leave out watermark={watermark!r}"
+        )
+    delay = parse_duration(watermark)
+    if delay is None or delay < 0:
+        raise WeftError(
+            f"watermark is {watermark!r}; expected a duration such as '10 seconds' or '5 minutes'"
+        )
+    return Lateness(-(-delay // 1000) * 1000)  # Spark counts milliseconds
+
+
+def _event_frame(
+    events: "DataFrame",
+    *,
+    time: str,
+    type: str | None,
+    id: str | None,
+    columns: Columns,
+    sites: Sites | None,
+) -> EventFrame:
+    """Return the events with the meaning of their columns, as far as these are there and fit."""
+    use_this_python(events.sparkSession)
+    frame = events.schema
+    time_type = require_column(frame, time, "the event time")
+    if value_type(time_type) != TIMESTAMP:
+        raise DataError(
+            f"the time column {time!r} is {time_type.simpleString()}, expected timestamp; "
+            f"convert it, for example with to_timestamp or timestamp_millis"
+        )
+    if type is None and not columns.types:
+        raise DataError(
+            "neither a type column (type=) nor derived types (columns=Columns(types=...)) are given"
+        )
+    site = None if sites is None else sites.column
+    roles = (
+        (type, "the event type"),
+        (id, "the event id"),
+        (columns.order_by, "the order"),
+        (site, "the site"),
+    )
+    for name, role in roles:
+        if name is not None:
+            require_column(frame, name, role)
+    schema = event_schema(frame, time=time, has_type_column=type is not None, types=columns.types or None)
+    order_by = columns.order_by
+    if order_by is not None and order_by not in schema.attributes:
+        raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
+    return EventFrame(events, schema, time, type, id, order_by, dict(columns.types), site)

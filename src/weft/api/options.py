@@ -1,0 +1,72 @@
+"""What is seldom set, in a few typed objects: columns, streaming and sites; `Planning` is the optimizer's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from weft.adaptation.settings import Adaptation, Decider
+from weft.errors import WeftError
+from weft.placement.network import Network
+
+PlacementName = Literal["muse", "single-sink", "central"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """What columns of the events mean, besides the time, the type and the id.
+
+    order_by
+        The order among events of equal time.
+    types
+        Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
+    """
+
+    order_by: str | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streaming:
+    """How a stream runs.
+
+    checkpoint
+        The checkpoint location of the query that will be started. Weft remembers there which queries share
+        shards, so that they find their state again when the workload has changed.
+    adapt
+        When to plan anew while the rates and selectivities drift. "off", the default, is never; "invariants"
+        does so when a condition under which the plan was the best is violated, "threshold" when a statistic
+        has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans that were
+        searched for (plan "auto" or "mcep") are adapted. The matches are the same.
+    """
+
+    checkpoint: str | None = None
+    adapt: Adaptation | Decider = "off"
+
+    @property
+    def adaptation(self) -> Adaptation:
+        """How plans are adapted."""
+        return self.adapt if isinstance(self.adapt, Adaptation) else Adaptation(decide=self.adapt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sites:
+    """Where queries are evaluated when events arise at sites.
+
+    column
+        The column that holds the site at which an event arose.
+    placement
+        "muse", at sites that send each other least, "single-sink" at one site, "central" outside of the
+        network, where all events are sent.
+    network
+        Of a stream: the sites and the rates there, for example those of `weft.prepare` for its past. Of a
+        batch they are counted.
+    """
+
+    column: str
+    placement: PlacementName = "muse"
+    network: Network | None = None
+
+    def __post_init__(self) -> None:
+        if self.placement not in get_args(PlacementName):
+            expected = ", ".join(map(repr, get_args(PlacementName)))
+            raise WeftError(f"placement is {self.placement!r}; expected {expected}")

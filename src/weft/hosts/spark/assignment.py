@@ -1,0 +1,256 @@
+"""How the queries of a stream are divided into groups, and a group into shards.
+
+Queries that agree on keys form a group that is sharded by these. Of the others, those that share a
+plan node stay together; a group of them has one shard. Trend queries with the same groups form a group that
+is sharded by these, and those without groups one with one shard. A query keeps its group over restarts,
+with its state: what was decided at the start is data (`ShardAssignment`), to which new queries are added.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from weft.codec import from_json, stored, to_json
+from weft.errors import WeftError
+from weft.normalize.pipeline import normalize
+from weft.pattern.nodes import CountWindow, Query
+from weft.pattern.normal_form import NormalForm
+from weft.plan.dag import readers
+from weft.plan.nodes import Filter, Plan, Scan
+
+ASSIGNMENT = "shard assignment"
+SENDING_NANOSECONDS = 1000.0  # to send an event to one shard more, roughly
+
+
+@stored()
+@dataclass(frozen=True, slots=True)
+class ShardGroup:
+    """Queries that run on the same shards: sharded by keys, or one shard, told by a number.
+
+    A group whose queries count events (`WITHIN n EVENTS`) is sent all of them. Trend queries have groups of
+    their own.
+    """
+
+    keys: tuple[str, ...] = ()
+    number: int = 0
+    counts: bool = False
+    trends: bool = False
+
+    @property
+    def name(self) -> str:
+        """A name that no other group has.
+
+        >>> (
+        ...     ShardGroup(("user",)).name,
+        ...     ShardGroup(number=3, counts=True).name,
+        ...     ShardGroup(("user",), trends=True).name,
+        ... )
+        ('by user', 'counting 3', 'trends by user')
+        """
+        place = f"by {', '.join(self.keys)}" if self.keys else f"{self.number}"
+        if self.trends:
+            return f"trends {place}"
+        kind = "counting " if self.counts else "" if self.keys else "together "
+        return f"{kind}{place}"
+
+    def n_shards(self, n_shards: int) -> int:
+        """Return the number of its shards where a group with keys has so many."""
+        return n_shards if self.keys else 1
+
+
+@stored()
+@dataclass(frozen=True)
+class ShardAssignment:
+    """The number of shards, and the group of every query."""
+
+    n_shards: int
+    groups: Mapping[str, ShardGroup] = field(default_factory=dict)
+    revision: int = 0  # counts the workloads that the stream has had
+
+    @property
+    def members(self) -> dict[ShardGroup, list[str]]:
+        """The queries of each group."""
+        found: dict[ShardGroup, list[str]] = {}
+        for name, group in self.groups.items():
+            found.setdefault(group, []).append(name)
+        return found
+
+    def to_json(self) -> str:
+        """Return the assignment as text."""
+        return to_json(ASSIGNMENT, self)
+
+    @staticmethod
+    def from_json(text: str, origin: str) -> "ShardAssignment":
+        """Return the assignment written by `to_json`; `origin` says where the text is from."""
+        assignment: ShardAssignment = from_json(ASSIGNMENT, text, origin)
+        return assignment
+
+
+@dataclass(frozen=True, slots=True)
+class _Traits:
+    name: str
+    keys: frozenset[str]
+    counts: bool
+    trends: bool = False
+
+    def fits(self, group: ShardGroup) -> bool:
+        """Say whether the events of every match, or group of trends, meet in one shard of a group."""
+        is_kind = (self.counts, self.trends) == (group.counts, group.trends)
+        return is_kind and self.keys >= set(group.keys)
+
+
+def check_windows(queries: Sequence[Query]) -> None:
+    """Raise unless every query has a bound: on a stream the others would keep all events forever."""
+    unbounded = [
+        query.name for query in queries if not query.is_trend and any(map(_is_unbounded, normalize(query)))
+    ]
+    if unbounded:
+        raise WeftError(
+            f"{_named(unbounded)}: without WITHIN, every event may belong to a match to come, "
+            f"so a stream would have to keep all of them\n  hint: add WITHIN, for example WITHIN 1 hour"
+        )
+    endless = [query.name for query in queries if query.is_trend and query.window is None]
+    if endless:
+        raise WeftError(
+            f"{_named(endless)}: without WITHIN, the only window never ends, and a stream has no result\n"
+            f"  hint: add WITHIN, for example WITHIN 1 hour"
+        )
+
+
+def _named(queries: Sequence[str]) -> str:
+    return f"{'queries' if len(queries) > 1 else 'query'} {', '.join(queries)}"
+
+
+def _is_unbounded(form: NormalForm) -> bool:
+    alone = len(form.items) == 1 and not form.items[0].is_list and not form.negations
+    return form.window is None and not alone
+
+
+def assign_shards(
+    queries: Sequence[Query],
+    n_shards: int,
+    plan_together: Callable[[Sequence[Query]], tuple[Plan, float]],
+    known: ShardAssignment | None = None,
+) -> ShardAssignment:
+    """Return the groups of all queries; those that are known keep theirs as long as they fit.
+
+    `plan_together` makes the shared plan of queries without a common key, which shows which of them
+    have something in common, and says how many nanoseconds an event is expected to cost.
+    """
+    earlier = {} if known is None else dict(known.groups)
+    traits = [_traits(query) for query in queries]
+    groups = {
+        one.name: earlier[one.name] for one in traits if one.name in earlier and one.fits(earlier[one.name])
+    }
+    for one in traits:
+        if one.trends:
+            groups.setdefault(one.name, ShardGroup(tuple(sorted(one.keys)), trends=True))
+    for counts in (False, True):
+        new = [one for one in traits if one.name not in groups and one.counts == counts]
+        existing = {group for group in groups.values() if group.counts == counts and not group.trends}
+        groups |= _keyed([one for one in new if one.keys], existing)
+        apart = {one.name for one in new if not one.keys}
+        groups |= _together(
+            [query for query in queries if query.name in apart],
+            n_shards,
+            plan_together,
+            groups,
+            counts=counts,
+        )
+    division = ShardAssignment(n_shards, {query.name: groups[query.name] for query in queries})
+    if known is None:
+        return division
+    return known if division.groups == known.groups else replace(division, revision=known.revision + 1)
+
+
+def _traits(query: Query) -> _Traits:
+    if query.is_trend:
+        return _Traits(query.name, frozenset(query.group_by), counts=False, trends=True)
+    forms = normalize(query)
+    counts = any(isinstance(form.window, CountWindow) for form in forms)
+    keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
+    return _Traits(query.name, frozenset.intersection(*keys) if keys else frozenset(), counts)
+
+
+def _keyed(traits: Sequence[_Traits], existing: set[ShardGroup]) -> dict[str, ShardGroup]:
+    """Put queries into groups that exist, else group them by the key that most of the rest have."""
+    found: dict[str, ShardGroup] = {}
+    rest = []
+    for one in traits:
+        options = [group for group in existing if group.keys and one.fits(group)]
+        if options:
+            found[one.name] = max(options, key=lambda group: (len(group.keys), group.keys))
+        else:
+            rest.append(one)
+    while rest:
+        votes: dict[str, int] = {}
+        for one in rest:
+            for key in one.keys:
+                votes[key] = votes.get(key, 0) + 1
+        chosen = min(votes, key=lambda key: (-votes[key], key))
+        members = [one for one in rest if chosen in one.keys]
+        common = frozenset.intersection(*(one.keys for one in members))
+        group = ShardGroup(tuple(sorted(common)), counts=members[0].counts)
+        found |= {one.name: group for one in members}
+        rest = [one for one in rest if chosen not in one.keys]
+    return found
+
+
+def _together(
+    queries: Sequence[Query],
+    n_groups: int,
+    plan_together: Callable[[Sequence[Query]], tuple[Plan, float]],
+    groups: Mapping[str, ShardGroup],
+    *,
+    counts: bool,
+) -> dict[str, ShardGroup]:
+    """Deal the connected components of the plan to shards, to those that have least to do.
+
+    An event that several shards want is sent to each: that is worth while only if it saves more work.
+    """
+    if not queries:
+        return {}
+    if counts:  # each is sent all events: one shard for all of them
+        return {query.name: ShardGroup(number=0, counts=True) for query in queries}
+    plan, nanoseconds = plan_together(queries)
+    n_used = min(n_groups, 1 + int(nanoseconds / SENDING_NANOSECONDS))
+    load = dict.fromkeys(range(n_used), 0)
+    for group in groups.values():
+        if not group.keys and not group.counts and not group.trends:
+            load[group.number] = load.get(group.number, 0) + 1
+    found: dict[str, ShardGroup] = {}
+    for component in components(plan):
+        number = min(load, key=lambda number: (load[number], number))
+        load[number] += len(component)
+        found |= {name: ShardGroup(number=number) for name in component}
+    return found
+
+
+def components(plan: Plan) -> list[list[str]]:
+    """Return the queries that are connected by shared nodes, larger groups first; events are not nodes here.
+
+    >>> from weft.plan.nodes import Branch, Join, Output
+    >>> ab = Join(Scan("A"), Scan("B"), (), (), (), None)
+    >>> outputs = [
+    ...     Output(n, (), (Branch(node, (), ()),)) for n, node in (("p", Scan("A")), ("q", ab), ("r", ab))
+    ... ]
+    >>> components(Plan(tuple(outputs)))
+    [['q', 'r'], ['p']]
+    """
+    names = [output.query for output in plan.outputs]
+    root = {name: name for name in names}
+
+    def find(name: str) -> str:
+        while root[name] != name:
+            root[name] = root[root[name]]
+            name = root[name]
+        return name
+
+    for node, members in readers(plan).items():
+        if not isinstance(node, Scan | Filter):
+            first, *others = sorted(members)
+            for other in others:
+                root[find(other)] = find(first)
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(find(name), []).append(name)
+    return sorted(groups.values(), key=len, reverse=True)

@@ -1,0 +1,194 @@
+"""Outcomes as Spark has them: their schema, and the frames of each kind among them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T  # noqa: N812
+
+from weft.errors import WeftError
+from weft.expressions import type_of
+from weft.hosts.spark.pushdown import quoted
+from weft.pattern.nodes import Query
+from weft.plan.template import Template
+from weft.runtime.stages.messages import SHARD
+from weft.runtime.stages.outcomes import (
+    KIND,
+    LATE_KIND,
+    MATCH_KIND,
+    REPORT,
+    REPORT_KIND,
+    TREND,
+    TREND_KIND,
+    OutcomeColumns,
+)
+from weft.runtime.trends.emit import result_type
+from weft.schema import Type
+
+SHOWN = {KIND: "kind", TREND: "trend", SHARD: "shard", REPORT: "report"}  # columns as users see them
+CHANGES = (
+    "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
+    "predicted: double, measured: double>>"
+)
+TRANSFERS = "array<struct<projection: string, source: string, target: string, rows: long, bytes: long>>"
+
+ColumnType = TypeVar("ColumnType")
+
+
+@dataclass(frozen=True)
+class MergedColumns(Generic[ColumnType]):
+    """The columns of all queries: their types, and where each query's values are."""
+
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """The RETURN columns of queries for matches, and the columns of trend queries."""
+
+    returned: MergedColumns[Type]
+    trends: MergedColumns[pa.DataType]
+
+    def of(self, id_type: pa.DataType) -> OutcomeColumns:
+        """Return the columns of outcomes."""
+        return OutcomeColumns(
+            id_type, self.returned.types, self.returned.names, self.trends.types, self.trends.names
+        )
+
+
+def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> ResultColumns:
+    """Give every RETURN value and every column of trend queries a column of the results."""
+    returned = {
+        query.name: {column.name: type_of(column.expression) for column in query.returns}
+        for query in queries
+        if not query.is_trend
+    }
+    trends = {one.query: {column.column: result_type(column) for column in one.columns} for one in templates}
+    return ResultColumns(merge_columns(returned), merge_columns(trends))
+
+
+def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedColumns[ColumnType]:
+    """Return the columns of all queries with their types, and for each query the columns of its values.
+
+    Values of one name and type have one column; where types differ, or the case of the name, to which
+    Spark pays no heed, there is one per query.
+
+    >>> merge_columns({"p": {"n": 1, "x": 2}, "q": {"n": 1, "X": 2}})
+    MergedColumns(types={'n': 1, 'p_x': 2, 'q_X': 2}, names={'p': ('n', 'p_x'), 'q': ('n', 'q_X')})
+    """
+    kinds: dict[str, set[tuple[str, ColumnType]]] = {}
+    for own in types_of.values():
+        for name, kind in own.items():
+            kinds.setdefault(name.casefold(), set()).add((name, kind))
+    types: dict[str, ColumnType] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for query, own in types_of.items():
+        columns = {name: name if len(kinds[name.casefold()]) == 1 else f"{query}_{name}" for name in own}
+        types |= {columns[name]: kind for name, kind in own.items()}
+        names[query] = tuple(columns.values())
+    return MergedColumns(types, names)
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """Return an Arrow schema as Spark has it."""
+    return T.StructType([T.StructField(one.name, spark_type_of(one.type)) for one in schema])
+
+
+def spark_type_of(kind: pa.DataType) -> T.DataType:
+    """Return the Spark type of an Arrow type.
+
+    >>> spark_type_of(pa.decimal128(38, 2)), spark_type_of(pa.list_(pa.struct([("x", pa.int64())])))
+    (DecimalType(38,2), ArrayType(StructType([StructField('x', LongType(), True)]), True))
+    """
+    if pa.types.is_decimal(kind):
+        return T.DecimalType(kind.precision, kind.scale)
+    if pa.types.is_map(kind):
+        return T.MapType(spark_type_of(kind.key_type), spark_type_of(kind.item_type))
+    if pa.types.is_list(kind):
+        return T.ArrayType(spark_type_of(kind.value_type))
+    if pa.types.is_struct(kind):
+        return spark_schema(kind)
+    if pa.types.is_timestamp(kind):
+        return T.TimestampType()
+    return {
+        pa.int64(): T.LongType(),
+        pa.float64(): T.DoubleType(),
+        pa.bool_(): T.BooleanType(),
+        pa.string(): T.StringType(),
+        pa.date32(): T.DateType(),
+        pa.duration("us"): T.DayTimeIntervalType(),
+    }[kind]
+
+
+def shown_outcomes(frame: DataFrame) -> DataFrame:
+    """Return outcomes with the names that users see; a RETURN column may not have one of these."""
+    for name in frame.columns:
+        if name.casefold() in SHOWN.values():
+            raise WeftError(
+                f"a query returns a column {name}, which among outcomes says something else\n"
+                f"  hint: give it another name in RETURN, for example with AS {name}_value"
+            )
+    return frame.withColumnsRenamed(SHOWN)
+
+
+class Outcomes:
+    """The frames of each kind among outcomes: of a whole run, or of one micro-batch of a stream.
+
+    >>> def deliver(batch, number):  # doctest: +SKIP
+    ...     Outcomes(batch).matches.write.mode("append").parquet("matches")
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame.withColumnsRenamed({shown: own for own, shown in SHOWN.items()})
+
+    @property
+    def matches(self) -> DataFrame:
+        """One row per match."""
+        others = [name for name in SHOWN if name in self.frame.columns]
+        return self._of_kind(MATCH_KIND).drop(*others)
+
+    @property
+    def trends(self) -> DataFrame:
+        """One row per result of a trend query."""
+        if TREND not in self.frame.columns:
+            raise WeftError("none of the queries is a trend query: look at matches")
+        return self._of_kind(TREND_KIND).select("query", f"{TREND}.*")
+
+    @property
+    def late(self) -> DataFrame:
+        """The rows that came after the watermark had passed them: time, type and id."""
+        event = F.col("events")[0]
+        return self._of_kind(LATE_KIND).select(
+            event["ts"].alias("ts"), event["type"].alias("type"), event["id"].alias("id")
+        )
+
+    @property
+    def changes(self) -> DataFrame:
+        """The changes of plans: one row for each shard and new version of its plan.
+
+        It says why the plan was made, which queries it is for, how the shard switches, the share of the cost
+        that it is predicted to save, and for a change of before the share of the counted work that it did
+        save.
+        """
+        return self._reported("changes", CHANGES, "shard")
+
+    @property
+    def transfers(self) -> DataFrame:
+        """What sites sent each other of the matches of a projection, or of its events."""
+        return self._reported("sent", TRANSFERS)
+
+    @property
+    def reports(self) -> DataFrame:
+        """The reports of the steps of shards, as JSON."""
+        return self._of_kind(REPORT_KIND).select(F.col(SHARD).alias("shard"), F.col(REPORT).alias("report"))
+
+    def _reported(self, name: str, kind: str, *others: str) -> DataFrame:
+        listed = F.from_json(F.get_json_object("report", f"$.value.{name}"), kind)
+        return self.reports.select(*others, F.explode(listed).alias("one")).select(*others, "one.*")
+
+    def _of_kind(self, kind: str) -> DataFrame:
+        return self.frame.where(F.col(quoted(KIND)) == kind)

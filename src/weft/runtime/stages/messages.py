@@ -1,0 +1,78 @@
+"""Messages between stages: rows for a shard of the next one, or outcomes and reports on their way out."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from weft.runtime.matches.emit import ROWS_PER_BATCH
+from weft.runtime.state.journal import Store
+from weft.runtime.state.segments import table_to_bytes
+
+RAW, OWN, OUTCOME, DISTINCT = "raw", "own", "outcome", "distinct"  # roles of messages
+NEWS, SENT = "news ", "sent "  # those of reports, with the level, and of matches, with a channel's number
+REJECTED = b"weft.rejected"
+SHARD, ROLE, PACK = "weft_shard", "weft_role", "weft_pack"  # the columns of messages
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Rows for a shard: events as they arose, events passed on, matches; or what is on its way out."""
+
+    shard: str
+    role: str
+    pack: bytes
+
+    @property
+    def is_out(self) -> bool:
+        """Whether no stage takes it any more."""
+        return self.role == OUTCOME or self.role.startswith(NEWS)
+
+
+class StageStore(Store, Protocol):
+    """The state of the shard at hand, and its timer."""
+
+    def clear(self) -> None: ...
+    def wake(self, moment: int | None, previous: int | None) -> None: ...
+
+
+class Stage(Protocol):
+    """All shards of one stage: what came to one of them in, messages for the next stage out."""
+
+    def take(
+        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+    ) -> Iterator[Message]:
+        """Run a step of a shard; without a store, the one step of a batch."""
+
+
+def in_packs(rows: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Yield rows of one schema as packs of a bounded size, each as soon as it is full.
+
+    >>> rows = pa.RecordBatch.from_pydict({"x": range(ROWS_PER_BATCH)})
+    >>> packs = in_packs([rows.slice(0, 9), rows, rows.slice(0, 5)])
+    >>> [pa.ipc.open_stream(pack).read_all().num_rows for pack in packs]
+    [65545, 5]
+    """
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in rows:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= ROWS_PER_BATCH:
+            yield table_to_bytes(pa.Table.from_batches(waiting))
+            waiting, n_rows = [], 0
+    if waiting:
+        yield table_to_bytes(pa.Table.from_batches(waiting))
+
+
+def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the rows of packs."""
+    for batch in batches:
+        for pack in batch.column(0):
+            yield from pa.ipc.open_stream(pack.as_buffer())
+
+
+def rejected_in(packs: Iterable[pa.Table]) -> int:
+    """Return how many rows that were no events some packs speak of."""
+    return sum(int((pack.schema.metadata or {}).get(REJECTED, 0)) for pack in packs)

@@ -1,0 +1,118 @@
+"""Outcomes: the rows that a step gives, each of a kind, in one schema.
+
+A row is a match, a result of a trend query, a row that came too late, or a report. The columns of other kinds
+are NULL in it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.emit import TIMESTAMP, emit_in_parts, match_schema
+from weft.runtime.matches.execute import Found
+from weft.runtime.stages.messages import SHARD
+from weft.runtime.stages.report import Report
+from weft.runtime.stages.shard_executor import FoundAtSite, FoundTrends, Result
+from weft.runtime.trends.emit import emit_trends_in_parts, trend_schema
+from weft.schema import Type
+
+KIND, TREND, REPORT = "weft_kind", "weft_trend", "weft_report"
+MATCH_KIND, TREND_KIND, LATE_KIND, REPORT_KIND = "match", "trend", "late", "report"
+
+
+@dataclass(frozen=True)
+class OutcomeColumns:
+    """The columns of outcomes: RETURN columns of queries for matches, columns of trend queries, reports.
+
+    `return_names` and `trend_names` say for each query which columns hold its values.
+    """
+
+    id_type: pa.DataType
+    returned: Mapping[str, Type] = field(default_factory=dict)
+    return_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trends: Mapping[str, pa.DataType] = field(default_factory=dict)
+    trend_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    has_reports: bool = True
+
+    @cached_property
+    def match_schema(self) -> pa.Schema:
+        """The columns of matches."""
+        return match_schema(self.id_type, self.returned)
+
+    @cached_property
+    def trend_schema(self) -> pa.Schema:
+        """The columns of results of trend queries."""
+        return trend_schema(self.trends)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of outcomes of all kinds."""
+        fields = [pa.field(KIND, pa.string()), *self.match_schema]
+        if self.trend_names:
+            fields.append(pa.field(TREND, pa.struct(list(self.trend_schema)[1:])))
+        if self.has_reports:
+            fields += [pa.field(SHARD, pa.string()), pa.field(REPORT, pa.string())]
+        return pa.schema(fields)
+
+    def rows(self, found: Iterable[Result]) -> Iterator[pa.RecordBatch]:
+        """Yield matches and results of trend queries; rows for other sites are no outcomes."""
+        for result in found:
+            match result:
+                case Found():
+                    yield from self._matches(result)
+                case FoundTrends():
+                    yield from self._trends(result)
+                case FoundAtSite(found=matches) if result.query is not None:
+                    yield from self._matches(matches)
+
+    def late(self, rows: pa.Table, layout: Layout) -> pa.RecordBatch:
+        """Return rows that came too late, each as the only event of a match."""
+        times = _one_array(rows[layout.time]).cast(pa.int64()).cast(TIMESTAMP)
+        kind = self.match_schema.field("events").type
+        identity = layout.id or layout.content
+        nothing = pa.nulls(rows.num_rows, pa.string())
+        event = pa.StructArray.from_arrays(
+            [
+                nothing,
+                nothing if layout.type is None else _one_array(rows[layout.type]).cast(pa.string()),
+                times,
+                (nothing if identity is None else _one_array(rows[identity])).cast(self.id_type),
+            ],
+            fields=list(kind.value_type),
+        )
+        offsets = pa.array(np.arange(rows.num_rows + 1, dtype=np.int32))
+        events = pa.ListArray.from_arrays(offsets, event, type=kind)
+        return self._of_kind(LATE_KIND, {"start": times, "end": times, "events": events}, rows.num_rows)
+
+    def report(self, shard: str, report: Report) -> pa.RecordBatch:
+        """Return the report of a step of a shard."""
+        texts = {SHARD: pa.array([shard]), REPORT: pa.array([report.to_json()])}
+        return self._of_kind(REPORT_KIND, texts, 1)
+
+    def _matches(self, found: Found) -> Iterator[pa.RecordBatch]:
+        for rows in emit_in_parts(found, self.return_names[found.query], self.match_schema):
+            columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+            yield self._of_kind(MATCH_KIND, columns, rows.num_rows)
+
+    def _trends(self, found: FoundTrends) -> Iterator[pa.RecordBatch]:
+        names = self.trend_names[found.query]
+        for rows in emit_trends_in_parts(found.results, found.events, found.rows, names, self.trend_schema):
+            fields = list(self.trend_schema)[1:]
+            nested = pa.StructArray.from_arrays([rows[one.name] for one in fields], fields=fields)
+            yield self._of_kind(TREND_KIND, {"query": rows["query"], TREND: nested}, rows.num_rows)
+
+    def _of_kind(self, kind: str, columns: Mapping[str, pa.Array], n_rows: int) -> pa.RecordBatch:
+        """Return rows of a kind, NULL in the columns of others."""
+        kinds = pa.array([kind]).take(pa.array(np.zeros(n_rows, np.int64)))
+        given = {KIND: kinds, **columns}
+        arrays = [given[one.name] if one.name in given else pa.nulls(n_rows, one.type) for one in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole

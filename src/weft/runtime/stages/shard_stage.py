@@ -1,0 +1,143 @@
+"""The stage of query groups: shards that run a plan or templates, step by step or in one batch."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from weft.codec import from_json
+from weft.plan.nodes import Plan
+from weft.plan.trend_sets import Sharing
+from weft.runtime.columns.events import Array
+from weft.runtime.stages.messages import NEWS, OUTCOME, Message, StageStore, in_packs, rejected_in
+from weft.runtime.stages.outcomes import OutcomeColumns
+from weft.runtime.stages.report import Report
+from weft.runtime.stages.routing import OWNER
+from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardPlan, ShardProgram, run_once
+from weft.runtime.stages.shard_executor import Adapter, Result
+from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.stages.task import GroupTask, StageTask
+from weft.runtime.state.segments import table_from_bytes
+from weft.runtime.trends.executor import TrendPlan
+
+WARMING_ROWS = 1_000
+
+
+class ShardStage:
+    """Runs the shards of query groups; `adapters` has what adapts the plan of a group, if anything does."""
+
+    def __init__(self, task: StageTask, memory: Memory, adapters: dict[int, Adapter] | None = None) -> None:
+        self.task = task
+        self.outcomes = outcome_columns(task)
+        self._memory = memory
+        self._adapters = adapters or {}
+
+    def take(
+        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+    ) -> Iterator[Message]:
+        """Run a step of a shard, and yield its report and its outcomes, packed."""
+        if store is None:
+            raise ValueError("a batch of query groups is run by run_batch")
+        if shard not in self.task.group_of:  # its queries are gone
+            store.clear()
+            return
+        yield from self.step(shard, [table_from_bytes(one.pack) for one in messages], watermark, store)
+
+    def step(
+        self, shard: str, tables: Sequence[pa.Table], watermark: int, store: StageStore
+    ) -> Iterator[Message]:
+        """Run a step of a shard on rows."""
+        program = self.program(self.task.group_of[shard])
+        arrived = Arrived(tables, n_rejected=rejected_in(tables))
+        outcome = Shard(f"{self.task.run} {shard}", program, store, self._memory).step(arrived, watermark)
+        if outcome is None:
+            return
+        store.wake(outcome.wake, outcome.previous_wake)
+        yield Message(shard, f"{NEWS}0", outcome.report.to_json().encode())
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            yield self.outcomes.report(shard, outcome.report)
+            yield from self.outcomes.rows(outcome.found)
+            if outcome.late is not None:
+                yield self.outcomes.late(outcome.late, program.layout)
+
+        for pack in in_packs(rows()):
+            yield Message(shard, OUTCOME, pack)
+
+    def run_batch(
+        self, table: pa.Table, shard: str, slices: TimeSlices | None = None, own: Array | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the outcomes of the only group on a table; of slices of time, those that some shards own."""
+        program = self.program(0)
+        if self.task.analyze:  # a kernel is loaded when it is first called: no node should pay for that
+            for _ in run_once(program, Arrived([table.slice(0, WARMING_ROWS)]))[2]:
+                pass
+        executor, _, found = run_once(program, Arrived([table]))
+        del table
+        for result in found:
+            yield from self.outcomes.rows([_owned(result, slices, own)])
+        if self.task.analyze:
+            yield self.outcomes.report(shard, Report(activity=executor.activity))
+
+    def program(self, number: int) -> ShardProgram:
+        """Return what the shards of a group run."""
+        group = self.task.groups[number]
+        return ShardProgram(
+            _plan_of(group),
+            group.layout,
+            self.outcomes.id_type,
+            self.task.budget,
+            self.task.assignment,
+            group.fingerprints,
+            self.task.delay,
+            OWNER if group.is_owner else None,
+            self._adapters.get(number),
+        )
+
+
+def outcome_columns(task: StageTask) -> OutcomeColumns:
+    """Return the columns of the outcomes of a task."""
+    id_type = pa.string() if task.id_is_text else pa.int64()
+    return OutcomeColumns(
+        id_type, task.returned, task.return_names, task.trends, task.trend_names, task.has_reports
+    )
+
+
+def shard_tables(
+    batches: Iterator[pa.RecordBatch], slices: TimeSlices | None, shard_column: str | None
+) -> Iterator[tuple[pa.Table, Array | None]]:
+    """Yield the rows of a partition in one table, or those of shards that are no neighbors, with these."""
+    collected = [batch for batch in batches if batch.num_rows]
+    if not collected:
+        return
+    table = pa.Table.from_batches(collected)
+    del collected
+    if slices is None or shard_column is None:
+        yield table, None
+        return
+    shards = table[shard_column].to_numpy()
+    table = table.drop_columns([shard_column])
+    groups = slices.groups(np.unique(shards))
+    for group in groups:
+        yield (table if len(groups) == 1 else table.filter(pa.array(np.isin(shards, group)))), group
+
+
+def _owned(result: Result, slices: TimeSlices | None, own: Array | None) -> Result:
+    return result if slices is None or own is None else slices.owned(result, own)
+
+
+def _plan_of(group: GroupTask) -> ShardPlan:
+    return _plan(group.plan) if group.sharing is None else _trend_plan(group.plan, group.sharing)
+
+
+@lru_cache(maxsize=16)
+def _plan(text: str) -> ShardPlan:
+    """Read a plan once per process; its shards share it."""
+    plan: Plan = from_json("plan", text)
+    return plan
+
+
+@lru_cache(maxsize=16)
+def _trend_plan(text: str, sharing: Sharing) -> ShardPlan:
+    return TrendPlan(from_json("templates", text), sharing)

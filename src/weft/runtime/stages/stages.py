@@ -1,0 +1,42 @@
+"""The stages of a task: one for query groups; for sites one for each level, and one where matches meet."""
+
+from weft.plan.sites import SiteProgram
+from weft.runtime.stages.match_codec import MatchCodec
+from weft.runtime.stages.messages import Stage
+from weft.runtime.stages.shard import Memory
+from weft.runtime.stages.shard_executor import Adapter
+from weft.runtime.stages.shard_stage import ShardStage, outcome_columns
+from weft.runtime.stages.site_executor import Timing, site_timing
+from weft.runtime.stages.site_stage import DistinctStage, SiteNetwork, SiteStage
+from weft.runtime.stages.task import SitesTask, StageTask
+
+
+def n_stages(program: SiteProgram) -> int:
+    """Return the number of stages of a program: its levels, and one more where matches may be repeated.
+
+    >>> n_stages(SiteProgram(("here",), (), ())), n_stages(SiteProgram(("here",), (), (), ("q",)))
+    (1, 2)
+    """
+    return max(1, program.n_levels) + bool(program.repeated)
+
+
+def stage_of(
+    task: StageTask, number: int, memory: Memory, adapters: dict[int, Adapter] | None = None
+) -> Stage:
+    """Return a stage of a task; `memory` is what the process remembers of its shards."""
+    if task.sites is None:
+        return ShardStage(task, memory, adapters)
+    program = SiteProgram.from_json(task.sites.program)
+    outcomes = outcome_columns(task)
+    timing = Timing() if task.is_batch else site_timing(program)
+    if number >= max(1, program.n_levels):
+        return DistinctStage(number, task.assignment, outcomes, timing.horizon)
+    codec = MatchCodec(task.sites.layout, outcomes.id_type)
+    network = SiteNetwork(program, codec, task.sites.slices)
+    return SiteStage(number, network, task.assignment, task.budget, outcomes, memory, timing)
+
+
+def site_shards(sites: SitesTask) -> tuple[str, ...]:
+    """Return the names of the shards of all sites, in the order of their numbers."""
+    program = SiteProgram.from_json(sites.program)
+    return SiteNetwork(program, MatchCodec(sites.layout, None), sites.slices).shards
