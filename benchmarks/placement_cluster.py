@@ -171,7 +171,7 @@ def _detection(spark: SparkSession, text: str, placement: PlacementName, seconds
 
 def _sent(spark: SparkSession, text: str, placement: PlacementName, search_seconds: float, say: Say) -> Sent:
     detection = _detection(spark, text, placement, search_seconds)
-    placed, known = detection.placed, detection.known
+    placed, known = detection.placed, detection.site_statistics
     started = time.perf_counter()
     analysis = detection.analyze()
     taken = time.perf_counter() - started

@@ -102,7 +102,7 @@ def drained(matches: DataFrame, checkpoint: Path) -> StreamingQuery:
 def reports_in(progress: Any) -> list[dict[str, Any]]:
     """Return what the shards reported in a batch."""
     observed = progress.observedMetrics.get("weft")
-    return [json.loads(text) for text in observed.asDict().values() if text] if observed else []
+    return [json.loads(text)["value"] for text in observed.asDict().values() if text] if observed else []
 
 
 def measure_stream(place: Path, n_events: int, workload: Workload, repeat: int, say: Say) -> list[Measure]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.api.options import Columns, Sites, Streaming
     from weft.api.planning import load_plan, save_plan
     from weft.errors import BudgetError, DataError, QueryError, WeftError
-    from weft.explain.plans import explain
+    from weft.explanation.plans import explain
     from weft.hosts.spark.analyze import Analysis
     from weft.hosts.spark.monitor import StreamMonitor
     from weft.hosts.spark.outcomes import Outcomes
@@ -118,7 +118,7 @@ _HOMES = {
     "count_trends": "weft.language.builder",
     "detect": "weft.api.detect",
     "event": "weft.language.builder",
-    "explain": "weft.explain.plans",
+    "explain": "weft.explanation.plans",
     "load_plan": "weft.api.planning",
     "load_statistics": "weft.statistics.file",
     "not_": "weft.language.builder",

@@ -104,7 +104,7 @@ def test_rows_are_those_without_sites(muse: Detection, without_sites: list[str])
 def test_a_placement_sends_less(muse: Detection, sent: tuple[Transfer, ...]) -> None:
     n_sent = sum(one.rows for one in sent)
     assert n_sent < 0.6 * N_EVENTS
-    assert n_sent == pytest.approx(muse.known.rows(muse.placed.cost), rel=0.2)
+    assert n_sent == pytest.approx(muse.site_statistics.rows(muse.placed.cost), rel=0.2)
     assert "no placement costs less" in muse.explain()
     assert transfer_lines(sent)[0].startswith(f"Between sites: {n_sent:,} rows")
 
@@ -177,7 +177,7 @@ def test_without_events_there_are_no_matches(robots: DataFrame) -> None:
 def test_what_has_no_placement_is_refused(robots: DataFrame) -> None:
     def refused(text: str, **options: object) -> str:
         def placed() -> None:
-            sites = weft.Sites(column="node", **options)  # type: ignore[arg-type]
+            sites = weft.Sites(**{"column": "node", **options})  # type: ignore[arg-type]
             weft.detect(robots, text, time="ts", type="type", sites=sites)
 
         with pytest.raises(WeftError) as caught:
@@ -189,7 +189,7 @@ def test_what_has_no_placement_is_refused(robots: DataFrame) -> None:
     trend = "QUERY t PATTERN C+ c[] WITHIN 1 minute SLIDE 1 minute RETURN COUNT(*) AS n"
     assert "trend queries have no placement: t" in refused(trend)
     assert "without sites=" in refused(trend)
-    assert "no column 'nod' for the site; did you mean 'node'?" in refused(QUERIES, site="nod")
+    assert "no column 'nod' for the site; did you mean 'node'?" in refused(QUERIES, column="nod")
     assert "placement is 'must'; expected 'muse'" in refused(QUERIES, placement="must")
     assert "`network` is for streams" in refused(QUERIES, network=weft.Network((), {}))
     with pytest.raises(DataError, match="no event that a query looks at has a site"):

@@ -22,7 +22,8 @@ from weft.errors import DataError, WeftError
 from weft.hosts.spark.failures import failure_of
 from weft.pattern.nodes import TimeWindow
 from weft.runtime.matches.emit import ROWS_PER_BATCH
-from weft.runtime.stages.shard import Arrived, Memory, Shard
+from weft.runtime.stages.shard import Memory, Shard
+from weft.runtime.stages.shard_program import Arrived
 
 HOUR = 3_600_000_000
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
@@ -65,7 +66,7 @@ def prepared(spark: SparkSession, case: Case, files: Files, delay: int, checkpoi
         watermark=f"{delay // SECOND} seconds",
         columns=weft.Columns(
             order_by=case.order_by,
-            types={name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else None,
+            types={name: f"contains(letters, '{name}')" for name in "ABCDE"} if overlap else {},
         ),
         streaming=weft.Streaming(checkpoint=str(checkpoint)),
     )
@@ -316,7 +317,10 @@ def test_another_number_of_partitions_is_refused(spark: SparkSession, files: Fil
         run(weft.detect(files.stream(spark), KEYED, partitions=3, **options), tmp_path / "checkpoint")
     failure = failure_of(caught.value)
     assert isinstance(failure, DataError)
-    assert "the checkpoint was written with 2 shards, the stream now has 3" in str(failure)
+    assert (
+        "the checkpoint was written for 2 shards, and its state is divided so; the stream now has 3 shards"
+        in str(failure)
+    )
 
 
 def test_a_refused_number_of_partitions_is_not_remembered(

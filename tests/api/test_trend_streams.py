@@ -32,8 +32,8 @@ def files(tmp_path: Path) -> Files:
 
 
 def prepared(spark: SparkSession, files: Files, text: str, **more: object) -> Detection:
-    options = {**OPTIONS, "watermark": "2 seconds", **more}
-    options["streaming"] = weft.Streaming(checkpoint=str(files.folder / "state"))
+    options = {**OPTIONS, "watermark": "2 seconds"}
+    options |= {"streaming": weft.Streaming(checkpoint=str(files.folder / "state")), **more}
     return weft.prepare(files.stream(spark), text, **options)  # type: ignore[arg-type]
 
 
@@ -91,11 +91,21 @@ def test_trends_alone_are_what_detect_returns(spark: SparkSession, files: Files,
 
 def test_outcomes_without_trend_queries_have_no_column_for_them(spark: SparkSession, files: Files) -> None:
     write(spark, files, [[(1.0, "A", 1, 1)]])
-    outcomes = prepared(spark, files, MATCHES, checkpoint=None).outcomes
-    assert outcomes.columns == ["kind", "query", "match_id", "start", "end", "events", "user"]
-    both = prepared(spark, files, MATCHES + TRENDS, checkpoint=None)
-    assert both.outcomes.columns == [*outcomes.columns, "trend"]
-    assert both.matches.columns == outcomes.columns[1:]
+    outcomes = prepared(spark, files, MATCHES, streaming=None).outcomes
+    assert outcomes.columns == [
+        "kind",
+        "query",
+        "match_id",
+        "start",
+        "end",
+        "events",
+        "user",
+        "shard",
+        "report",
+    ]
+    both = prepared(spark, files, MATCHES + TRENDS, streaming=None)
+    assert both.outcomes.columns == [*outcomes.columns[:-2], "trend", "shard", "report"]
+    assert both.matches.columns == outcomes.columns[1:-2]
     assert "trends by user: 2 shards\nTrend templates" in both.explain()
 
 
@@ -107,6 +117,6 @@ def test_what_a_stream_refuses(spark: SparkSession, files: Files) -> None:
         prepared(spark, files, "QUERY q PATTERN A+ a[] RETURN COUNT(*) AS n")
     text = "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 second RETURN a.n AS Trend"
     with pytest.raises(WeftError, match="returns a column Trend"):
-        prepared(spark, files, text + TRENDS, checkpoint=None).outcomes  # noqa: B018 - to look at it is to make it
+        prepared(spark, files, text + TRENDS, streaming=None).outcomes  # noqa: B018 - to look at it is to make it
     with pytest.raises(WeftError, match="none of the queries is a trend query"):
         prepared(spark, files, MATCHES).trends  # noqa: B018 - to look at it is to make it

@@ -179,7 +179,7 @@ def test_typed_frame_of_one_query(letters: DataFrame) -> None:
 def test_queries_of_both_kinds(letters: DataFrame) -> None:
     trend = "QUERY all PATTERN B+ b WITHIN 5 seconds RETURN COUNT(*) AS n"
     match = "QUERY first PATTERN SEQ(A a, B b) WITHIN 2 seconds RETURN b.n AS n"
-    with pytest.raises(WeftError, match=r"weft\.prepare\(\.\.\.\), whose \.matches and \.trends"):
+    with pytest.raises(WeftError, match=r"weft\.prepare\(\.\.\.\): \.matches and \.trends"):
         weft.detect(letters, f"{trend}\n{match}", time="ts", type="kind")
     both = weft.prepare(letters, f"{trend}\n{match}", time="ts", type="kind", id="n")
     assert sorted(row["n"] for row in both.matches.collect()) == [1, 2]

@@ -32,8 +32,9 @@ from weft.runtime.matches.table import Lists, MatchColumn
 from weft.runtime.stages.match_codec import MatchCodec
 from weft.runtime.stages.messages import RAW, Message
 from weft.runtime.stages.outcomes import OutcomeColumns
-from weft.runtime.stages.shard import Memory, StepOutcome
+from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_executor import FoundAtSite
+from weft.runtime.stages.shard_program import StepOutcome
 from weft.runtime.stages.site_executor import Timing
 from weft.runtime.stages.site_stage import SiteNetwork, SiteStage
 from weft.runtime.stages.slices import TimeSlices

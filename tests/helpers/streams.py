@@ -18,7 +18,8 @@ from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.execute import Found
-from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardProgram, StepOutcome
+from weft.runtime.stages.shard import Memory, Shard
+from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome
 from weft.runtime.trends.executor import TrendPlan
 from weft.testing.events import ReferenceEvent
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError, QueryError, WeftError
-from weft.explain.plans import explain
+from weft.explanation.plans import explain
 from weft.language.binder import bind
 from weft.language.builder import as_query, event, query, seq
 from weft.language.parser import parse

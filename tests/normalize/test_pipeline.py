@@ -11,7 +11,7 @@ from tests.helpers.notation import query_of
 from tests.helpers.strategies import SCHEMA, matching_case, random_case
 
 from weft.errors import QueryError
-from weft.explain.plans import explain
+from weft.explanation.plans import explain
 from weft.expressions import Attribute, Comparison
 from weft.language.binder import bind
 from weft.language.parser import parse

@@ -16,8 +16,8 @@ from weft.api.planning import (
     why_lines,
 )
 from weft.api.workload import Workload
-from weft.explain.plans import form_lines, plan_lines
-from weft.explain.trends import trend_lines
+from weft.explanation.plans import form_lines, plan_lines
+from weft.explanation.trends import trend_lines
 from weft.hosts.spark.analyze import (
     GROUP,
     Analysis,

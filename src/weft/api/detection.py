@@ -23,6 +23,7 @@ from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.placement.network import Network
 from weft.placement.pipeline import Placed
+from weft.placement.site_statistics import SiteStatistics
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.statistics.model import Statistics
@@ -86,8 +87,6 @@ class Detection:
         Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
         in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
         """
-        if not self.trend_queries:
-            raise WeftError("none of the queries is a trend query: look at matches")
         return self._run.trends
 
     @property
@@ -229,6 +228,13 @@ class Detection:
     def network(self) -> Network:
         """The sites, and the rates of events there."""
         return self._of_sites("network").network
+
+    @property
+    def site_statistics(self) -> SiteStatistics:
+        """The events of a batch counted by site, and the queries to place there."""
+        if not isinstance(self._run, SiteBatchRun):
+            raise WeftError("events are counted by site in a batch with sites=weft.Sites(column) alone")
+        return self._run.known
 
     @property
     def placed(self) -> Placed:

@@ -42,6 +42,9 @@ class Streaming:
     checkpoint: str | None = None
     adapt: Adaptation | Decider = "off"
 
+    def __post_init__(self) -> None:
+        _ = self.adaptation  # what it cannot be is said at once
+
     @property
     def adaptation(self) -> Adaptation:
         """How plans are adapted."""
@@ -60,6 +63,10 @@ class Sites:
     network
         Of a stream: the sites and the rates there, for example those of `weft.prepare` for its past. Of a
         batch they are counted.
+
+    >>> Sites(column="plant", placement="best")
+    Traceback (most recent call last):
+    weft.errors.WeftError: placement is 'best'; expected 'muse', 'single-sink', 'central'
     """
 
     column: str

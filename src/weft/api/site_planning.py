@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.api.planning import estimated_statistics
-from weft.explain.placements import ExplainedPlacement
+from weft.explanation.placements import ExplainedPlacement
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import site_counts
 from weft.pattern.nodes import Query

@@ -15,7 +15,7 @@ from weft.api.stream import ASSIGNMENT
 from weft.api.workload import Workload
 from weft.codec import from_json, stored, to_json
 from weft.errors import WeftError
-from weft.explain.placements import ExplainedPlacement, sent_bytes
+from weft.explanation.placements import ExplainedPlacement, sent_bytes
 from weft.hosts.spark.analyze import GROUP, Analysis, count_outcomes, outcomes_of_groups, transfers_of
 from weft.hosts.spark.assignment import check_windows
 from weft.hosts.spark.batch import site_outcomes

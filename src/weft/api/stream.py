@@ -9,8 +9,8 @@ from weft.api.beside_checkpoint import BesideCheckpoint
 from weft.api.planning import PlannedGroup, merged_plan, plan_group
 from weft.api.workload import Workload
 from weft.errors import WeftError
-from weft.explain.plans import form_lines, plan_lines
-from weft.explain.trends import trend_lines
+from weft.explanation.plans import form_lines, plan_lines
+from weft.explanation.trends import trend_lines
 from weft.hosts.spark.analyze import Analysis
 from weft.hosts.spark.assignment import ShardAssignment, ShardGroup, assign_shards, check_windows
 from weft.hosts.spark.batch import n_shuffled

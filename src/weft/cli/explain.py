@@ -13,7 +13,7 @@ from weft.cli.options import Master, PlacementOptions, StoredPlanOptions, UsualC
 from weft.cli.report import progress_shown
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.errors import WeftError
-from weft.explain.plans import explain as explain_queries
+from weft.explanation.plans import explain as explain_queries
 from weft.hosts.spark.progress import current_progress
 from weft.io.sources import find_events
 from weft.language.read import read_queries

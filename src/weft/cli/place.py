@@ -13,8 +13,8 @@ from rich.table import Table
 from weft.cli.console import FAILED, errors_told, say_error, terminal
 from weft.cli.simulate import show_simulated
 from weft.errors import DataError, PlacementError, near_name
-from weft.explain.placement_picture import number_text
-from weft.explain.placement_picture import picture as drawn
+from weft.explanation.placement_picture import number_text
+from weft.explanation.placement_picture import picture as drawn
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.pipeline import place as place_queries

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weft.cli.console import terminal
-from weft.explain.placement_picture import number_text
+from weft.explanation.placement_picture import number_text
 from weft.placement.local_search import PlacementSearch, search_draft
 from weft.placement.muse_graph import central_cost
 from weft_lab.placement.problem_file import PlacementProblem

@@ -43,7 +43,7 @@ from weft.cli.steps import (
     start_spark,
 )
 from weft.errors import DataError, WeftError
-from weft.explain.placements import bytes_text
+from weft.explanation.placements import bytes_text
 from weft.hosts.spark.assignment import check_windows
 from weft.hosts.spark.batch import PARTITIONS
 from weft.hosts.spark.failures import SPARK_FAILURES

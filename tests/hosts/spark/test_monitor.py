@@ -1,7 +1,5 @@
 """What a stream tells of itself: batches, totals, notices."""
 
-import json
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
@@ -34,7 +32,7 @@ def progress(
     **reports: Report | None,
 ) -> StreamingQueryProgress:
     """The progress of a batch, as Spark gives it; the reports of shards by the shards' names."""
-    shards = {shard: None if one is None else json.dumps(asdict(one)) for shard, one in reports.items()}
+    shards = {shard: None if one is None else one.to_json() for shard, one in reports.items()}
     return StreamingQueryProgress.fromJson(
         {
             "id": str(UUID(int=7)),

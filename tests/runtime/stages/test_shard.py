@@ -13,7 +13,8 @@ from tests.helpers.streams import Kept, Stream, merged, program_of
 from weft.errors import DataError
 from weft.optimizer.pipeline import optimize
 from weft.runtime.budget import Budget
-from weft.runtime.stages.shard import Arrived, Memory, Shard
+from weft.runtime.stages.shard import Memory, Shard
+from weft.runtime.stages.shard_program import Arrived
 from weft.runtime.state.journal import Journal
 
 SECOND = 1_000_000

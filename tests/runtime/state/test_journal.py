@@ -13,7 +13,8 @@ from weft.errors import DataError
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
-from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardProgram
+from weft.runtime.stages.shard import Memory, Shard
+from weft.runtime.stages.shard_program import Arrived, ShardProgram
 from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, Journal, Segment, ServedQuery
 from weft.runtime.state.log import FAN, merging
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.explain.placement_picture import number_text
-from weft.explain.placements import bytes_text
-from weft.explain.plans import plan_lines
+from weft.explanation.placement_picture import number_text
+from weft.explanation.placements import bytes_text
+from weft.explanation.plans import plan_lines
 from weft.hosts.spark.outcomes import Outcomes
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
@@ -98,14 +98,14 @@ class Analysis:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class GroupOutcomes:
     """The outcomes of one query group: how many of each query, and the reports of its shards."""
 
     counts: Mapping[str, int]
     reports: Mapping[str, Report]
 
 
-def count_outcomes(measured: DataFrame, n_groups: int) -> list[_Counted]:
+def count_outcomes(measured: DataFrame, n_groups: int) -> list[GroupOutcomes]:
     """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
     counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
     reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
@@ -114,7 +114,7 @@ def count_outcomes(measured: DataFrame, n_groups: int) -> list[_Counted]:
             counts[row[GROUP]][row["query"]] = row["count"]
         else:
             reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
-    return [_Counted(*pair) for pair in zip(counts, reports, strict=True)]
+    return [GroupOutcomes(*pair) for pair in zip(counts, reports, strict=True)]
 
 
 def analyzed_plan(
@@ -132,7 +132,7 @@ def analyzed_plan(
     return AnalyzedPlan(plan, metrics, spent, estimated)
 
 
-def analyzed_trends(counted: Iterable[_Counted]) -> AnalyzedTrends:
+def analyzed_trends(counted: Iterable[GroupOutcomes]) -> AnalyzedTrends:
     """Sum up what sharing did for trend queries."""
     results: dict[str, int] = {}
     counters, n_shards = Counters(), 0

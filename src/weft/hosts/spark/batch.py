@@ -26,7 +26,7 @@ from weft.runtime.stages.task import GroupTask, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
 PARTITIONS = "spark.sql.shuffle.partitions"
-PLACE = "weft_place"  # the column of a row's shard, as a number
+PLACE, SLICE = "weft_place", "weft_slice"  # columns of a row's shard and slice of time, as numbers
 
 
 def batch_outcomes(
@@ -160,11 +160,15 @@ def site_outcomes(
     sites = SitesTask(program.to_json(), layout, slices)
     task = site_task(sites, source, columns, budget, is_batch=True)
     shards = site_shards(sites)
-    sent[PLACE] = _place(source, program, slices)
+    sent[PLACE] = site_number(source, {name: number for number, name in enumerate(program.sites)})
     wanted = source.is_good & source.is_of_type(sorted(demand.types))
-    rows = source.events.where(wanted).select(*(value.alias(name) for name, value in sent.items()))
+    rows = source.events.where(wanted)
+    if slices is not None:
+        rows = rows.withColumn(SLICE, slice_numbers(source, slices))
+        sent[PLACE] = sent[PLACE] * slices.n_shards + F.col(SLICE)
+    rows = rows.select(*(value.alias(name) for name, value in sent.items()))
     messages = rows.mapInArrow(PackTask((site_route(shards, sent),), layout.type, layout.flags), MESSAGES)
-    n_partitions = min(most, len(shards))
+    n_partitions = max(1, min(most, len(shards)))
     for number in range(n_stages(program)):
         messages = messages.repartition(n_partitions, SHARD).mapInArrow(BatchStage(task, number), MESSAGES)
     packs = messages.where(F.col(ROLE) == OUTCOME).select(PACK)
@@ -177,11 +181,6 @@ def _site_slices(queries: Sequence[Query], n_shards: int) -> TimeSlices | None:
     if division is None or n_shards < 2:
         return None
     return slice_time(division.reach, division.lead, n_shards - n_shards % 2)
-
-
-def _place(source: EventFrame, program: SiteProgram, slices: TimeSlices | None) -> Column:
-    site = site_number(source, {name: number for number, name in enumerate(program.sites)})
-    return site if slices is None else site * slices.n_shards + slice_numbers(source, slices)
 
 
 def site_demand(program: SiteProgram) -> Demand:

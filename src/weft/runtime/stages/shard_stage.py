@@ -14,8 +14,9 @@ from weft.runtime.stages.messages import NEWS, OUTCOME, Message, StageStore, in_
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
-from weft.runtime.stages.shard import Arrived, Memory, Shard, ShardPlan, ShardProgram, run_once
+from weft.runtime.stages.shard import Memory, Shard
 from weft.runtime.stages.shard_executor import Adapter, Result
+from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, run_once
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.stages.task import GroupTask, StageTask
 from weft.runtime.state.segments import table_from_bytes

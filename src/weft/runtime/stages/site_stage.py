@@ -31,16 +31,9 @@ from weft.runtime.stages.messages import (
 )
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.stages.report import Report, Transfer
-from weft.runtime.stages.shard import (
-    Arrived,
-    Memory,
-    Shard,
-    ShardProgram,
-    StepOutcome,
-    count_by_query,
-    run_once,
-)
+from weft.runtime.stages.shard import Memory, Shard, count_by_query
 from weft.runtime.stages.shard_executor import FoundAtSite, Result
+from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome, run_once
 from weft.runtime.stages.site_executor import SitePlan, Timing
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.state.journal import BEGINNING, journal_in, wake_after

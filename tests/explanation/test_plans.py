@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.helpers.strategies import SCHEMA
 
-from weft.explain.plans import explain, plan_lines
+from weft.explanation.plans import explain, plan_lines
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.plan.nodes import Branch, Extent, Join, Node, Output, Plan, Project, Scan

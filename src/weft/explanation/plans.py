@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from weft.explain.trends import trend_lines
+from weft.explanation.trends import trend_lines
 from weft.expressions import And, Expression, Or
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text, window_to_text

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from weft.explain.placement_picture import MOST_CHANNELS, MOST_ROWS, picture
+from weft.explanation.placement_picture import MOST_CHANNELS, MOST_ROWS, picture
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network
 from weft.placement.projection import Projection

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from weft.explain.placement_picture import number_text, picture
+from weft.explanation.placement_picture import number_text, picture
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection

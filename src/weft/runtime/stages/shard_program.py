@@ -1,0 +1,126 @@
+"""The program of a shard, what comes to it, and the one step of a batch."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from weft.plan.nodes import Plan
+from weft.plan.sites import SITE
+from weft.runtime.budget import Budget
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.matches.executor import MatchExecutor
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.stages.report import Report
+from weft.runtime.stages.shard_executor import Adapter, Arrivals, Result, ShardExecutor
+from weft.runtime.stages.site_executor import SiteExecutor, SitePlan, add_events
+from weft.runtime.state.segments import (
+    Reader,
+    with_arrival,
+)
+from weft.runtime.trends.executor import TrendExecutor, TrendPlan
+from weft.schema import LONG
+
+ShardPlan = Plan | TrendPlan | SitePlan
+
+
+@dataclass(frozen=True)
+class ShardProgram:
+    """What a shard runs: a plan, the meaning of the columns, and the queries' fingerprints.
+
+    `assignment` tells how events are assigned to shards, which is fixed with the first step. Events may come
+    `delay` microseconds late; without a delay, the watermark alone says how far time has come. Where a row is
+    sent to several shards, the column `owner` is true in the one that accounts for it. An `adapter` may run
+    other plans of the same queries, each shard its own.
+    """
+
+    plan: ShardPlan
+    layout: Layout
+    id_type: pa.DataType
+    budget: Budget
+    assignment: str = ""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    delay: int | None = None
+    owner: str | None = None
+    adapter: Adapter | None = None
+
+    @property
+    def reader(self) -> Reader:
+        """What reads the events of a log."""
+        attributes = dict(self.layout.attributes)
+        if isinstance(self.plan, SitePlan):
+            attributes[SITE] = (SITE, LONG)
+        return Reader(replace(self.layout, attributes=attributes, keeps_tie=True), self.id_type)
+
+    def executor(self, plan: ShardPlan) -> ShardExecutor:
+        """Return what runs a plan, with nothing seen yet."""
+        match plan:
+            case TrendPlan():
+                return TrendExecutor(plan, self.budget)
+            case SitePlan():
+                return SiteExecutor(plan, self.budget)
+        make = MatchExecutor if self.adapter is None else self.adapter.executor
+        return make(plan, self.budget)
+
+    def events_of(self, rows: pa.Table, *, keeps_tie: bool) -> Events:
+        """Return rows as events; those of a site know where they arose."""
+        if isinstance(self.plan, SitePlan):
+            return self.plan.codec.own(rows, self.plan.site)
+        return ingest(rows, replace(self.layout, keeps_tie=keeps_tie))
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What came to a shard: rows as they arose, events that a lower level passed on, matches by channel."""
+
+    rows: Sequence[pa.Table] = ()
+    passed: Sequence[bytes] = ()
+    received: Mapping[int, Sequence[pa.Array]] = field(default_factory=dict)
+    n_rejected: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.passed or self.received)
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The rows in one table."""
+        return pa.concat_tables(self.rows) if self.rows else None
+
+    @property
+    def matches(self) -> dict[int, pa.Array]:
+        """The matches of each channel in one array."""
+        return {channel: pa.concat_arrays(own) for channel, own in self.received.items()}
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """What a step found, the shard's own new events, rows that came too late, and when to wake it.
+
+    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until
+    now, the shard was to be woken at `previous_wake`.
+    """
+
+    found: Sequence[Result]
+    own: Events
+    late: pa.Table | None
+    report: Report
+    wake: int | None
+    previous_wake: int | None
+
+
+def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:
+    """Run the one step of a batch, to the end of time: the executor, own events, and what it finds."""
+    rows = arrived.table
+    if arrived.passed:
+        own = program.reader.read(arrived.passed)
+    else:
+        own = program.reader.nothing() if rows is None else program.events_of(rows, keeps_tie=False)
+    events, matches = own, arrived.matches
+    if isinstance(program.plan, SitePlan):
+        events = own = with_arrival(own, 1)
+        for came in matches.values():
+            events = add_events(events, with_arrival(program.plan.codec.read(came)[0], 1))
+    executor = program.executor(program.plan)
+    return executor, own, executor.step(Arrivals(events, matches), END_OF_TIME)
