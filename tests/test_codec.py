@@ -47,7 +47,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_what_is_written_is_read_again(value: object) -> None:
     assert from_json("thing", to_json("thing", value)) == value
 

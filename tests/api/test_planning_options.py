@@ -6,8 +6,8 @@ import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
-from weft.api.planning import PlannedShare, costs_compared, plan_share, why_lines
-from weft.hosts.spark.divide import Share, Together
+from weft.api.planning import PlannedGroup, costs_compared, plan_group, why_lines
+from weft.hosts.spark.divide import QueryGroup, Together
 from weft.optimizer.planning import Planning
 
 WORKLOAD = Workload(
@@ -16,8 +16,8 @@ WORKLOAD = Workload(
 )
 
 
-def planned(planning: Planning) -> PlannedShare:
-    return plan_share(Share(WORKLOAD.queries, Together()), SCHEMA, planning, WORKLOAD.statistics)
+def planned(planning: Planning) -> PlannedGroup:
+    return plan_group(QueryGroup(WORKLOAD.queries, Together()), SCHEMA, planning, WORKLOAD.statistics)
 
 
 def said(planning: Planning) -> list[str]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.expressions import Attribute, Comparison
-from weft.hosts.spark.batch import Input
+from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import (
     BUCKET_BITS,
     PART_BITS,
@@ -27,9 +27,11 @@ N_EVENTS = 40_000  # ten in a second
 SECOND = 1_000_000
 
 
-def source_of(frame: DataFrame, *, type: str | None = "kind", id: str | None = "id", **types: str) -> Input:
+def source_of(
+    frame: DataFrame, *, type: str | None = "kind", id: str | None = "id", **types: str
+) -> EventFrame:
     schema = event_schema(frame.schema, time="ts", has_type_column=type is not None, types=types or None)
-    return Input(frame, schema, "ts", type, id, None, types)
+    return EventFrame(frame, schema, "ts", type, id, None, types)
 
 
 def asked(operator: str = "<", *, window: float | None = 5.0) -> Question:

@@ -6,9 +6,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.api.site_planning import netprogram_of
+from weft.api.site_planning import network_of
 from weft.errors import DataError
-from weft.hosts.spark.batch import Input
+from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.schemas import event_schema
 from weft.language.read import read
 from weft.pattern.nodes import Query
@@ -28,19 +28,19 @@ def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, "id long, ts timestamp, kind string, place string, x long")
 
 
-def source_of(frame: DataFrame) -> Input:
+def source_of(frame: DataFrame) -> EventFrame:
     schema = event_schema(frame.schema, time="ts", has_type_column=True, types=None)
-    return Input(frame, schema, "ts", "kind", "id", None, {})
+    return EventFrame(frame, schema, "ts", "kind", "id", None, {})
 
 
-def bound(text: str, source: Input) -> tuple[Query, ...]:
+def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
     return read(text, source.schema, origin="q", tie_break=False)
 
 
 def test_kinds_are_counted_by_site(events: DataFrame) -> None:
     source = source_of(events)
     queries = bound(QUERY, source)
-    found = netprogram_of(source, queries, "place")
+    found = network_of(source, queries, "place")
     assert found.network.sites == ("north", "south")  # what no query looks at has no part in it
     assert found.rows(float(found.network.rates["A"].sum())) == pytest.approx(100)
     assert found.rows(found.network.rates["B[x > 1]"][1]) == pytest.approx(6)
@@ -57,7 +57,7 @@ def test_given_statistics_tell_the_rates(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     known = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 1.0})
-    found = netprogram_of(source, queries, "place", known)
+    found = network_of(source, queries, "place", known)
     assert found.seconds == pytest.approx(10.0)
     assert found.network.rates["A"].tolist() == [10.0, 0.0]
 
@@ -67,7 +67,7 @@ def test_sites_may_be_numbers_and_are_ordered_as_such(events: DataFrame) -> None
     queries = read(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
-    found = netprogram_of(source, queries, "place")
+    found = network_of(source, queries, "place")
     assert found.network.sites == tuple(map(str, range(11)))
 
 
@@ -77,7 +77,7 @@ def test_a_query_without_events_of_a_kind_is_idle(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, Z z) WITHIN 1 minute QUERY r PATTERN SEQ(A a, NOT Z z, B b) WITHIN 1 minute"
     )
     queries = bound(text, source)
-    found = netprogram_of(source, queries, "place")
+    found = network_of(source, queries, "place")
     assert [query.name for query in found.idle] == ["q"]
     assert [query.name for query in found.queries] == ["r"]
 
@@ -87,7 +87,7 @@ def test_a_condition_that_spark_may_read_differently_is_estimated(events: DataFr
     source = source_of(frame)
     text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.price > 1.5 WITHIN 1 minute"
     queries = bound(text, source)
-    found = netprogram_of(source, queries, "place")
+    found = network_of(source, queries, "place")
     (kind,) = (kind for kind in found.network.rates if kind.startswith("A["))
     assert found.rows(float(found.network.rates[kind].sum())) == pytest.approx(60, rel=0.2)
 
@@ -98,7 +98,7 @@ def test_no_events_have_no_sites(events: DataFrame) -> None:
         (PAIRS.replace("B b", "Y b").replace("A a", "Z a"), events),
         (PAIRS, events.limit(0)),
     ):
-        found = netprogram_of(source_of(frame), bound(text, source), "place")
+        found = network_of(source_of(frame), bound(text, source), "place")
         assert found.network.sites == ()
         assert found.queries == ()
         assert [query.name for query in found.idle] == ["q"]
@@ -110,4 +110,4 @@ def test_events_without_any_site_are_an_error(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     with pytest.raises(DataError, match="no event that a query looks at has a site"):
-        netprogram_of(source, queries, "place")
+        network_of(source, queries, "place")
