@@ -14,10 +14,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import weft
+from weft.codec import VERSION
 from weft.hosts.spark.local import local_session
 
 PLACE = b"/weft-stored-checkpoint"  # stands for the folder, which Spark writes into its logs
-STORED = Path(__file__).parents[1] / "hosts" / "spark" / "checkpoints" / "v1.tar.gz"
+STORED = Path(__file__).parents[1] / "hosts" / "spark" / "checkpoints" / f"v{VERSION}.tar.gz"
 SCHEMA = (
     "id long, ts timestamp, type string, user string, "
     "amount double, price decimal(10,2), day date, ok boolean"
