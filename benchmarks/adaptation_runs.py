@@ -38,6 +38,7 @@ from weft.plan.nodes import Branch, Output, Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.stages.shard_executor import Arrivals
 from weft.runtime.state.segments import with_arrival
 from weft.statistics.live import LiveStatistics
 from weft.statistics.model import Statistics
@@ -188,7 +189,8 @@ def run_adaptive(
     for number, batch in enumerate(contest.batches):
         is_last = number + 1 == len(contest.batches)
         frontier = END_OF_TIME if is_last else int(contest.batches[number + 1].times[0])
-        run.n_matches += sum(executor.step(with_arrival(batch, number), frontier).counts.values())
+        found = executor.step(Arrivals(with_arrival(batch, number)), frontier)
+        run.n_matches += sum(one.n_rows for one in found)
         if live is None or is_last:
             continue
         begun = clock()

@@ -21,6 +21,8 @@ from weft.optimizer.pipeline import Optimized, Settings
 from weft.optimizer.sharing.limits import Limit
 from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.stages.shard import count_by_query
+from weft.runtime.stages.shard_executor import Arrivals
 from weft.runtime.state.segments import with_arrival
 
 EVENTS_PER_BATCH = 5_000
@@ -93,7 +95,8 @@ def run_shared(
         is_last = number + 1 == len(batches)
         frontier = END_OF_TIME if is_last else int(batches[number + 1].times[0])
         executor.begin(BUDGET, since)
-        run.found.append(Counter(executor.step(with_arrival(batch, number), frontier).counts))
+        found = executor.step(Arrivals(with_arrival(batch, number)), frontier)
+        run.found.append(Counter(count_by_query(list(found))))
         run.n_events += batch.n_events
         if clock() - started > most_seconds:
             break

@@ -110,8 +110,7 @@ def run_plan(
     emitting = 0.0
     for found in _found(executor, events, batch_events):
         before = time.perf_counter()
-        output = plan.outputs[found.output]
-        matches[output.query] += emit(found, output, (), schema).num_rows
+        matches[found.query] += emit(found, (), schema).num_rows
         emitting += time.perf_counter() - before
     return CoreRun(
         ingest_seconds=ingested - start,
