@@ -25,7 +25,7 @@ SIMPLE = [
     case for case in CASES if case.order is None and all(len(event.types) == 1 for event in case.case.events)
 ]
 SPECIAL = [case for case in CASES if case not in SIMPLE]
-SEARCH = {"plan": "share"}
+SEARCH = weft.Planning(plan="share")
 HOUR = 3_600_000_000
 
 
@@ -37,9 +37,12 @@ def is_stream(case: TextCase) -> bool:
 def test_all_cases_in_one_job(spark: SparkSession, is_simple: bool) -> None:
     together = combined_texts(SIMPLE if is_simple else SPECIAL)
     assert len(together.cases) > (200 if is_simple else 10)
-    types = {"type": "__type"} if is_simple else {"types": together.types, "order_by": ORDER}
+    columns = weft.Columns() if is_simple else weft.Columns(types=together.types, order_by=ORDER)
+    kind = "__type" if is_simple else None
     frame = together.frame(spark).repartition(3)
-    detection = weft.prepare(frame, together.text, time="ts", id="__id", **types, **SEARCH)
+    detection = weft.prepare(
+        frame, together.text, time="ts", type=kind, id="__id", columns=columns, planning=SEARCH
+    )
     matches = with_plain_times(detection.matches).collect()
     trends = with_plain_times(detection.trends).collect()
     found = together.found(matches, detection.return_columns)
@@ -61,10 +64,16 @@ def test_random_cases_in_one_job(spark: SparkSession, seeds: range, count: Count
     cases = [matching_case(seed, accepts=is_combinable) for seed in seeds]
     together = combined_random(cases)
     frame = together.frame(spark).repartition(3).cache()
-    options = {"time": "ts", "id": "__id", "types": together.types, "order_by": ORDER, "search_seconds": 0.2}
+    columns = weft.Columns(types=together.types, order_by=ORDER)
     for partitions, plan in PLANS:
         detection = weft.prepare(
-            frame, together.text, partitions=partitions, **options, planning=weft.Planning(plan=plan)
+            frame,
+            together.text,
+            time="ts",
+            id="__id",
+            partitions=partitions,
+            columns=columns,
+            planning=weft.Planning(plan=plan, search_seconds=0.2),
         )
         matches = with_plain_times(detection.matches).collect()
         assert together.found(matches, detection.return_columns) == together.expected, (partitions, plan)
@@ -92,7 +101,7 @@ def test_all_cases_in_one_stream(spark: SparkSession, tmp_path: Path) -> None:
         type="__type",
         id="__id",
         watermark=f"{STRETCH * len(together.cases) // HOUR} hours",
-        **SEARCH,
+        planning=SEARCH,
         streaming=weft.Streaming(checkpoint=str(tmp_path / "checkpoint")),
     )
     start = F.unix_micros("trend.window_start").alias("start_of_window")

@@ -9,6 +9,9 @@ from stream_baselines import moved_packs, unpacked_steps
 from stream_runs import detected
 from tests.helpers.stream_files import BATCH, Files, write
 
+from weft.runtime.stages.messages import OUTCOME, PACK, ROLE
+from weft.runtime.stages.outcomes import KIND
+
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
 
 
@@ -28,9 +31,13 @@ def collected(frame: DataFrame, checkpoint: Path) -> list:
     return rows
 
 
+def kinds_of(pack: bytes) -> list[str]:
+    return pa.ipc.open_stream(pack).read_all()[KIND].to_pylist()
+
+
 def test_rows_in_place_of_packs_give_the_same_matches(events: DataFrame, tmp_path: Path) -> None:
     rows = collected(unpacked_steps(detected(events, PAIR)), tmp_path / "unpacked")
-    kinds = [kind for row in rows for kind in pa.ipc.open_stream(row[-1]).read_all()["kind"].to_pylist()]
+    kinds = [kind for row in rows if row[ROLE] == OUTCOME for kind in kinds_of(row[PACK])]
     assert kinds.count("match") == 10  # 4 + 3 + 2 + 1
 
 
