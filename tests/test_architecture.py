@@ -90,12 +90,9 @@ def test_doctests_are_found_in_every_stage() -> None:
         assert found[stage] > 0, stage
 
 
-# What may still be longer, or named twice, than the rules allow; these may only become fewer.
-LONG_FUNCTIONS = {"detect", "measure", "place"}
-SHARED_CLASS_NAMES = {
-    *("Clause", "Column", "Elements", "GroupKey", "Span", "Variable", "_Reader", "_Traits"),
-}
-MOST_LINES = 42_500  # of src/
+# What may still be longer than the rules allow; this may only become less.
+LONG_FUNCTIONS = {"detect", "place"}
+MOST_LINES = 41_900  # of src/
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:
@@ -130,8 +127,7 @@ def test_a_class_name_is_used_once() -> None:
         if isinstance(node, ast.ClassDef)
     )
     assert len(names) > 300
-    twice = {name for name, number in names.items() if number > 1}
-    assert twice <= SHARED_CLASS_NAMES, twice - SHARED_CLASS_NAMES
+    assert [name for name, number in names.items() if number > 1] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

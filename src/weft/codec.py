@@ -46,7 +46,7 @@ def to_json(kind: str, value: object) -> str:
     >>> from_json("limits", text)
     {'rate': inf, 'sizes': (1, 2)}
     """
-    writer = _Writer()
+    writer = _Encoder()
     document = {"version": VERSION, "kind": kind, "value": writer.encode(value)}
     if writer.nodes:
         document["nodes"] = writer.nodes
@@ -64,7 +64,7 @@ def from_json(kind: str, text: str, origin: str | None = None) -> Any:
     if document.get("kind") != kind:
         raise DataError(f"{place} is a {document.get('kind')!r}, expected a {kind!r}")
     try:
-        reader = _Reader()
+        reader = _Decoder()
         for node in document.get("nodes", ()):
             reader.nodes.append(reader.decode(node))
         return reader.decode(document["value"])
@@ -86,7 +86,7 @@ class Plain:
     value: Any
 
 
-class _Writer:
+class _Encoder:
     def __init__(self) -> None:
         self.nodes: list[object] = []
         self._numbers: dict[object, int] = {}
@@ -127,7 +127,7 @@ class _Writer:
         return {"$class": kind.__name__, **members}
 
 
-class _Reader:
+class _Decoder:
     def __init__(self) -> None:
         self.nodes: list[object] = []
 

@@ -33,7 +33,7 @@ from weft.tree import find
 
 
 @dataclass(frozen=True, slots=True)
-class Elements:
+class CurrentElements:
     """The elements that a predicate speaks of: one of each list, and with it the one before."""
 
     current: Mapping[str, ReferenceEvent] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def holds(predicate: Expression, bindings: Bindings) -> bool:
     )
 
 
-def _combinations(predicate: Expression, bindings: Bindings) -> Iterator[Elements]:
+def _combinations(predicate: Expression, bindings: Bindings) -> Iterator[CurrentElements]:
     attributes = list(find(predicate, Attribute))
     paired = {node.variable for node in attributes if node.place == "previous"}
     single = {node.variable for node in attributes if node.place in ("each", "current")} - paired
@@ -67,10 +67,10 @@ def _combinations(predicate: Expression, bindings: Bindings) -> Iterator[Element
     for chosen_pairs in product(*pairs):
         for chosen in product(*singles):
             current = dict(chosen) | {v: second for v, _, second in chosen_pairs}
-            yield Elements(current, {v: first for v, first, _ in chosen_pairs})
+            yield CurrentElements(current, {v: first for v, first, _ in chosen_pairs})
 
 
-def evaluate(expression: Expression, bindings: Bindings, elements: Elements | None = None) -> Value:
+def evaluate(expression: Expression, bindings: Bindings, elements: CurrentElements | None = None) -> Value:
     """Return the value of a bound expression; None is NULL.
 
     An attribute of a variable that has no current element is NULL.
@@ -80,7 +80,7 @@ def evaluate(expression: Expression, bindings: Bindings, elements: Elements | No
     >>> evaluate(Comparison("=", missing, missing), {}), evaluate(IsNull(missing), {})
     (None, True)
     """
-    elements = elements or Elements()
+    elements = elements or CurrentElements()
     match expression:
         case Literal(value=value):
             return value
@@ -118,7 +118,7 @@ def evaluate(expression: Expression, bindings: Bindings, elements: Elements | No
             return None if value is None else is_like(str(value), pattern)
 
 
-def _attribute(attribute: Attribute, bindings: Bindings, elements: Elements) -> Value:
+def _attribute(attribute: Attribute, bindings: Bindings, elements: CurrentElements) -> Value:
     variable = attribute.variable
     event: ReferenceEvent | None
     match attribute.place:

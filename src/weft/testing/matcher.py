@@ -13,7 +13,7 @@ from weft.expressions import Expression, variables_of
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Pattern, Query
 from weft.testing.clauses import Clause, clauses_of, positive_variables
-from weft.testing.evaluate import Elements, evaluate, holds
+from weft.testing.evaluate import CurrentElements, evaluate, holds
 from weft.testing.events import Bindings, ReferenceEvent, agree
 from weft.testing.stream import Stream, prepare
 from weft.testing.values import Value
@@ -77,7 +77,9 @@ def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> di
     """
     by_row = {event.row: event for event in events}
     bindings = {variable: tuple(by_row[row] for row in rows) for variable, rows in match.bindings}
-    elements = Elements({variable: bound[0] for variable, bound in bindings.items() if len(bound) == 1})
+    elements = CurrentElements(
+        {variable: bound[0] for variable, bound in bindings.items() if len(bound) == 1}
+    )
     return {column.name: evaluate(column.expression, bindings, elements) for column in query.returns}
 
 

@@ -14,7 +14,7 @@ from weft.normalize.template import template_of
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Memory
 from weft.runtime.trends import executor as trend_executor
-from weft.runtime.trends.executor import Span, TrendPlan
+from weft.runtime.trends.executor import SlidingWindows, TrendPlan
 from weft.schema import LONG, Schema
 from weft.testing.events import ReferenceEvent
 
@@ -136,7 +136,7 @@ def test_a_query_beyond_its_budget_is_stopped_alone() -> None:
 
 
 def test_the_first_window_with_events_where_windows_have_gaps() -> None:
-    span = Span(length=2, slide=10)
+    span = SlidingWindows(length=2, slide=10)
     assert span.first_with(pa.array([5, 7, 31]).to_numpy(), 0) == 3
     assert span.first_with(pa.array([5, 7]).to_numpy(), 0) is None
     assert span.first_with(pa.array([-9, 11]).to_numpy(), -5) == -1

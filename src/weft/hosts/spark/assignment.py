@@ -86,7 +86,7 @@ class ShardAssignment:
 
 
 @dataclass(frozen=True, slots=True)
-class _Traits:
+class _ShardTraits:
     name: str
     keys: frozenset[str]
     counts: bool
@@ -162,16 +162,16 @@ def assign_shards(
     return known if division.groups == known.groups else replace(division, revision=known.revision + 1)
 
 
-def _traits(query: Query) -> _Traits:
+def _traits(query: Query) -> _ShardTraits:
     if query.is_trend:
-        return _Traits(query.name, frozenset(query.group_by), counts=False, trends=True)
+        return _ShardTraits(query.name, frozenset(query.group_by), counts=False, trends=True)
     forms = normalize(query)
     counts = any(isinstance(form.window, CountWindow) for form in forms)
     keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
-    return _Traits(query.name, frozenset.intersection(*keys) if keys else frozenset(), counts)
+    return _ShardTraits(query.name, frozenset.intersection(*keys) if keys else frozenset(), counts)
 
 
-def _keyed(traits: Sequence[_Traits], existing: set[ShardGroup]) -> dict[str, ShardGroup]:
+def _keyed(traits: Sequence[_ShardTraits], existing: set[ShardGroup]) -> dict[str, ShardGroup]:
     """Put queries into groups that exist, else group them by the key that most of the rest have."""
     found: dict[str, ShardGroup] = {}
     rest = []

@@ -24,10 +24,10 @@ from weft.runtime.trends.shared import Counters, aggregate_workload
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SlidingWindows:
     """The windows [k * slide, k * slide + length) for all integers k.
 
-    >>> hours = Span(length=60, slide=20)
+    >>> hours = SlidingWindows(length=60, slide=20)
     >>> hours.first_open(100), hours.last_closed(100), hours.first_with(np.array([30, 95]), 3)
     (3, 2, 3)
     """
@@ -73,16 +73,16 @@ class TrendPlan:
         return TrendPlan(tuple(one for one in self.templates if one.query not in queries), self.sharing)
 
     @cached_property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[SlidingWindows, ...]:
         """The windows of each template."""
         return tuple(map(span_of, self.templates))
 
 
-def span_of(template: Template) -> Span:
+def span_of(template: Template) -> SlidingWindows:
     """Return the windows of a template."""
     if template.length is None or template.slide is None:
         raise ValueError(f"{template.query}: without WITHIN, a window on a stream would never close")
-    return Span(template.length, template.slide)
+    return SlidingWindows(template.length, template.slide)
 
 
 class TrendExecutor:
@@ -173,7 +173,7 @@ class TrendExecutor:
         events = self._events
         if events is None or not events.n_events:
             return
-        closing: dict[int, list[tuple[Template, Span, tuple[int, int]]]] = {}
+        closing: dict[int, list[tuple[Template, SlidingWindows, tuple[int, int]]]] = {}
         for template, span in zip(self.plan.templates, self.plan.spans, strict=True):
             first = max(span.first_open(self._frontier), span.first_open(int(events.times[0])))
             last = min(span.last_closed(frontier), int(events.times[-1]) // span.slide)
