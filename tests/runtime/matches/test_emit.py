@@ -29,9 +29,8 @@ def emitted(case: Case, id_type: pa.DataType | None = None) -> pa.Table:
     returned = {column.name: column.type for output in plan.outputs for column in output.columns}
     schema = match_schema(id_type, returned)
     batches = [
-        emit(found, output, [column.name for column in output.columns], schema)
+        emit(found, [column.name for column in found.output.columns], schema)
         for found in Executor(Program(plan)).run(ingest(table, layout))
-        for output in [plan.outputs[found.output]]
     ]
     return pa.Table.from_batches(batches, schema)
 
