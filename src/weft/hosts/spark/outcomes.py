@@ -138,8 +138,7 @@ def shown_outcomes(frame: DataFrame) -> DataFrame:
 class Outcomes:
     """The frames of each kind among outcomes: of a whole run, or of one micro-batch of a stream.
 
-    >>> def deliver(batch, number):  # doctest: +SKIP
-    ...     Outcomes(batch).matches.write.mode("append").parquet("matches")
+    In `foreachBatch`, `weft.Outcomes(batch).matches` is what to write of a batch.
     """
 
     def __init__(self, frame: DataFrame) -> None:
