@@ -7,20 +7,18 @@ from decimal import Decimal
 import pytest
 
 from weft import codec
-from weft.codec import VERSION, from_json, stored, to_json
+from weft.codec import VERSION, Shared, from_json, stored, to_json
 from weft.errors import DataError
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Leaf:
     name: str
     note: str = field(default="", compare=False)
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Pair:
+@stored
+class Pair(Shared):
     left: object
     right: object
 
@@ -70,15 +68,11 @@ def test_a_class_that_is_not_stored_is_refused() -> None:
 
 
 def test_two_classes_of_one_name_are_refused() -> None:
-    def again() -> type:
-        @dataclass(frozen=True)
+    with pytest.raises(TypeError, match="have the name Leaf"):
+
+        @stored
         class Leaf:
             name: str
-
-        return Leaf
-
-    with pytest.raises(TypeError, match="have the name Leaf"):
-        stored()(again())
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,15 @@
 
 A value is a tree of dataclasses that are `stored`, tuples, mappings with texts as keys, numbers and texts.
 Reading makes known classes only; nothing is ever evaluated or imported because a text says so. Nodes that are
-`stored(shared=True)` are written once, however many readers they have.
+`Shared` are written once, however many readers they have.
 """
 
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, dataclass_transform
 
 from weft.errors import DataError
 
@@ -20,21 +20,37 @@ REMEDY = "it was written by another version of Weft: go on with that one, or sta
 Class = TypeVar("Class", bound=type)
 
 _classes: dict[str, type[Any]] = {}
-_shared: set[type[Any]] = set()
 
 
-def stored(*, shared: bool = False) -> Callable[[Class], Class]:
+class Shared:
+    """A node with many readers: it is written once, and remembers its hash, as everything looks it up."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            values = (getattr(self, field.name) for field in dataclasses.fields(cast(Any, self)))
+            object.__setattr__(self, "_hash", hash((type(self).__name__, *values)))
+            return self._hash
+
+
+def storable(kind: Class) -> Class:
     """Let values of a dataclass be written and read, under the name of the class."""
+    if _classes.setdefault(kind.__name__, kind) is not kind:
+        raise TypeError(f"two classes that are stored have the name {kind.__name__}")
+    return kind
 
-    def register(kind: Class) -> Class:
-        if _classes.setdefault(kind.__name__, kind).__qualname__ != kind.__qualname__:
-            raise TypeError(f"two classes that are stored have the name {kind.__name__}")
-        _classes[kind.__name__] = kind  # a dataclass with slots is made twice
-        if shared:
-            _shared.add(kind)
-        return kind
 
-    return register
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def stored(kind: Class) -> Class:
+    """Make a class of frozen values that are storable: a frozen dataclass with slots."""
+    made: Any = dataclasses.dataclass(frozen=True, slots=True)(kind)
+    if issubclass(made, Shared):
+        made.__hash__ = Shared.__hash__  # not that of the dataclass
+    return cast(Class, storable(made))
 
 
 def to_json(kind: str, value: object) -> str:
@@ -74,9 +90,9 @@ def from_json(kind: str, text: str, origin: str | None = None) -> Any:
 
 def check_version(document: Any, origin: str) -> None:
     """Raise unless a document of JSON is an object of the version that is read here."""
-    found = document.get("version") if isinstance(document, dict) else None
-    if type(found) is not int or found != VERSION:
-        raise DataError(f"{origin}: version {found!r} found, {VERSION} expected; {REMEDY}")
+    version = document.get("version") if isinstance(document, dict) else None
+    if type(version) is not int or version != VERSION:
+        raise DataError(f"{origin}: version {version!r} found, {VERSION} expected; {REMEDY}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +111,7 @@ class _Encoder:
         kind = type(value)
         if kind is Plain:
             return {"$plain": value.value}  # type: ignore[attr-defined]
-        if kind in _shared:
+        if isinstance(value, Shared):
             if value not in self._numbers:
                 encoded = self._fields(value)
                 self._numbers[value] = len(self.nodes)
@@ -106,7 +122,7 @@ class _Encoder:
         if isinstance(value, tuple | list):
             return [self.encode(member) for member in value]
         if isinstance(value, Mapping):
-            return {_escaped(name): self.encode(member) for name, member in value.items()}
+            return {_escape(name): self.encode(member) for name, member in value.items()}
         if isinstance(value, Decimal):
             return {"$decimal": str(value)}
         if isinstance(value, float) and not math.isfinite(value):
@@ -152,8 +168,8 @@ class _Decoder:
         return {name.removeprefix("$"): self.decode(member) for name, member in value.items()}
 
 
-def _escaped(name: str) -> str:
-    """Return a name under which no reader takes a member of a mapping for one of its own.
+def _escape(name: str) -> str:
+    """Return a key under which a member of a mapping is not taken for a mark such as "$class".
 
     >>> from_json("x", to_json("x", {"$class": 1}))
     {'$class': 1}

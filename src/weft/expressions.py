@@ -33,8 +33,7 @@ FLIPPED: dict[ComparisonOperator, ComparisonOperator] = {
 }
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Literal:
     """A constant; None is NULL. Times are microseconds, dates days, decimals `Decimal`."""
 
@@ -43,8 +42,7 @@ class Literal:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Attribute:
     """An attribute of the event bound to a variable.
 
@@ -59,8 +57,7 @@ class Attribute:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Aggregate:
     """A value of a whole list: COUNT(v), or SUM, AVG, MIN, MAX of an attribute of its elements."""
 
@@ -71,16 +68,14 @@ class Aggregate:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class CountTrends:
     """COUNT(*) of a trend query: how many trends there are."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Cast:
     """A conversion of type, put in by the binder."""
 
@@ -89,26 +84,23 @@ class Cast:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
 @dataclass(frozen=True, slots=True)
-class Negate:
+class _Unary:
+    operand: "Expression"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@stored
+class Negate(_Unary):
     """Unary minus."""
 
-    operand: "Expression"
-    span: Span | None = field(default=None, compare=False, repr=False)
 
-
-@stored()
-@dataclass(frozen=True, slots=True)
-class Absolute:
+@stored
+class Absolute(_Unary):
     """ABS of a number or a duration."""
 
-    operand: "Expression"
-    span: Span | None = field(default=None, compare=False, repr=False)
 
-
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Arithmetic:
     """A sum, difference, product, quotient (always double) or remainder (sign of the dividend)."""
 
@@ -118,8 +110,7 @@ class Arithmetic:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Comparison:
     """A comparison; NaN equals NaN and is greater than every other double, as in Spark."""
 
@@ -129,8 +120,7 @@ class Comparison:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class And:
     """Three-valued conjunction."""
 
@@ -138,8 +128,7 @@ class And:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Or:
     """Three-valued disjunction."""
 
@@ -147,26 +136,17 @@ class Or:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
-class Not:
+@stored
+class Not(_Unary):
     """Three-valued negation."""
 
-    operand: "Expression"
-    span: Span | None = field(default=None, compare=False, repr=False)
 
-
-@stored()
-@dataclass(frozen=True, slots=True)
-class IsNull:
+@stored
+class IsNull(_Unary):
     """True when the operand is NULL, false otherwise (IS NOT NULL is Not(IsNull))."""
 
-    operand: "Expression"
-    span: Span | None = field(default=None, compare=False, repr=False)
 
-
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class InList:
     """The operand equals one of the literals, all of its own type and none of them NULL."""
 
@@ -175,8 +155,7 @@ class InList:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Like:
     """SQL LIKE on a string: % any run, _ one character, backslash escapes."""
 

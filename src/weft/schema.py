@@ -13,8 +13,7 @@ MAX_DECIMAL_DIGITS = 18  # a decimal is an unscaled int64 inside
 EMITTED_DIGITS = 19  # ... which may grow to this many by arithmetic
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Type:
     """The type of a value; `scale` counts the digits after the point of a decimal."""
 

@@ -1,7 +1,6 @@
 """The runs of queries that are evaluated at the sites of their events, in batch and on a stream."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -155,8 +154,7 @@ class SiteBatchRun(_SiteRun):
         return predicted
 
 
-@stored()
-@dataclass(frozen=True)
+@stored
 class KnownPlacement:
     """What a checkpoint knows of a placed stream: queries by their fingerprints, sites, and the program."""
 

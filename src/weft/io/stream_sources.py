@@ -46,8 +46,7 @@ class KafkaTopic:
     topic: str
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class SourceShape:
     """What a stream must not change between two starts: how rows look, and the parts of its state."""
 

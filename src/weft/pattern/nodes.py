@@ -19,35 +19,31 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Operator:
+    """What the operators over several patterns have in common."""
+
+    operands: tuple["Pattern", ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Operator):
     """Every event of an operand is before every event of the next."""
 
-    operands: tuple["Pattern", ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class Conjunction:
+class Conjunction(Operator):
     """All operands, in any order, no event used twice."""
 
-    operands: tuple["Pattern", ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class Disjunction:
+class Disjunction(Operator):
     """The union of the operands' matches."""
 
-    operands: tuple["Pattern", ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Some(Operator):
     """Every non-empty combination of the operands, in any order, no event used twice."""
-
-    operands: tuple["Pattern", ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

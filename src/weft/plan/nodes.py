@@ -5,31 +5,14 @@ table are numbered; in a node's expressions the variable `$3` is column 3. No na
 user's variable occurs below `Output`, so equal sub-plans of different queries are the same node.
 """
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
-from weft.codec import stored
+from weft.codec import Shared, stored
 from weft.expressions import Expression
 from weft.schema import Type
 
 
-class _Hashed:
-    """Remembers the hash of a node: nodes are deep, and everything looks them up."""
-
-    __slots__ = ("_hash",)
-
-    def remembered_hash(self) -> int:
-        try:
-            return cast(int, object.__getattribute__(self, "_hash"))
-        except AttributeError:
-            names = (field.name for field in fields(cast(Any, self)))
-            value = hash((type(self).__name__, *(getattr(self, name) for name in names)))
-            object.__setattr__(self, "_hash", value)
-            return value
-
-
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Extent:
     """How far apart the events of one (partial) match may be: clock(last) - clock(first) <= length.
 
@@ -41,41 +24,32 @@ class Extent:
     partition_by: tuple[str, ...] = ()
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Scan(_Hashed):
+@stored
+class Scan(Shared):
     """All events of one type.
 
     Scans with different copy numbers are different nodes: what is built on them is not shared.
     """
 
-    __hash__ = _Hashed.remembered_hash
-
     type: str
     copy: int = 0
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Filter(_Hashed):
+@stored
+class Filter(Shared):
     """The rows of the input that satisfy the predicates."""
-
-    __hash__ = _Hashed.remembered_hash
 
     input: "Node"
     predicates: tuple[Expression, ...]
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Join(_Hashed):
+@stored
+class Join(Shared):
     """Pairs of a left and a right row; columns of the left first.
 
     `order` holds pairs (earlier column, later column), `distinct` pairs of columns that must not hold
     the same event.
     """
-
-    __hash__ = _Hashed.remembered_hash
 
     left: "Node"
     right: "Node"
@@ -85,15 +59,12 @@ class Join(_Hashed):
     extent: Extent | None
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class KleeneExpand(_Hashed):
+@stored
+class KleeneExpand(Shared):
     """Each input row with every list of `least` to `most` elements as a further column.
 
     Without an input, every list alone. `order` and `distinct` relate input columns to the new one.
     """
-
-    __hash__ = _Hashed.remembered_hash
 
     input: "Node | None"
     elements: "Node"
@@ -105,8 +76,7 @@ class KleeneExpand(_Hashed):
     extent: Extent | None
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Absence:
     """No row of `negated` lies in the scope of a row.
 
@@ -125,12 +95,9 @@ class Absence:
     unless: tuple["Absence", ...] = ()
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class NegationCheck(_Hashed):
+@stored
+class NegationCheck(Shared):
     """The input rows that satisfy an absence."""
-
-    __hash__ = _Hashed.remembered_hash
 
     input: "Node"
     absence: Absence
@@ -140,9 +107,8 @@ class NegationCheck(_Hashed):
         return self.absence.extent
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Project(_Hashed):
+@stored
+class Project(Shared):
     """The input rows whose events fit the extent and the order, with the input's columns in another order.
 
     Column n of the table is column `columns[n]` of the input. `order` holds pairs (earlier column, later
@@ -150,30 +116,22 @@ class Project(_Hashed):
     with a stricter order, reads it through a Project; so does a union, which needs one order of columns.
     """
 
-    __hash__ = _Hashed.remembered_hash
-
     input: "Node"
     columns: tuple[int, ...]
     extent: Extent | None = None
     order: tuple[tuple[int, int], ...] = ()
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class DistinctUnion(_Hashed):
+@stored
+class DistinctUnion(Shared):
     """The rows of the inputs, equal rows once."""
-
-    __hash__ = _Hashed.remembered_hash
 
     inputs: tuple["Node", ...]
 
 
-@stored(shared=True)
-@dataclass(frozen=True, slots=True)
-class Await(_Hashed):
+@stored
+class Await(Shared):
     """The input rows, as soon as all events up to `delay` microseconds after a row's last one are there."""
-
-    __hash__ = _Hashed.remembered_hash
 
     input: "Node"
     delay: int
@@ -186,8 +144,7 @@ class Await(_Hashed):
 Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Branch:
     """One alternative of a query: where its matches come from, and what to call the columns."""
 
@@ -196,8 +153,7 @@ class Branch:
     returns: tuple[Expression, ...]
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class ReturnedColumn:
     """Name and type of a RETURN column."""
 
@@ -205,8 +161,7 @@ class ReturnedColumn:
     type: Type
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Output:
     """The matches of one query."""
 
@@ -215,8 +170,7 @@ class Output:
     branches: tuple[Branch, ...]
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Plan:
     """One plan for a whole workload."""
 

@@ -4,8 +4,6 @@ Sites work level by level. What a site evaluates depends on its own events and o
 lower levels; so at every level there is one plan for all that a site has to find.
 """
 
-from dataclasses import dataclass
-
 from weft.codec import from_json, stored, to_json
 from weft.plan.nodes import Plan
 
@@ -14,8 +12,7 @@ Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which 
 SITE = "\0site"  # the attribute that holds the number of the site at which an event arose
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Channel:
     """What one site sends another of a projection: its matches.
 
@@ -31,8 +28,7 @@ class Channel:
     rate: float
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Among:
     """What a row has in some of its columns must be a match that came on one of the channels."""
 
@@ -40,8 +36,7 @@ class Among:
     columns: tuple[int, ...]
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Finding:
     """What becomes of the rows of one output of a site's plan.
 
@@ -59,8 +54,7 @@ class Finding:
     elsewhere: tuple[Origins, ...] = ()
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class SiteWork:
     """What a site evaluates at a level: a plan, and a finding for each of its outputs.
 
@@ -79,8 +73,7 @@ class SiteWork:
         return any(finding.channels for finding in self.findings)
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class SiteProgram:
     """All the work of all sites.
 

@@ -6,8 +6,6 @@ sum: over the trends that have just ended at a position and may still be extende
 A negation between two operands takes from a source all that it held when the negated event came.
 """
 
-from dataclasses import dataclass
-
 from weft.codec import stored
 from weft.expressions import AggregateFunction, ComparisonOperator, Expression
 from weft.schema import Type
@@ -17,8 +15,7 @@ EVENT = "$0"  # the variable of the event at hand, in the expressions of a templ
 PREVIOUS = "$1"  # the variable of the event before it
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class TrendItem:
     """Events that a pattern takes or negates: those of a type that satisfy predicates on EVENT."""
 
@@ -26,8 +23,7 @@ class TrendItem:
     predicates: tuple[Expression, ...] = ()
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class EdgePredicate:
     """A condition on two adjacent events of a trend: `left`, on PREVIOUS, compares with `right`, on EVENT."""
 
@@ -36,8 +32,7 @@ class EdgePredicate:
     right: Expression
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class TrendSum:
     """A sum over trends that end at a position; before the first event, START, it is one.
 
@@ -50,8 +45,7 @@ class TrendSum:
     steps: tuple[EdgePredicate, ...] = ()
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Transition:
     """A source that an event at a position adds to, in how many ways."""
 
@@ -59,8 +53,7 @@ class Transition:
     ways: int = 1
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Position:
     """A place in the pattern: the variable that is bound there, the item, and what an event there extends."""
 
@@ -69,8 +62,7 @@ class Position:
     feeds: tuple[Transition, ...]
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Automaton:
     """A pattern without AND: its positions, and the sources that add up to all of its trends.
 
@@ -84,8 +76,7 @@ class Automaton:
     undone_by: tuple[int, ...] = ()
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class TrendColumn:
     """A column of the result: an aggregate, of all events bound to a variable, or of the trends.
 
@@ -99,8 +90,7 @@ class TrendColumn:
     type: Type | None  # of the attribute
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Template:
     """A trend query for the machine.
 

@@ -30,8 +30,7 @@ class StepTooLargeError(Exception):
     """A step built too much at once; the same events in smaller steps may fit."""
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class NodeMetrics:
     """What a node did: the rows it gave, the candidates it examined, and the time that took."""
 

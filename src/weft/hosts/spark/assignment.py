@@ -21,8 +21,7 @@ ASSIGNMENT = "shard assignment"
 SENDING_NANOSECONDS = 1000.0  # to send an event to one shard more, roughly
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class ShardGroup:
     """Queries that run on the same shards: sharded by keys, or one shard, told by a number.
 
@@ -57,8 +56,7 @@ class ShardGroup:
         return n_shards if self.keys else 1
 
 
-@stored()
-@dataclass(frozen=True)
+@stored
 class ShardAssignment:
     """The number of shards, and the group of every query."""
 

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.codec import from_json, stored, to_json
+from weft.codec import from_json, storable, stored, to_json
 from weft.runtime.stages.shard_executor import Activity, PlanChange
 
 REPORT = "report"
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Transfer:
     """What one site sent another of a projection: rows and bytes, and those that were predicted, if any."""
 
@@ -24,7 +23,7 @@ class Transfer:
     channel: int | None = None
 
 
-@stored()
+@storable
 @dataclass
 class Report:
     """What a step did."""

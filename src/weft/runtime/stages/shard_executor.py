@@ -93,8 +93,7 @@ class Holdings:
     partial_matches: dict[str, int] = field(default_factory=dict)
 
 
-@stored()
-@dataclass(frozen=True)
+@stored
 class Activity:
     """What an executor did in a step: the nodes of a plan, in topological order; the sharing of trends."""
 
@@ -137,8 +136,7 @@ class ShardExecutor(Protocol):
         """Return the milliseconds from which on time alone may change something, or None."""
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class PlanChange:
     """A shard that goes on with another version of its plan, since a step, and why.
 

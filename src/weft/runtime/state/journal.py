@@ -4,7 +4,7 @@ A small JSON text, written anew in every step; the rows themselves are in the se
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 from weft.codec import Plain, from_json, stored, to_json
@@ -26,8 +26,7 @@ class Store(Protocol):
     def remove_segment(self, number: int) -> None: ...
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Segment:
     """Rows kept under a number: how many, how large, until when, and in which steps they came.
 
@@ -43,8 +42,7 @@ class Segment:
     level: int = 0
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class ServedQuery:
     """A query in a shard: what it asks, as a fingerprint, and the first step whose events it sees.
 
@@ -57,8 +55,7 @@ class ServedQuery:
     limits: str | None = None
 
 
-@stored()
-@dataclass(frozen=True)
+@stored
 class Journal:
     """The state of a shard after a step.
 

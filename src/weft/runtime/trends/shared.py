@@ -23,8 +23,7 @@ from weft.runtime.trends.selection import Selection, rows_of_item
 MOST_CLASSES = 64  # that take different events of one Kleene type: they are bits of a word
 
 
-@stored()
-@dataclass(frozen=True, slots=True)
+@stored
 class Counters:
     """What sharing did: bursts and the graphlets they became, snapshots, changes of mind, other events.
 
