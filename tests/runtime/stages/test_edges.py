@@ -137,9 +137,12 @@ def placed_stream(placed: PlacedCase, graph: MuseGraph) -> tuple[PlacedStream, p
     return PlacedStream(placed.program(graph), codec, random.Random(0), delay=0, is_calm=True), table
 
 
-def step(stream: PlacedStream, table: pa.Table, placed: PlacedCase, row: int) -> None:
-    """Deliver an event to processes that know nothing, when the watermark has just come to it."""
-    stream.workers = [Memory(), Memory()]
+def step(
+    stream: PlacedStream, table: pa.Table, placed: PlacedCase, row: int, *, is_restarted: bool = True
+) -> None:
+    """Deliver an event, to processes that know nothing, when the watermark has just come to it."""
+    if is_restarted:
+        stream.workers = [Memory(), Memory()]
     stream.latest = placed.case.events[row].time
     stream.deliver(table.take(pa.array([row], pa.int64())), [placed.sites[row]])
 
@@ -182,10 +185,8 @@ def test_an_event_that_is_only_passed_on_is_passed_on_once() -> None:
     assert sum(stream.sent.values()) == 1
 
 
-@pytest.mark.parametrize("negated", [7.0, 30.0])
-def test_a_site_remembers_what_another_has_checked_to_the_very_end_of_the_window(negated: float) -> None:
+def stream_of_checked_pairs(case: Case) -> tuple[PlacedCase, PlacedStream, pa.Table]:
     """A and B without C between them are found at the first site, and wait for D at the second."""
-    case = case_of("SEQ(A a, NOT C c, B b, D d) WITHIN 10 ms", f"A 5; B 9; D 15; C {negated}; D 40")
     queries = normal_form_queries(case.queries, None, Statistics())
     kinds = {"A": 0, "B": 0, "C": 0, "D": 1}
     network = Network(("s0", "s1"), {kind: np.arange(2) == site for kind, site in kinds.items()})
@@ -196,10 +197,32 @@ def test_a_site_remembers_what_another_has_checked_to_the_very_end_of_the_window
     inputs[Vertex(queries[0].projection(0b111), 1)] = (pairs, raw["D"])
     sites = tuple(kinds[next(iter(one.types))] for one in case.events)
     placed = PlacedCase(case, sites, network, queries)
-    stream, table = placed_stream(placed, MuseGraph(network, inputs))
+    return placed, *placed_stream(placed, MuseGraph(network, inputs))
+
+
+@pytest.mark.parametrize("negated", [7.0, 30.0])
+def test_a_site_remembers_what_another_has_checked_to_the_very_end_of_the_window(negated: float) -> None:
+    case = case_of("SEQ(A a, NOT C c, B b, D d) WITHIN 10 ms", f"A 5; B 9; D 15; C {negated}; D 40")
+    placed, stream, table = stream_of_checked_pairs(case)
     for row in sorted(range(5), key=lambda row: case.events[row].time):
         step(stream, table, placed, row)
     stream.finish()
     assert stream.late == 0
     assert matches_of(stream, ["q"]) == expected_outcome(case)
     assert len(stream.found) == (negated == 30.0)
+
+
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_a_match_of_one_moment_is_remembered_until_the_watermark_is_past_its_window(
+    is_restarted: bool,
+) -> None:
+    """When D comes the watermark is at the end of the window, and what is checked cannot be told yet."""
+    events = "A 5 rank=1; B 5 rank=2; D 15 rank=1; D 40 rank=1"
+    case = case_of("SEQ(A a, NOT C c, B b, D d) WITHIN 10 ms", events, "rank")
+    placed, stream, table = stream_of_checked_pairs(case)
+    for row in range(4):
+        step(stream, table, placed, row, is_restarted=is_restarted)
+    stream.finish()
+    assert stream.late == 0
+    assert matches_of(stream, ["q"]) == expected_outcome(case)
+    assert len(stream.found) == 1
