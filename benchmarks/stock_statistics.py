@@ -5,10 +5,8 @@ from functools import cache
 from stocks import N_TYPES, stock_rates, stock_selectivities
 
 from weft.expressions import Attribute, Comparison
-from weft.pattern.canonical import canonical
 from weft.schema import DOUBLE
-from weft.statistics.keys import group_key
-from weft.statistics.model import ItemKey, Statistics
+from weft.statistics.model import ItemKey, Statistics, group_key
 
 
 @cache
@@ -21,7 +19,7 @@ def stock_statistics(seconds: float | None = None, n_types: int = N_TYPES) -> St
     rates = {ItemKey(name): rate for name, rate in stock_rates(n_types).items()}
     left, right = (Attribute(variable, "diff", type=DOUBLE) for variable in ("$0", "$1"))
     shares = {
-        group_key([ItemKey(a), ItemKey(b)], [Comparison(operator, left, right)], canonical): share
+        group_key([ItemKey(a), ItemKey(b)], [Comparison(operator, left, right)]): share
         for (a, b, operator), share in stock_selectivities(n_types).items()
         if a != b
     }

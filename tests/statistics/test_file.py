@@ -12,11 +12,10 @@ from weft.errors import DataError, WeftError
 from weft.expressions import Equivalence, variables_of
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
-from weft.pattern.canonical import canonical, renamed
+from weft.pattern.canonical import renamed
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 from weft.statistics.file import from_document, load_statistics, save_statistics, to_document
-from weft.statistics.keys import group_key
-from weft.statistics.model import GroupKey, ItemKey, Statistics
+from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
 
 SCHEMA = Schema(
     {
@@ -92,7 +91,7 @@ def test_the_key_is_that_of_a_query_with_these_predicates() -> None:
     single = [one for one in form.predicates if variables_of(one) == {"v"}]
     both = [one for one in form.predicates if variables_of(one) == {"v", "w"}]
     items = [ItemKey("B", tuple(renamed(one, {"v": "$0"}) for one in single)), ItemKey("A")]
-    expected = group_key(items, [renamed(one, {"v": "$0", "w": "$1"}) for one in both], canonical)
+    expected = group_key(items, [renamed(one, {"v": "$0", "w": "$1"}) for one in both])
     assert group_of("AND(A a, B b)", "b.x < a.x AND b.y > 2") == expected
     assert item_of("B b", "2 < b.y") == items[0]
 

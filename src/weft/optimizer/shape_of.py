@@ -6,11 +6,10 @@ from functools import lru_cache
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
 from weft.optimizer.assemble import Context, needs_of
-from weft.pattern.canonical import canonical, in_columns, own_predicates, speaks_of_list
+from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
-from weft.statistics.keys import group_key
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, group_key
 from weft.tree import find
 
 MICROSECONDS = 1_000_000.0
@@ -116,7 +115,7 @@ def _key(form: NormalForm, variables: frozenset[str], predicates: Sequence[Expre
     items = [item for item in form.items if item.variable in variables]
     about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
     columns = [item.variable for item in items]
-    return group_key([item_key(item, form) for item in items], in_columns(about, columns), canonical)
+    return group_key([item_key(item, form) for item in items], in_columns(about, columns))
 
 
 def _order_of(
@@ -241,4 +240,4 @@ def _outer_key(
         return None
     columns = [item.variable for item, _ in named]
     keys = [item_key(item, source) for item, source in named]
-    return group_key(keys, in_columns(predicates, columns), canonical)
+    return group_key(keys, in_columns(predicates, columns))

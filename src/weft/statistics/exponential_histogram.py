@@ -13,10 +13,14 @@ Complexity  At most 2 + 2 * log(N) / log(1 + 2 * epsilon) buckets, N the ratio o
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Self, TypeAlias
 
 State: TypeAlias = list[list[float]]  # latest; then oldest, newest and amount of each bucket
+OLDEST, NEWEST, AMOUNT = range(3)  # of a bucket
 
 
 class ExponentialHistogram:
@@ -42,14 +46,12 @@ class ExponentialHistogram:
         self.window = window
         self.epsilon = epsilon
         self._latest = -math.inf
-        self._oldest: list[float] = []
-        self._newest: list[float] = []
-        self._amounts: list[float] = []
+        self._buckets: list[list[float]] = []
 
     @property
     def n_buckets(self) -> int:
         """How many buckets there are."""
-        return len(self._amounts)
+        return len(self._buckets)
 
     def add(self, time: float, amount: float) -> None:
         """Add an amount of one moment."""
@@ -65,11 +67,8 @@ class ExponentialHistogram:
     def total(self, now: float) -> float:
         """Return the sum of the window that ends now; no earlier than the latest moment that was added."""
         edge = max(now, self._latest) - self.window
-        found = 0.0
-        for oldest, newest, amount in zip(self._oldest, self._newest, self._amounts, strict=True):
-            if newest > edge:
-                found += amount if oldest > edge else amount / 2
-        return found
+        kept = (bucket for bucket in self._buckets if bucket[NEWEST] > edge)
+        return sum((amount if oldest > edge else amount / 2 for oldest, _, amount in kept), 0.0)
 
     def rate_variance(self, now: float) -> float | None:
         """Return how much the amount of a unit of time varies between the buckets of the window.
@@ -80,7 +79,7 @@ class ExponentialHistogram:
         edge = max(now, self._latest) - self.window
         stretches = [
             (end - start, amount / (end - start))
-            for start, end, amount in zip(self._newest, self._newest[1:], self._amounts[1:], strict=False)
+            for (_, start, _), (_, end, amount) in pairwise(self._buckets)
             if start > edge and end > start
         ]
         if len(stretches) < 2:
@@ -97,22 +96,16 @@ class ExponentialHistogram:
         >>> histogram.to_json()
         [[4], [1, 1, 2.5], [4, 4, 1]]
         """
-        if self._latest == -math.inf:
-            return []
-        buckets = zip(self._oldest, self._newest, self._amounts, strict=True)
-        return [[self._latest], *map(list, buckets)]
+        return [] if self._latest == -math.inf else [[self._latest], *map(list, self._buckets)]
 
     @classmethod
     def from_json(cls, state: Sequence[Sequence[float]], window: float, epsilon: float = 0.1) -> Self:
         """Return the histogram whose state `to_json` gave."""
-        found = cls(window, epsilon)
+        histogram = cls(window, epsilon)
         if state:
-            found._latest = state[0][0]
-            for oldest, newest, amount in state[1:]:
-                found._oldest.append(oldest)
-                found._newest.append(newest)
-                found._amounts.append(amount)
-        return found
+            histogram._latest = state[0][0]
+            histogram._buckets = list(map(list, state[1:]))
+        return histogram
 
     def _insert(self, time: float, amount: float) -> None:
         if not (0 <= amount < math.inf and math.isfinite(time)):
@@ -120,37 +113,26 @@ class ExponentialHistogram:
         self._latest = max(self._latest, time)
         if amount == 0 or time <= self._latest - self.window:
             return
-        place = len(self._amounts) - 1
-        while place >= 0 and self._oldest[place] > time:
-            place -= 1
-        if place >= 0 and self._oldest[place] < self._newest[place] and time <= self._newest[place]:
-            time = self._newest[place]
-            if place + 1 < self.n_buckets and self._oldest[place + 1] == self._newest[place + 1] == time:
-                place += 1
-        if place >= 0 and self._oldest[place] == self._newest[place] == time:
-            self._amounts[place] += amount
-            return
-        self._oldest.insert(place + 1, time)
-        self._newest.insert(place + 1, time)
-        self._amounts.insert(place + 1, amount)
+        place = bisect_right(self._buckets, time, key=itemgetter(OLDEST))
+        oldest, newest, _ = self._buckets[place - 1] if place else (time, time, 0.0)
+        if oldest < newest and time <= newest:
+            time = newest
+            place += place < self.n_buckets and self._buckets[place][:AMOUNT] == [time, time]
+        if place and self._buckets[place - 1][:AMOUNT] == [time, time]:
+            self._buckets[place - 1][AMOUNT] += amount
+        else:
+            self._buckets.insert(place, [time, time, amount])
 
     def _forget(self) -> None:
-        edge = self._latest - self.window
-        n_past = 0
-        while n_past < self.n_buckets and self._newest[n_past] <= edge:
-            n_past += 1
-        del self._oldest[:n_past], self._newest[:n_past], self._amounts[:n_past]
+        del self._buckets[: bisect_right(self._buckets, self._latest - self.window, key=itemgetter(NEWEST))]
 
     def _merge(self) -> None:
         """Merge neighbors, the newest first, wherever what is newer outweighs them."""
         newer = 0.0
-        place = self.n_buckets - 1
-        while place > 0:
-            together = self._amounts[place - 1] + self._amounts[place]
-            if together <= 2 * self.epsilon * newer:
-                self._newest[place - 1] = self._newest[place]
-                self._amounts[place - 1] = together
-                del self._oldest[place], self._newest[place], self._amounts[place]
+        for place in range(self.n_buckets - 1, 0, -1):
+            before, (_, newest, amount) = self._buckets[place - 1 : place + 1]
+            if before[AMOUNT] + amount <= 2 * self.epsilon * newer:
+                before[NEWEST:] = newest, before[AMOUNT] + amount
+                del self._buckets[place]
             else:
-                newer += self._amounts[place]
-            place -= 1
+                newer += amount

@@ -31,12 +31,11 @@ from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_key
-from weft.pattern.canonical import canonical, own_predicates, renamed
+from weft.pattern.canonical import in_columns, own_predicates, renamed
 from weft.pattern.nodes import Conjunction, Event, Kleene
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
-from weft.statistics.keys import group_key
-from weft.statistics.model import GroupKey, ItemKey, Statistics
+from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
 from weft.tree import find
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -255,9 +254,7 @@ class _Reader:
         if not about:
             remedy = "a condition on single events belongs to a rate"
             raise self._refused(place, f"no condition that speaks of all of {names}", remedy)
-        places = {variable: f"${number}" for number, variable in enumerate(form.variables)}
-        items = [item_key(item, form) for item in form.items]
-        return group_key(items, [renamed(one, places) for one in about], canonical)
+        return group_key([item_key(item, form) for item in form.items], in_columns(about, form.variables))
 
     def _form(self, fields: Mapping[str, Json], place: str) -> NormalForm:
         """Return the normal form of an entry: events without order that matters, and conditions."""

@@ -17,8 +17,7 @@ from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import events_table
 from weft.statistics import recent_events
 from weft.statistics.exponential_histogram import ExponentialHistogram
-from weft.statistics.keys import attributes_of
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, attributes_of
 from weft.statistics.recent_events import RecentSample, excerpt, merge_samples, thin
 from weft.statistics.sampling import (
     MICROSECONDS,

@@ -4,16 +4,31 @@ A key never names a user's variable: in its predicates the variable `$1` is the 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from weft.expressions import And, Comparison, Expression, InList, IsNull, Like, Not, Or
+from weft.expressions import (
+    Aggregate,
+    And,
+    Attribute,
+    Comparison,
+    Expression,
+    InList,
+    IsNull,
+    Like,
+    Not,
+    Or,
+)
+from weft.pattern.canonical import column_variable, exchanges, in_columns
+from weft.tree import find
 
 DEFAULT_RATE = 1.0  # events of a type in a second
 DEFAULT_DURATION = 3_600.0  # seconds that queries without a window can look back
 DEFAULT_AGREEMENT = 0.01  # that two events agree on a key: a hundred keys, equally frequent
 SELECTIVITY_OF = {"=": 0.1, "!=": 0.9, "<": 1 / 3, "<=": 1 / 3, ">": 1 / 3, ">=": 1 / 3}
 DEFAULT_SELECTIVITY = 0.5  # of any predicate that is no comparison
+MOST_PERMUTED = 6  # equal items whose orders are all tried; more of them keep the order given
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,41 @@ class GroupKey:
 
     items: tuple[ItemKey, ...]
     predicates: tuple[Expression, ...]
+
+
+def group_key(items: Sequence[ItemKey], predicates: Iterable[Expression]) -> GroupKey:
+    """Return the key of predicates that speak of `$0`, `$1` ..., the items at these places.
+
+    The items are sorted; among equal ones, the order that gives the smallest predicates counts.
+
+    >>> less = Comparison("<", Attribute("$0", "x"), Attribute("$1", "x"))
+    >>> key = group_key([ItemKey("B"), ItemKey("A")], [less])
+    >>> [item.type for item in key.items], key.predicates[0].operator
+    (['A', 'B'], '>')
+    """
+
+    def rank(place: int) -> tuple[str, str]:
+        return (items[place].type, repr(items[place].predicates))
+
+    about, places = list(predicates), sorted(range(len(items)), key=rank)
+    ties: list[tuple[int, ...]] = []
+    for tie in (tuple(equal) for _, equal in groupby(places, key=rank)):
+        ties += [tie] if len(tie) <= MOST_PERMUTED else [(place,) for place in tie]
+    options = (in_columns(about, list(map(column_variable, order))) for order in exchanges(ties))
+    return GroupKey(tuple(items[place] for place in places), min(options, key=repr))
+
+
+def attributes_of(keys: Iterable[object]) -> set[str]:
+    """Return the attributes that occur in keys of items and groups.
+
+    >>> sorted(attributes_of([ItemKey("A", (Attribute("$0", "x"),)), ItemKey("B")]))
+    ['x']
+    """
+    names: set[str] = set()
+    for key in keys:
+        names |= {attribute.name for attribute in find(key, Attribute)}
+        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
+    return names
 
 
 @dataclass(frozen=True, slots=True)

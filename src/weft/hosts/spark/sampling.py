@@ -33,9 +33,8 @@ from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.statistics.keys import attributes_of
 from weft.statistics.measure import measure
-from weft.statistics.model import ItemKey, Question, Statistics
+from weft.statistics.model import ItemKey, Question, Statistics, attributes_of
 from weft.statistics.sampling import MICROSECONDS, largest_window
 
 ROWS = 100_000  # events that a sample holds at most, about
