@@ -22,9 +22,7 @@ Way = tuple[
 def bindings_of(problem: PlacementProblem) -> list[Binding]:
     """Return the event type bindings of the only query."""
     query = problem.queries[0]
-    return list(
-        product(*(bits(problem.network.emitters(kind)) for kind in query.projection(query.whole).kinds))
-    )
+    return list(product(*(bits(problem.network.emitters(kind)) for kind in query.root.kinds)))
 
 
 def all_inputs(problem: PlacementProblem, *, with_redundant: bool = False) -> list[tuple[int, ...]]:
@@ -69,13 +67,13 @@ def cheapest_graphs(problem: PlacementProblem, ways: Iterable[Way]) -> list[Muse
 
 def _graph(problem: PlacementProblem, found: Iterable[tuple[Binding, Way]]) -> MuseGraph:
     query, network = problem.queries[0], problem.network
-    kinds = query.projection(query.whole).kinds
+    kinds = query.root.kinds
     inputs: dict[Vertex, dict[Vertex, None]] = {
         Vertex(Projection(kind, (kind,)), site): {} for kind in kinds for site in bits(network.emitters(kind))
     }
     for binding, (combination, sites) in found:
         waiting = list(sites)
-        sink = Vertex(query.projection(query.whole), waiting.pop())
+        sink = Vertex(query.root, waiting.pop())
         reads = inputs.setdefault(sink, {})
         for part in combination:
             events = [Vertex(Projection(kinds[item], (kinds[item],)), binding[item]) for item in bits(part)]

@@ -13,13 +13,12 @@ from weft.optimizer.assemble import assemble, leaf_node
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Tree, order_tree
 from weft.pattern.nodes import CountWindow
-from weft.pattern.normal_form import Item, NormalForm
 from weft.placement.boxes import Box
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, bits
 from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
-from weft.placement.projection_text import kind_of
+from weft.placement.projection_text import kind_of, leaves_of
 from weft.placement.site_program import site_program
 from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, SiteProgram
@@ -149,8 +148,8 @@ def expected_rows(placed: PlacedCase, graph: MuseGraph) -> dict[int, int]:
     counts = {}
     for number, (vertex, _) in enumerate(graph.channels):
         if graph.inputs[vertex]:
-            query, items = found.part(vertex)
-            counts[number] = _count(placed, query, items, found.boxes(vertex))
+            query, items = found.parts[vertex.projection]
+            counts[number] = _count(placed, query, items, found.boxes[vertex])
         else:
             counts[number] = _count_events(placed, vertex.projection.text, vertex.site)
     return {number: count for number, count in counts.items() if count}
@@ -183,12 +182,6 @@ def _count_events(placed: PlacedCase, kind: str, site: int) -> int:
         int((found.events.columns[SITE].values[found.table.first] == site).sum())
         for found in Executor(Program(plan)).run(_all_events(placed))
     )
-
-
-def leaves_of(form: NormalForm) -> list[tuple[Item, NormalForm]]:
-    """Return the items of a form and of its negations, each with the form it is in."""
-    inner = [leaf for negation in form.negations for leaf in leaves_of(negation.form)]
-    return [*((item, form) for item in form.items), *inner]
 
 
 def _all_events(placed: PlacedCase) -> Events:

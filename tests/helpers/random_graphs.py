@@ -87,16 +87,16 @@ class RandomGraph:
 
     def complete(self, query: NormalFormQuery) -> None:
         """Add a vertex that finds everything if the others do not."""
-        whole = query.projection(query.whole)
+        whole = query.root
         graph = MuseGraph(self.network, self.inputs)
         found = FoundBindings(graph, self.queries)
         wanted = tuple(self.network.emitters(query.kinds[item]) for item in query.places(query.whole))
         vertices = [vertex for vertex in graph.order if vertex.projection == whole]
-        boxes = [box for vertex in vertices for box in found.boxes(vertex)]
+        boxes = [box for vertex in vertices for box in found.boxes[vertex]]
         if not all(wanted) or not subtract([wanted], boxes, lists_of(query, query.whole)):
             return
         host = self.dice.integer(0, len(self.network.sites) - 1)
-        kinds = (*query.kinds, *sorted(query.needed_kinds(query.whole, ())))
+        kinds = (*query.kinds, *sorted(query.negated))
         events = [event for kind in dict.fromkeys(kinds) for event in self.events(kind)]
         vertex = Vertex(whole, host)
         self.inputs[vertex] = tuple(dict.fromkeys((*self.inputs.get(vertex, ()), *events)))

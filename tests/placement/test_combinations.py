@@ -10,9 +10,7 @@ from weft.placement.combinations import (
     CheapestCombinations,
     beneficial_projections,
     is_redundant,
-    n_bindings,
 )
-from weft.placement.projection import Projection
 from weft_lab.placement.all_combinations import all_combinations, is_correct
 
 
@@ -73,9 +71,3 @@ def test_beneficial_projections_are_sorted_by_size_and_end_with_the_query() -> N
                 projection = query.projection(items)
                 rates = [float(problem.network.rates[kind].max()) for kind in projection.kinds]
                 assert (items in found) == (projection.factor * np.prod(rates) <= sum(rates))
-
-
-def test_bindings_are_the_product_of_the_emitting_sites() -> None:
-    network = random_problem(3, n_sites=4, n_types=2, n_items=2).network
-    counts = [network.emitters(kind).bit_count() for kind in "AB"]
-    assert n_bindings(network, Projection("SEQ(A, B, A)", ("A", "B", "A"))) == counts[0] ** 2 * counts[1]

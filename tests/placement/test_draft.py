@@ -109,8 +109,8 @@ def test_prices_are_what_one_more_reader_costs() -> None:
         for site in range(5):
             added = search.ledger.arrange(second, second.whole, (1, 2, 4), None, np.array([site]))
             cost = base.with_arrangements({added.projection.text: added}).cost - base.cost
-            prices = sum(base.price(kind)[site] for kind in second.projection(second.whole).kinds)
-            assert same(cost, prices) or first.projection(first.whole).text == added.projection.text
+            prices = sum(base.price(kind)[site] for kind in second.root.kinds)
+            assert same(cost, prices) or first.root.text == added.projection.text
 
 
 def test_only_what_is_needed_stays() -> None:

@@ -18,7 +18,7 @@ def projected(text: str, statistics: Statistics | None = None) -> tuple[NormalFo
 
 def whole_text(pattern: str, rest: str = "") -> str:
     (query,) = projected(f"QUERY q PATTERN {pattern} {rest} WITHIN 1 minute")
-    return query.projection(query.whole).text
+    return query.root.text
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_projections_of_a_sequence() -> None:
     assert query.projection(0b101).text == "SEQ(A, C) WHERE $0.x = $1.x WITHIN 10 seconds"
     assert query.projection(0b110).kinds == ("B[y > 1]", "C")
     assert query.form(0b101).variables == ("a", "c")
-    assert query.occurrences(query.projection(0b101).text) == (0b101,)
+    assert query.occurrences(query.projection(0b101)) == [0b101]
 
 
 def test_operators_are_those_of_the_pattern() -> None:

@@ -63,8 +63,7 @@ class OperatorTreeQuery(ProjectedQuery):
         super().__init__()
         self.name = name
         self.tree = tree
-        self._types = tuple(item.type for item in leaves(tree) if item.items)
-        self.n_items = len(self._types)
+        self.kinds = tuple(item.type for item in leaves(tree) if item.items)
         self._negations = tuple(_negations(tree))
         self.selectivities = selectivities
         self._spellings = spellings
@@ -73,7 +72,7 @@ class OperatorTreeQuery(ProjectedQuery):
     def _project(self, items: int) -> Projection:
         if not items & self.whole or items & ~self.whole:
             raise ValueError(f"query {self.name} has no projection to the items {bits(items)}")
-        types = tuple(self._types[number] for number in bits(items))
+        types = tuple(self.kinds[number] for number in bits(items))
         text, factor = _restricted(self.tree, items)
         factor *= prod(self.selectivities.get(frozenset(pair), 1.0) for pair in combinations(types, 2))
         return Projection(self._spellings.get(text, text), types, factor)
@@ -109,7 +108,7 @@ class OperatorTreeQuery(ProjectedQuery):
         found = self._order.get(items)
         if found is None:
             pairs = _ordered_pairs(self.tree, items)
-            found = self._order[items] = frozenset((self._types[one], self._types[two]) for one, two in pairs)
+            found = self._order[items] = frozenset((self.kinds[one], self.kinds[two]) for one, two in pairs)
         return found
 
     def checked(self, items: int) -> frozenset[int]:

@@ -59,7 +59,7 @@ def optimal(
     if any(query.n_items > MOST_ITEMS for query in queries):
         raise PlacementError(TOO_MANY)
     search = _BranchAndBound(draft_queries(network, queries), groupings=groupings, most_steps=most_steps)
-    wholes = {query.projection(query.whole).text: (query, query.whole) for query in queries}
+    wholes = {query.root.text: (query, query.whole) for query in queries}
     search.go_on({}, wholes, {}, {})
     graph = search.best.graph(queries)
     check_graph(graph, queries)

@@ -24,7 +24,6 @@ Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations 
 import heapq
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +34,6 @@ from weft.placement.combinations import (
     CheapestCombinations,
     Combination,
     beneficial_projections,
-    n_bindings,
     rate_per_binding,
 )
 from weft.placement.draft import NOTHING, GraphDraft
@@ -79,7 +77,7 @@ def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     1.0
     """
     network = others.ledger.network
-    whole = query.projection(query.whole)
+    whole = query.root
 
     def may_host(projection: Projection, kind: str) -> bool:
         return projection == whole or _saves(network, projection, kind)
@@ -94,8 +92,7 @@ def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
 
 def _saves(network: Network, projection: Projection, kind: str) -> bool:
     """Whether all matches of a projection are no more than the events of a kind at one site."""
-    matches = rate_per_binding(network, projection) * n_bindings(network, projection)
-    return rate_per_binding(network, Projection(kind, (kind,))) >= matches
+    return rate_per_binding(network, Projection(kind, (kind,))) >= projection.rate(network)
 
 
 def _construct(
@@ -132,8 +129,7 @@ def _most_selective(network: Network, query: ProjectedQuery, projections: list[i
 def _share(network: Network, query: ProjectedQuery, items: int) -> float:
     """Return how many matches a projection finds for one event of its kinds."""
     projection = query.projection(items)
-    totals = [network.totals[kind] for kind in projection.kinds]
-    return projection.factor * prod(totals) / sum(totals)
+    return projection.rate(network) / sum(network.totals[kind] for kind in projection.kinds)
 
 
 class _Construction:
@@ -147,7 +143,7 @@ class _Construction:
         self.query = query
         self.others = others
         self.may_host = may_host
-        self.kinds = tuple(dict.fromkeys(query.projection(query.whole).kinds))
+        self.kinds = tuple(dict.fromkeys(query.root.kinds))
         self.n_sites = len(network.sites)
         self.hosts = [1 << site for site in range(self.n_sites)]
         self.hosts += [network.emitters(kind) for kind in self.kinds]
@@ -163,7 +159,7 @@ class _Construction:
         self.least = np.zeros((0, len(self.hosts)))
         for item in range(query.n_items):
             self.offer(1 << item, [self.as_placed(query.projection(1 << item).text)])
-        for kind in sorted(query.needed_kinds(query.whole, ())):
+        for kind in sorted(query.negated):
             self.options.setdefault(kind, [self.as_placed(kind)])
 
     def as_placed(self, text: str) -> Option:
@@ -228,7 +224,7 @@ class _Construction:
             for place, kind in enumerate(self.kinds, start=self.n_sites)
             if kind in partition_kinds(self.query, projection.kinds)
         ]
-        matches = projection.factor * prod(self.network.totals[kind] for kind in projection.kinds)
+        matches = projection.rate(self.network)
         read = (least[: self.n_sites, None] + matches * self.distances).min(axis=0)
         for place, away in divided:
             read = np.minimum(read, least[place] + away @ self.is_host)

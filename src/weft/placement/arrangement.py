@@ -59,12 +59,12 @@ class Arrangement:
     @cached_property
     def rates(self) -> Numbers:
         """How many matches are found at each site."""
-        totals = [self.network.totals[kind] for kind in self.projection.kinds]
         n_sites = len(self.network.sites)
         rates = np.zeros(n_sites)
         if self.partition is None:
-            rates[self.hosts[0]] = self.projection.factor * prod(totals)
+            rates[self.hosts[0]] = self.projection.rate(self.network)
             return rates
+        totals = [self.network.totals[kind] for kind in self.projection.kinds]
         totals.remove(self.network.totals[self.partition])
         emitters = np.flatnonzero(self.hosts >= 0)
         weights = self.network.rates[self.partition][emitters]
@@ -152,5 +152,4 @@ def hosts_at_emitters(network: Network, kind: str) -> Sites:
 def partition_kinds(query: ProjectedQuery, kinds: Iterable[str]) -> tuple[str, ...]:
     """Return those kinds that can divide matches: they occur once, and the query does not negate them."""
     kinds = tuple(kinds)
-    negated = query.needed_kinds(query.whole, ())
-    return tuple(kind for kind in kinds if kinds.count(kind) == 1 and kind not in negated)
+    return tuple(kind for kind in kinds if kinds.count(kind) == 1 and kind not in query.negated)

@@ -16,7 +16,6 @@ Complexity  O(4^k) steps for k items at worst, far fewer if few projections are 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +38,7 @@ class Targets:
         self.network = network
         self.query = query
         self._placements: dict[int, tuple[str | None, Sites]] = {}
-        self.item_kinds = tuple(query.projection(1 << item).kinds[0] for item in range(query.n_items))
-        self.kinds = tuple(kind for kind in dict.fromkeys(self.item_kinds) if network.emitters(kind))
+        self.kinds = tuple(kind for kind in dict.fromkeys(query.kinds) if network.emitters(kind))
         n_sites = len(network.sites)
         rates = np.array([network.rates[kind] for kind in self.kinds]).reshape(-1, n_sites)
         self.emits = (rates > 0).astype(np.float64)
@@ -95,12 +93,11 @@ class Targets:
         within = np.array([kind in kinds for kind in self.kinds])
         possible = np.array([kinds.count(kind) <= 1 and kind not in negated for kind in self.kinds])
         every_site = np.ones(len(self.sites), dtype=np.bool_)
-        total = projection.factor * prod(float(self.network.rates[kind].sum()) for kind in kinds)
         return Subset(
             items,
             elements,
             projection.text,
-            total,
+            projection.rate(self.network),
             can_be_target=np.concatenate([possible, every_site]),
             can_be_placed=np.flatnonzero(np.concatenate([possible & within, every_site])),
             can_be_sent=np.concatenate([~within, every_site]),
@@ -192,7 +189,7 @@ class CheapestPlan:
         targets = self.targets
         query = targets.query
         arriving = {kind: targets.at_targets(price) for kind, price in prices.items()}
-        for number, kind in enumerate(targets.item_kinds):
+        for number, kind in enumerate(query.kinds):
             price = arriving[kind]
             if kind in targets.kinds:
                 price = price.copy()

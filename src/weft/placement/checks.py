@@ -8,10 +8,9 @@ What differs: property 2 is checked at every vertex, since a graph can meet both
 matches (example 8); sinks that find the same binding are refused as well.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 
 from weft.errors import PlacementError
 from weft.placement.boxes import Box, overlap, subtract
@@ -33,7 +32,7 @@ def check_well_formed(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> No
     queries = tuple(queries)
     network = graph.network
     for query in queries:
-        for kind in {*query.projection(query.whole).kinds, *query.needed_kinds(query.whole, ())}:
+        for kind in query.event_kinds:
             for site in bits(network.emitters(kind)):
                 if Vertex(Projection(kind, (kind,)), site) not in graph.inputs:
                     raise PlacementError(f"query {query.name}: no vertex for {kind} at {network.sites[site]}")
@@ -62,19 +61,18 @@ def is_correct(
     inputs: Iterable[Projection],
     queries: Iterable[ProjectedQuery] = (),
 ) -> bool:
-    """Whether inputs are projections of a projection, not itself, and have all its items between them.
+    """Whether inputs are smaller than a projection, and have all its items between them.
 
     An input may also be one of another of the queries whose matches include those of such a projection.
     """
     queries = tuple(queries)
-    parts = {read: _parts_found(query, read, queries) for read in inputs}
-    negated = query.needed_kinds(query.whole, ())
-    for items in item_sets(query, projection):
+    parts = {read: _parts_found(query, read, queries) for read in inputs if read != projection}
+    for items in query.occurrences(projection):
         covered = 0
         is_used = True
         for read, sets in parts.items():
-            used = [part for part in sets if part & items == part != items]
-            is_used &= bool(used) or read.text in negated
+            used = [part for part in sets if part & items == part and (part != items or read.is_primitive)]
+            is_used &= bool(used) or read.text in query.negated
             for part in used:
                 covered |= part
         if covered == items and is_used:
@@ -82,58 +80,35 @@ def is_correct(
     return False
 
 
-def item_sets(query: ProjectedQuery, projection: Projection) -> list[int]:
-    """Return the sets of items of a query that give a projection; more than one only if kinds repeat."""
-    sets = _sets_of_kinds(query, projection)
-    return [items for items in sets if query.projection(items).text == projection.text]
-
-
-def _sets_of_kinds(query: ProjectedQuery, projection: Projection) -> list[int]:
-    """Return the sets of items of a query that have the kinds of a projection; lists name theirs twice."""
-    places: dict[str, list[int]] = {}
-    for number in range(query.n_items):
-        places.setdefault(query.projection(1 << number).kinds[0], []).append(number)
-    choices = [
-        [chosen for size in range(1, count + 1) for chosen in combinations(places.get(kind, ()), size)]
-        for kind, count in Counter(projection.kinds).items()
-    ]
-    return [sum(1 << number for chosen in choice for number in chosen) for choice in product(*choices)]
-
-
 def _parts_found(query: ProjectedQuery, read: Projection, queries: tuple[ProjectedQuery, ...]) -> list[int]:
     """Return the sets of items of a query whose matches an input has, and perhaps more."""
-    sets = _sets_of_kinds(query, read)
-    same = [items for items in sets if query.projection(items).text == read.text]
-    if same or not sets:
-        return same
-    others = [(other, items) for other in queries for items in item_sets(other, read)]
-    return [part for part in sets if any(query.implies(part, other, items) for other, items in others)]
+    return query.occurrences(read) or [
+        part
+        for part in query.sets_of_kinds(read.kinds)
+        if any(query.implies(part, other, items) for other in queries for items in other.occurrences(read))
+    ]
 
 
 def _check_negated_events(graph: MuseGraph, vertex: Vertex, queries: Iterable[ProjectedQuery]) -> None:
     """Check that a vertex reads all negated events that no input has looked at."""
+    read_sites: dict[Projection, int] = {}
+    for read in graph.inputs[vertex]:
+        read_sites[read.projection] = read_sites.get(read.projection, 0) | 1 << read.site
+    events = {projection.text: sites for projection, sites in read_sites.items() if projection.is_primitive}
     lacking: set[str] = set()
     for query in queries:
-        for items in item_sets(query, vertex.projection):
-            inputs = tuple(part for read in _texts(graph, vertex) for part in item_sets(query, read))
+        for items in query.occurrences(vertex.projection):
+            inputs = [part for read in read_sites for part in query.occurrences(read)]
             lacking = {
                 kind
                 for kind in query.needed_kinds(items, inputs)
-                if graph.network.emitters(kind) & ~_read_sites(graph, vertex, kind)
+                if graph.network.emitters(kind) & ~events.get(kind, 0)
             }
             if not lacking:
                 return
     if lacking:
         name = _name(graph.network, vertex)
         raise PlacementError(f"{name} does not read all negated events: {', '.join(sorted(lacking))}")
-
-
-def _texts(graph: MuseGraph, vertex: Vertex) -> list[Projection]:
-    return list(dict.fromkeys(read.projection for read in graph.inputs[vertex]))
-
-
-def _read_sites(graph: MuseGraph, vertex: Vertex, kind: str) -> int:
-    return sum(1 << read.site for read in graph.inputs[vertex] if read.projection.text == kind)
 
 
 def check_inputs_suffice(graph: MuseGraph) -> None:
@@ -161,7 +136,7 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
     for vertex in graph.inputs:
         sinks.setdefault(vertex.projection.text, []).append(vertex)
     for query in queries:
-        projection = query.projection(query.whole)
+        projection = query.root
         found = sinks.get(projection.text, [])
         boxes = tuple(_box(graph.covers[vertex], projection) for vertex in found)
         missing = _missing(tuple(network.emitters(kind) for kind in projection.kinds), boxes)

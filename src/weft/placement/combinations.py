@@ -33,11 +33,6 @@ def is_redundant(inputs: Iterable[int]) -> bool:
     return any(not part & ~twice for part in inputs)
 
 
-def n_bindings(network: Network, projection: Projection) -> int:
-    """Return the number of event type bindings of a projection (definition 1)."""
-    return prod(network.emitters(kind).bit_count() for kind in projection.kinds)
-
-
 def rate_per_binding(network: Network, projection: Projection) -> float:
     """Return the output rate of a projection for one binding, on average."""
     means = (network.totals[kind] / network.emitters(kind).bit_count() for kind in projection.kinds)

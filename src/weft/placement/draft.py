@@ -273,10 +273,9 @@ class GraphDraft:
         queries = tuple(queries)
         inputs: dict[Vertex, tuple[Vertex, ...]] = {}
         for query in queries:
-            kinds = {*query.projection(query.whole).kinds, *query.needed_kinds(query.whole, ())}
-            for kind in sorted(kinds):
+            for kind in query.event_kinds:
                 inputs.update((vertex, ()) for vertex in _vertices(self.ledger.events(kind)))
-        needed = self.needed_for(query.projection(query.whole).text for query in queries)
+        needed = self.needed_for(query.root.text for query in queries)
         for arrangement in needed.arrangements.values():
             read_by: dict[int, dict[Vertex, None]] = {host: {} for host in arrangement.sites.tolist()}
             for read in arrangement.reads:

@@ -6,34 +6,30 @@ different combinations, or a kind of events that a negation reads from everywher
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
-from weft.cost.shape import items_of
 from weft.pattern.invariants import InvariantError
 from weft.placement.boxes import Box, merge, overlaps, subtract
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.normal_form_query import NormalFormQuery
+from weft.placement.projection import Projection
 
 Region = tuple[int, list[Box]]  # some items, and boxes of bindings of which these are found
 
 
 class FoundBindings:
-    """The bindings that each vertex of a graph finds; items are in the order of the projection's text."""
+    """The bindings that each vertex of a graph finds; items are in the order of the projection's text.
+
+    `boxes` are those of a vertex; `parts` has a query and its items for every projection that is evaluated.
+    """
 
     def __init__(self, graph: MuseGraph, queries: Sequence[NormalFormQuery]) -> None:
         self.graph = graph
         self.queries = tuple(queries)
-        self._boxes: dict[Vertex, tuple[Box, ...]] = {}
+        evaluated = dict.fromkeys(vertex.projection for vertex, inputs in graph.inputs.items() if inputs)
+        self.parts = {projection: self._part(projection) for projection in evaluated}
+        self.boxes: dict[Vertex, tuple[Box, ...]] = {}
         for vertex in graph.order:
-            self._boxes[vertex] = self._found(vertex)
-
-    def boxes(self, vertex: Vertex) -> tuple[Box, ...]:
-        """Return the bindings that a vertex finds."""
-        return self._boxes[vertex]
-
-    def part(self, vertex: Vertex) -> tuple[NormalFormQuery, int]:
-        """Return a query and the items whose projection a vertex that reads others evaluates."""
-        return self._parts[vertex.projection.text]
+            self.boxes[vertex] = self._find(vertex)
 
     def sinks(self, query: NormalFormQuery) -> tuple[Vertex, ...]:
         """Return the vertices that find the matches of a query.
@@ -43,66 +39,45 @@ class FoundBindings:
         InvariantError
             When some bindings are found nowhere.
         """
-        text = query.projection(query.whole).text
-        sinks = tuple(vertex for vertex in self.graph.order if vertex.projection.text == text)
+        sinks = tuple(vertex for vertex in self.graph.order if vertex.projection == query.root)
         wanted = self._everything(query, query.whole)
-        boxes = [box for vertex in sinks for box in self._boxes[vertex]]
+        boxes = [box for vertex in sinks for box in self.boxes[vertex]]
         if all(wanted) and subtract([wanted], boxes, lists_of(query, query.whole)):
             raise InvariantError(f"the graph does not find all matches of {query.name}")
         return sinks
 
-    def parts_within(self, query: NormalFormQuery, items: int, text: str) -> list[int]:
-        """Return the sets of items, within some, whose projection has a text."""
-        single = [1 << item for item in items_of(items) if query.kinds[item] == text]
-        if single:
-            return single
-        known = [part for part in query.occurrences(text) if not part & ~items]
-        return known or [part for part in _subsets(items) if query.projection(part).text == text]
-
-    @cached_property
-    def _parts(self) -> dict[str, tuple[NormalFormQuery, int]]:
-        parts = {}
-        for vertex, inputs in self.graph.inputs.items():
-            text = vertex.projection.text
-            if inputs and text not in parts:
-                occurrence = next(self._occurrences(text), None)
-                if occurrence is None:
-                    raise InvariantError(f"no query has the projection {text}")
-                parts[text] = occurrence
-        return parts
-
-    def _occurrences(self, text: str) -> Iterator[tuple[NormalFormQuery, int]]:
+    def _part(self, projection: Projection) -> tuple[NormalFormQuery, int]:
         for query in self.queries:
-            yield from ((query, items) for items in query.occurrences(text))
-        for query in self.queries:
-            for items in _subsets(query.whole):
-                if query.projection(items).text == text:
-                    yield query, items
+            for items in query.occurrences(projection):
+                return query, items
+        raise InvariantError(f"no query has the projection {projection.text}")
 
     def _everything(self, query: NormalFormQuery, items: int) -> Box:
         return tuple(self.graph.network.emitters(query.kinds[item]) for item in query.places(items))
 
-    def _found(self, vertex: Vertex) -> tuple[Box, ...]:
+    def _find(self, vertex: Vertex) -> tuple[Box, ...]:
         inputs = self.graph.inputs[vertex]
         if not inputs:
             return ((1 << vertex.site,),)
-        query, items = self.part(vertex)
+        query, items = self.parts[vertex.projection]
         everything = self._everything(query, items)
         if not all(everything):
             return ()
-        by_text: dict[str, list[Box]] = {}
+        boxes_read: dict[Projection, list[Box]] = {}
         for read in inputs:
-            by_text.setdefault(read.projection.text, []).extend(self._boxes[read])
+            boxes_read.setdefault(read.projection, []).extend(self.boxes[read])
         places = {item: place for place, item in enumerate(query.places(items))}
         regions: list[Region] = []
-        for text, boxes in by_text.items():
-            for part in self.parts_within(query, items, text):
-                is_raw = text == query.kinds[part.bit_length() - 1] and part.bit_count() == 1
+        for projection, boxes in boxes_read.items():
+            for part in query.occurrences(projection):
+                if part & ~items:
+                    continue
+                is_raw = projection.is_primitive
                 order = [part.bit_length() - 1] if is_raw else query.places(part)
                 lists = [] if is_raw else lists_of(query, part)
                 own = [places[item] for item in order]
-                regions.append((part, [_lifted(box, own, everything) for box in merge(boxes, lists)]))
-        return tuple(merge(_covered(items, [everything], regions), lists_of(query, items)))
+                regions.append((part, [_lift(box, own, everything) for box in merge(boxes, lists)]))
+        return tuple(merge(_cover(items, [everything], regions), lists_of(query, items)))
 
 
 def lists_of(query: NormalFormQuery, items: int) -> list[int]:
@@ -111,7 +86,7 @@ def lists_of(query: NormalFormQuery, items: int) -> list[int]:
     return [place for place, is_one in enumerate(is_list) if is_one]
 
 
-def _covered(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Iterator[Box]:
+def _cover(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Iterator[Box]:
     """Yield the boxes in which regions together have all of the missing items."""
     if not missing:
         yield from boxes
@@ -121,21 +96,12 @@ def _covered(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Itera
         if part & first:
             common = overlaps(boxes, region)
             if common:
-                yield from _covered(missing & ~part, common, regions)
+                yield from _cover(missing & ~part, common, regions)
 
 
-def _lifted(box: Box, order: Sequence[int], everything: Box) -> Box:
+def _lift(box: Box, order: Sequence[int], everything: Box) -> Box:
     """Return a box of a part as one of the whole."""
     sites = list(everything)
     for place, own in zip(order, box, strict=True):
         sites[place] &= own
     return tuple(sites)
-
-
-def _subsets(items: int) -> Iterator[int]:
-    """Yield the sets of at least two items within some, small numbers last."""
-    part = items
-    while part:
-        if part.bit_count() > 1 or part == items:
-            yield part
-        part = (part - 1) & items

@@ -43,7 +43,7 @@ class PlacementSearch:
     def __init__(self, network: Network, queries: Iterable[ProjectedQuery]) -> None:
         self.network = network
         self.ledger = TransferLedger(network)
-        unique = {query.projection(query.whole).text: query for query in queries if query.n_items > 1}
+        unique = {query.root.text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
         self.targets = tuple(Targets(network, query) for query in unique.values())
         self._usable = usable_projections(tuple(unique.values()))
@@ -99,7 +99,6 @@ class PlacementSearch:
         self, base: GraphDraft, targets: Targets
     ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
         query = targets.query
-        kinds = {*targets.item_kinds, *query.needed_kinds(query.whole, ())}
         present: dict[int, list[Present]] = {}
         for items, texts in self._usable[query].items():
             if items & (items - 1):
@@ -110,7 +109,7 @@ class PlacementSearch:
                 ]
                 if readable:
                     present[items] = readable
-        return {kind: base.price(kind) for kind in kinds}, present
+        return {kind: base.price(kind) for kind in query.event_kinds}, present
 
     def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> GraphDraft:
         """Return the draft that comes from adding one query after the other."""
@@ -260,7 +259,7 @@ def improve(
 ) -> GraphDraft:
     """Return the best draft found in a number of steps from a given one, fewer if none helps for long."""
     random = np.random.default_rng(seed)
-    kinds = sorted({kind for targets in search.targets for kind in targets.item_kinds})
+    kinds = sorted({kind for targets in search.targets for kind in targets.query.kinds})
     n_queries = len(search.roots)
     best = current = draft
     last_gain = 0
@@ -306,7 +305,7 @@ def search_draft(
         steps = STEPS if seconds is None else MOST_STEPS
     numbers = range(len(search.roots))
     order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
-    users = Counter(kind for targets in search.targets for kind in set(targets.item_kinds))
+    users = Counter(kind for targets in search.targets for kind in set(targets.query.kinds))
     shares = {kind: 1 / n_users for kind, n_users in users.items()}
     best: GraphDraft | None = None
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]

@@ -30,8 +30,8 @@ Complexity  A linear program of 3^i rows and i 2^(i-1) columns for each set of k
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Container, Iterable, Mapping
+from itertools import chain, combinations
 from math import inf, prod
 
 import numpy as np
@@ -52,69 +52,40 @@ def lower_bound(network: Network, queries: Iterable[ProjectedQuery]) -> float:
     >>> round(lower_bound(*robots("SEQ(C c, F f)")), 6)  # each F is sent to the other site
     1.0
     """
-    placed = [query for query in queries if query.n_items == len(query.projection(query.whole).kinds) > 1]
-    placed = list({query.projection(query.whole).text: query for query in placed}.values())
+    placed = [query for query in queries if query.n_items == len(query.root.kinds) > 1]
+    placed = list({query.root.text: query for query in placed}.values())
     if not placed:
         return 0.0
-    costs = _SharedCosts(network, placed)
-    alone = [query_bound(network, query, costs.alone(query)) for query in placed]
-    shared = sum(query_bound(network, query, costs.evenly(query)) for query in placed)
+    usable = usable_projections(placed)
+    streams = {query: Counter(chain.from_iterable(usable[query].values())) for query in placed}
+    users = sum(streams.values(), Counter[str]())
+    rates = {
+        projection.text: projection.rate(network)
+        for query in placed
+        for projection in map(query.projection, range(1, query.whole + 1))
+    }
+
+    def bound(query: ProjectedQuery, users: Mapping[str, int], free: Container[str] = ()) -> float:
+        """Return the bound for a query that pays a user's share of each stream, unless that is free."""
+        shares = {text: 0.0 if text in free else rates[text] / users[text] for text in streams[query]}
+        paid = {items: min(map(shares.__getitem__, texts)) for items, texts in usable[query].items() if texts}
+        return query_bound(network, query, paid)
+
+    alone = {query: bound(query, streams[query]) for query in placed}
+    shared = sum(bound(query, users) for query in placed)
     in_turn = 0.0
     taken: set[str] = set()
-    for number in sorted(range(len(placed)), key=lambda number: -alone[number]):
-        in_turn += query_bound(network, placed[number], costs.unless(placed[number], taken))
-        taken |= costs.texts(placed[number])
-    return max(*alone, shared, in_turn)
-
-
-class _SharedCosts:
-    """What streams count for a query, if others use them too."""
-
-    def __init__(self, network: Network, queries: Sequence[ProjectedQuery]) -> None:
-        totals = {kind: float(rates.sum()) for kind, rates in network.rates.items()}
-        self._rates: dict[str, float] = {}
-        for query in queries:
-            for items in range(1, query.whole + 1):
-                projection = query.projection(items)
-                rate = projection.factor * prod(totals[kind] for kind in projection.kinds)
-                self._rates[projection.text] = rate
-        self._usable = usable_projections(queries)
-        self._users = Counter(text for query in queries for text in self._uses(query))
-
-    def _uses(self, query: ProjectedQuery) -> list[str]:
-        return [text for texts in self._usable[query].values() for text in texts]
-
-    def texts(self, query: ProjectedQuery) -> set[str]:
-        """Return the streams that a query may use."""
-        return set(self._uses(query))
-
-    def alone(self, query: ProjectedQuery) -> Rates:
-        """Return rates as if there were no other query."""
-        return self.unless(query, set())
-
-    def evenly(self, query: ProjectedQuery) -> Rates:
-        """Return rates divided by the number of all that may use a stream."""
-        return self._shared(query, lambda text: 1 / self._users[text])
-
-    def unless(self, query: ProjectedQuery, taken: set[str]) -> Rates:
-        """Return rates that are zero for streams which are taken."""
-        own = Counter(self._uses(query))
-        return self._shared(query, lambda text: 0.0 if text in taken else 1 / own[text])
-
-    def _shared(self, query: ProjectedQuery, share: Callable[[str], float]) -> Rates:
-        return {
-            items: min(self._rates[text] * share(text) for text in texts)
-            for items, texts in self._usable[query].items()
-            if texts
-        }
+    for query in sorted(placed, key=lambda query: -alone[query]):
+        in_turn += bound(query, streams[query], free=taken)
+        taken |= streams[query].keys()
+    return max(*alone.values(), shared, in_turn)
 
 
 def query_bound(network: Network, query: ProjectedQuery, rates: Rates) -> float:
     """Return the bound for one query, if streams count as `rates` says."""
-    kinds = [query.projection(1 << item).kinds[0] for item in range(query.n_items)]
-    if not all(network.emitters(kind) for kind in kinds):
+    if not all(map(network.emitters, query.kinds)):
         return 0.0
-    shares = np.array([network.rates[kind] / network.rates[kind].sum() for kind in kinds]).T
+    shares = np.array([network.rates[kind] / network.totals[kind] for kind in query.kinds]).T
     nearest = _nearest(network)
     most_items = MOST_ITEMS if len(_unlike_sites(shares, nearest)) <= MANY_SITES else 2
     if query.n_items <= most_items:

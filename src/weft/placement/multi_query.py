@@ -47,7 +47,7 @@ def draft_queries(
     draft = TransferLedger(network).draft()
     for query in queries:
         draft = place(query, draft)
-    wholes = [query.projection(query.whole).text for query in queries]
+    wholes = [query.root.text for query in queries]
     for _ in range(_rounds(queries)):
         cost = draft.cost
         for query, whole in zip(queries, wholes, strict=True):

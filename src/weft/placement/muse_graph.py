@@ -104,8 +104,5 @@ class MuseGraph:
 
 def central_cost(network: Network, queries: Iterable[ProjectedQuery]) -> float:
     """Return the cost of sending every event that a query may need to one place outside the network."""
-    kinds: set[str] = set()
-    for query in queries:
-        kinds.update(query.projection(query.whole).kinds)
-        kinds.update(query.needed_kinds(query.whole, ()))
-    return sum(float(network.rates[kind].sum()) for kind in kinds)
+    kinds = {kind for query in queries for kind in query.event_kinds}
+    return sum(network.totals[kind] for kind in sorted(kinds))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from math import prod
 
-from weft.cost.shape import Shape, items_of
+from weft.cost.shape import Shape
 from weft.errors import WeftError
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context, needs_of
@@ -18,8 +18,9 @@ from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.pattern.nodes import CountWindow, Query
 from weft.pattern.normal_form import NormalForm, project
+from weft.placement.network import bits
 from weft.placement.projection import ProjectedQuery, Projection
-from weft.placement.projection_text import Described, describe, kind_of, operators_of
+from weft.placement.projection_text import Described, describe, kind_of, leaves_of, operators_of
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
 
@@ -44,7 +45,7 @@ class NormalFormQuery(ProjectedQuery):
         self.query = query
         self.alternative = alternative
         self.whole_form = form
-        self.n_items = len(form.items)
+        self.kinds = tuple(kind_of(item, form) for item in form.items)
         self._shape = shape
         self._described: dict[int, Described] = {}
         numbers = {variable: number for number, variable in enumerate(form.variables)}
@@ -54,27 +55,22 @@ class NormalFormQuery(ProjectedQuery):
         )
 
     @cached_property
-    def kinds(self) -> tuple[str, ...]:
-        """The kind of events of each item."""
-        return tuple(kind_of(item, self.whole_form) for item in self.whole_form.items)
-
-    @cached_property
     def kind_keys(self) -> Mapping[str, ItemKey]:
         """All kinds of events that the query looks at, and what statistics know them by."""
-        return dict(_kind_keys(self.whole_form))
+        return {kind_of(*leaf): item_key(*leaf) for leaf in leaves_of(self.whole_form)}
 
     @property
     def operators(self) -> tuple[int, ...]:
         """The items of each operator of the pattern, inner ones first; the last has all."""
         numbers = {variable: number for number, variable in enumerate(self.whole_form.variables)}
         operators = operators_of(self.whole_form)
-        return tuple(sum(1 << numbers[variable] for variable in one) for one in operators) or (self.whole,)
+        return tuple(sum(1 << numbers[variable] for variable in own) for own in operators) or (self.whole,)
 
     def form(self, items: int) -> NormalForm:
         """Return the normal form of a projection, with the variables of the query."""
         if items == self.whole:
             return self.whole_form
-        variables = {self.whole_form.variables[item] for item in items_of(items)}
+        variables = {self.whole_form.variables[item] for item in bits(items)}
         negations = tuple(self.whole_form.negations[number] for number in sorted(self.checked(items)))
         return replace(project(self.whole_form, variables), negations=negations)
 
@@ -87,17 +83,14 @@ class NormalFormQuery(ProjectedQuery):
         numbers = {variable: number for number, variable in enumerate(self.whole_form.variables)}
         return tuple(numbers[variable] for variable in self._description(items).variables)
 
-    def occurrences(self, text: str) -> tuple[int, ...]:
-        """Return the sets of items whose projection has a text, as far as it was ever asked for."""
-        return tuple(items for items, projection in self._projections.items() if projection.text == text)
-
     def checked(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset(number for number, needs in enumerate(self._needs) if not needs & ~items)
 
     def negated_kinds(self, negation: int) -> tuple[str, ...]:
         """Return the kinds of events that a negation forbids, and those that it looks at in doing so."""
-        return tuple(dict.fromkeys(kind for kind, _ in _kind_keys(self.whole_form.negations[negation].form)))
+        leaves = leaves_of(self.whole_form.negations[negation].form)
+        return tuple(dict.fromkeys(kind_of(*leaf) for leaf in leaves))
 
     @cached_property
     def is_single_event(self) -> bool:
@@ -126,7 +119,7 @@ class NormalFormQuery(ProjectedQuery):
         """Return the matches per second for each product of the rates, those of lists twice."""
         shape = self._shape
         rates = [rate if item in shape.lists else 1.0 for item, rate in enumerate(shape.rates)]
-        twice = prod(rates[item] for item in items_of(items)) ** 2
+        twice = prod(rates[item] for item in bits(items)) ** 2
         if not twice:
             return 0.0
         return replace(shape, rates=tuple(rates)).rows_per_second(items, shape.window) / twice
@@ -152,8 +145,3 @@ def normal_form_queries(
             shape = shape_of(form, statistics, context)
             projected.append(NormalFormQuery(name, query, number, form, shape, context))
     return tuple(projected)
-
-
-def _kind_keys(form: NormalForm) -> list[tuple[str, ItemKey]]:
-    own = [(kind_of(item, form), item_key(item, form)) for item in form.items]
-    return own + [pair for negation in form.negations for pair in _kind_keys(negation.form)]

@@ -101,7 +101,7 @@ def place(
 def _check_rates(network: Network, queries: Queries) -> None:
     """Raise an error where the rates of a projection could be larger than a number can be."""
     for query in queries:
-        most = [float(network.rates[kind].max()) for kind in query.projection(query.whole).kinds]
+        most = [float(network.rates[kind].max()) for kind in query.root.kinds]
         digits = sum(log10(max(rate, 1.0)) + log10(len(network.sites)) for rate in most)
         if digits > MOST_DIGITS:
             raise PlacementError(

@@ -1,9 +1,14 @@
 """Projections of a query: some of its items with all that the query says of them, by sets of bits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations, product
+from math import prod
+
+from weft.placement.network import Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,10 @@ class Projection:
         """Whether a match is a single event as it arises."""
         return len(self.kinds) == 1 and self.text == self.kinds[0]
 
+    def rate(self, network: Network) -> float:
+        """Return how many matches there are in a network, per unit of time."""
+        return self.factor * prod(network.totals[kind] for kind in self.kinds)
+
 
 class ProjectedQuery(ABC):
     """A query whose projections are given by sets of its items; bit i stands for item i.
@@ -35,15 +44,25 @@ class ProjectedQuery(ABC):
     """
 
     name: str
-    n_items: int
+    kinds: Sequence[str]  # of events, for every item
 
     def __init__(self) -> None:
         self._projections: dict[int, Projection] = {}
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.kinds)
 
     @cached_property
     def whole(self) -> int:
         """All items."""
         return (1 << self.n_items) - 1
+
+    @cached_property
+    def root(self) -> Projection:
+        """The projection to all items: what the query finds."""
+        return self.projection(self.whole)
 
     def projection(self, items: int) -> Projection:
         """Return the projection to some items."""
@@ -73,10 +92,48 @@ class ProjectedQuery(ABC):
         """Return the kinds of events that a negation forbids."""
         raise IndexError(f"query {self.name} has no negation {negation}")
 
-    def needed_kinds(self, items: int, inputs: tuple[int, ...]) -> frozenset[str]:
-        """Return the kinds of negated events that a projection needs besides its inputs."""
-        unchecked = self.checked(items).difference(*map(self.checked, inputs))
+    def needed_kinds(self, items: int, inputs: Iterable[int]) -> frozenset[str]:
+        """Return the kinds of negated events that a projection needs besides its inputs.
+
+        An input of a single item is events as they arise, of which nothing has been checked.
+        """
+        composite = (part for part in inputs if part & part - 1)
+        unchecked = self.checked(items).difference(*map(self.checked, composite))
         return frozenset(kind for negation in unchecked for kind in self.negated_kinds(negation))
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """The kinds of all negated events."""
+        return self.needed_kinds(self.whole, ())
+
+    @cached_property
+    def event_kinds(self) -> tuple[str, ...]:
+        """The kinds of all events that the query looks at, negated ones too, in alphabetical order."""
+        return tuple(sorted({*self.kinds, *self.negated}))
+
+    def occurrences(self, projection: Projection) -> list[int]:
+        """Return the sets of items that give a projection; more than one only if kinds repeat."""
+        sets = self.sets_of_kinds(projection.kinds)
+        if projection.is_primitive:
+            return sets
+        return [items for items in sets if self.projection(items).text == projection.text]
+
+    def sets_of_kinds(self, kinds: Iterable[str]) -> list[int]:
+        """Return the sets of items that have the kinds of a projection, where a list names its kind twice."""
+        choices = [
+            [sum(chosen) for size in range(1, count + 1) for chosen in combinations(items, size)]
+            for kind, count in Counter(kinds).items()
+            for items in [self._items.get(kind, ())]
+        ]
+        return [sum(choice) for choice in product(*choices)]
+
+    @cached_property
+    def _items(self) -> dict[str, list[int]]:
+        """The bits of the items of every kind."""
+        items: dict[str, list[int]] = {kind: [] for kind in self.kinds}
+        for number, kind in enumerate(self.kinds):
+            items[kind].append(1 << number)
+        return items
 
 
 Usable = dict[ProjectedQuery, dict[int, tuple[str, ...]]]

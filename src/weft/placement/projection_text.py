@@ -62,6 +62,12 @@ def kind_of(item: Item, form: NormalForm) -> str:
     return quote_name(item.type) + (f"[{' AND '.join(texts)}]" if texts else "")
 
 
+def leaves_of(form: NormalForm) -> list[tuple[Item, NormalForm]]:
+    """Return the items of a form and of its negations, each with the form it is in."""
+    inner = [leaf for negation in form.negations for leaf in leaves_of(negation.form)]
+    return [*((item, form) for item in form.items), *inner]
+
+
 def operators_of(form: NormalForm) -> list[Columns]:
     """Return the variables of every operator of the pattern, nested in SEQ and AND, inner ones first.
 

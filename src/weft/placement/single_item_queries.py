@@ -32,18 +32,16 @@ def with_single_item_queries(
     >>> with_single_item_queries(MuseGraph(network, {}), queries, sink=0).cost
     51.0
     """
-    for query in sorted(queries, key=lambda query: -len(query.projection(query.whole).kinds)):
+    for query in sorted(queries, key=lambda query: -len(query.root.kinds)):
         graph = _with_query(graph, query, sink, is_single=is_single)
     return graph
 
 
 def _with_query(graph: MuseGraph, query: ProjectedQuery, sink: int | None, *, is_single: bool) -> MuseGraph:
-    whole = query.projection(query.whole)
+    whole = query.root
     kind = whole.kinds[0]
     own = _events(graph, kind)
-    negated = [
-        event for other in sorted(query.needed_kinds(query.whole, ())) for event in _events(graph, other)
-    ]
+    negated = [event for other in sorted(query.negated) for event in _events(graph, other)]
     events: dict[Vertex, tuple[Vertex, ...]] = dict.fromkeys((*own, *negated), ())
     if whole.is_primitive:
         return MuseGraph(graph.network, {**graph.inputs, **events})
@@ -58,9 +56,9 @@ def _with_query(graph: MuseGraph, query: ProjectedQuery, sink: int | None, *, is
 def check_single_item_queries(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
     """Raise an error unless a graph finds every match of queries of one item once."""
     for query in queries:
-        whole = query.projection(query.whole)
+        whole = query.root
         own = set(_events(graph, whole.kinds[0]))
-        negated = {event for kind in query.needed_kinds(query.whole, ()) for event in _events(graph, kind)}
+        negated = {event for kind in query.negated for event in _events(graph, kind)}
         if not graph.inputs.keys() >= own | negated:
             raise PlacementError(
                 f"query {query.name}: a site that emits {whole.kinds[0]} has no vertex for it"

@@ -57,14 +57,14 @@ def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
 
 def _improved(draft: GraphDraft, queries: tuple[ProjectedQuery, ...]) -> GraphDraft:
     """Place each query again, given the others, until nothing gets cheaper; new queries in turn at first."""
-    wanted = {query.projection(query.whole).text for query in queries}
+    wanted = {query.root.text for query in queries}
     for query in queries:
-        if query.projection(query.whole).text not in draft.arrangements:
+        if query.root.text not in draft.arrangements:
             draft = _with_query(draft, query)
     for _ in range(MOST_ROUNDS if len(queries) > 1 else 0):
         before = draft.cost
         for query in queries:
-            candidate = _with_query(draft.needed_for(wanted - {query.projection(query.whole).text}), query)
+            candidate = _with_query(draft.needed_for(wanted - {query.root.text}), query)
             if candidate.cost < draft.cost:
                 draft = candidate
         if draft.cost >= before:
@@ -109,8 +109,7 @@ def _costs_to_send(others: GraphDraft, query: ProjectedQuery, items: int) -> Num
     """Return what it costs to send a projection from site to site, besides what is sent already."""
     network = others.ledger.network
     projection = query.projection(items)
-    rate = projection.factor * float(np.prod([network.rates[kind].sum() for kind in projection.kinds]))
-    costs = rate * network.distances
+    costs = projection.rate(network) * network.distances
     if projection.text in others.arrangements:
         costs[others.arrangements[projection.text].hosts[0]] = others.price(projection.text)
     return costs

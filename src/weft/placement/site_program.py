@@ -13,13 +13,13 @@ from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, 
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
 from weft.optimizer.trees import Tree
-from weft.pattern.normal_form import Item, NormalForm
+from weft.pattern.normal_form import NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.normal_form_query import NormalFormQuery
-from weft.placement.projection_text import kind_of
+from weft.placement.projection_text import kind_of, leaves_of
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
 from weft.plan.sites import SITE, Among, Channel, Finding, Origins, SiteProgram, SiteWork
@@ -79,9 +79,7 @@ class _Compiler:
         self.numbers = {channel: number for number, channel in enumerate(self.graph.channels)}
         self.sent = [vertex for vertex, _ in self.graph.channels]
         self.levels = _levels(self.graph)
-        self.leaves: dict[str, tuple[Item, NormalForm]] = {}
-        for query in self.queries:
-            self.leaves |= _leaves(query.whole_form)
+        self.leaves = {kind_of(*leaf): leaf for query in self.queries for leaf in leaves_of(query.whole_form)}
         self.attributes = attributes_by_type(self.queries, self.schema)
 
     def program(self) -> SiteProgram:
@@ -102,7 +100,7 @@ class _Compiler:
 
     def _channel(self, vertex: Vertex, target: int) -> Channel:
         if self.graph.inputs[vertex]:
-            query, items = self.bindings.part(vertex)
+            query, items = self.bindings.parts[vertex.projection]
             types = tuple(query.whole_form.items[item].type for item in query.places(items))
         else:
             types = (self.leaves[vertex.projection.text][0].type,)
@@ -118,14 +116,14 @@ class _Compiler:
     def _sent(self, vertex: Vertex) -> _Task:
         if not self.graph.inputs[vertex]:
             return _Task(vertex, None, 1, None, ())
-        query, items = self.bindings.part(vertex)
+        query, items = self.bindings.parts[vertex.projection]
         return self._task(vertex, query, items)
 
     def _matched(self, query: NormalFormQuery) -> list[_Task]:
         tasks: list[_Task] = []
         earlier: list[Box] = []
         for vertex in self.bindings.sinks(query):
-            own = self.bindings.boxes(vertex)
+            own = self.bindings.boxes[vertex]
             task = self._task(vertex, query, query.whole)
             tasks.append(replace(task, is_match=True, elsewhere=tuple(overlaps(own, earlier))))
             earlier.extend(own)
@@ -142,7 +140,7 @@ class _Compiler:
             else:
                 checkers.append(checked_by)
         form = replace(query.form(items), negations=tuple(negations))
-        return _Task(vertex, query, items, form, self.bindings.boxes(vertex), tuple(checkers))
+        return _Task(vertex, query, items, form, self.bindings.boxes[vertex], tuple(checkers))
 
     def _checkers(
         self, vertex: Vertex, query: NormalFormQuery, items: int, number: int
@@ -154,8 +152,8 @@ class _Compiler:
         for read in self.graph.inputs[vertex]:
             if not self.graph.inputs[read]:
                 continue
-            for part in self.bindings.parts_within(query, items, read.projection.text):
-                if number not in query.checked(part):
+            for part in query.occurrences(read.projection):
+                if part & ~items or number not in query.checked(part):
                     continue
                 if read.site != vertex.site:
                     checkers.add((read.projection.text, part))
@@ -276,14 +274,6 @@ def _levels(graph: MuseGraph) -> dict[Vertex, int]:
             (levels[read] + (read.site != vertex.site) for read in graph.inputs[vertex]), default=0
         )
     return levels
-
-
-def _leaves(form: NormalForm) -> dict[str, tuple[Item, NormalForm]]:
-    """Return the kinds of events of a form and its negations, each with an item that takes it."""
-    leaves = {kind_of(item, form): (item, form) for item in form.items}
-    for negation in form.negations:
-        leaves |= _leaves(negation.form)
-    return leaves
 
 
 def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
