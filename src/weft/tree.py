@@ -6,7 +6,6 @@ from typing import Any, TypeVar, cast
 
 Node = TypeVar("Node")
 
-
 _fields_of_class: dict[type, tuple[str, ...] | None] = {}
 
 
@@ -24,29 +23,31 @@ def _is_node(value: object) -> bool:
     return _compared_fields(type(value)) is not None
 
 
-def children(node: object) -> Iterator[object]:
-    """Yield the direct sub-nodes of a node: dataclass fields, and members of tuple fields.
+def children(node: object) -> list[object]:
+    """Return the direct sub-nodes of a node: dataclass fields, and members of tuple fields.
 
     >>> from weft.expressions import Literal, Not
     >>> from weft.schema import BOOLEAN
-    >>> list(children(Not(Literal(True, BOOLEAN))))
+    >>> children(Not(Literal(True, BOOLEAN)))
     [Literal(value=True, type=Type(kind='boolean', scale=0))]
     """
+    nodes: list[object] = []
     for name in _compared_fields(type(node)) or ():
         value = getattr(node, name)
         if isinstance(value, tuple):
-            for member in value:
-                if _is_node(member):
-                    yield member
+            nodes += filter(_is_node, value)
         elif _is_node(value):
-            yield value
+            nodes.append(value)
+    return nodes
 
 
 def walk(node: object) -> Iterator[object]:
-    """Yield a node and everything below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """Yield a node and everything below it, parents first; no depth of the tree exhausts the stack."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
 
 
 def find(node: object, kind: type[Node]) -> Iterator[Node]:

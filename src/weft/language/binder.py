@@ -1,6 +1,6 @@
 """Check queries against a schema and give every expression its type."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -118,8 +118,10 @@ class _Binding:
             check_trend_pattern(self.query.pattern, findings, types_overlap=types_overlap)
 
     def _refuse_deep_nesting(self) -> bool:
-        parts: Iterable[Any] = (self.query.pattern, *self.query.where, *self.query.returns)
-        deep = [part for part in parts if is_nested_too_deeply(part)]
+        columns = (column.expression for column in self.query.returns)
+        deep = [
+            part for part in (self.query.pattern, *self.query.where, *columns) if is_nested_too_deeply(part)
+        ]
         for part in deep:
             self.complain(f"this nests more than {MAX_NESTING} levels deep", part.span)
         return bool(deep)

@@ -83,7 +83,7 @@ def _nesting_parts(keyword: str, value: Any) -> list[Any]:
         case "PATTERN" | "WHERE" | "ON":
             return [value]
         case "MATCHING":
-            return [value.steps]
+            return [value.pattern]
         case "RETURN" | "SELECT":
             return [column.expression for column in value]
     return []

@@ -4,47 +4,28 @@ from typing import Any, NamedTuple, cast
 
 from lark import Token
 
+from weft import expressions
 from weft.errors import Span
-from weft.expressions import (
-    Absolute,
-    Aggregate,
-    AggregateFunction,
-    And,
-    Arithmetic,
-    ArithmeticOperator,
-    Attribute,
-    Comparison,
-    ComparisonOperator,
-    CountTrends,
-    Equivalence,
-    Expression,
-    InList,
-    IsNull,
-    Like,
-    Literal,
-    Negate,
-    Not,
-    Or,
-    Place,
-)
+from weft.expressions import Aggregate, Attribute, ComparisonOperator, Equivalence, Expression, Literal, Place
 from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.literals import INT64_MAX, number_literal, parse_date, parse_timestamp
 from weft.language.pattern_rules import PatternRules
-from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP
+from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP, Type
+from weft.tree import walk
 
 FUNCTIONS = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ABS")
 
-_OPERATORS: dict[str, ComparisonOperator] = {
-    "=": "=",
-    "==": "=",
-    "!=": "!=",
-    "<>": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
+_OPERATORS = {"==": "=", "<>": "!="}  # what is written otherwise than in an expression
+_PLACES: dict[str, Place] = {"i": "current", "i-1": "previous"}
+_TIMES = {
+    "TIMESTAMP": (parse_timestamp, TIMESTAMP, "time", "2024-01-31T12:00:00Z"),
+    "DATE": (parse_date, DATE, "date", "2024-01-31"),
 }
+_VALUES = (
+    *(Literal, Attribute, Aggregate, Type),
+    *(expressions.CountTrends, expressions.Arithmetic, expressions.Negate, expressions.Absolute),
+)
 
 
 class WrittenColumn(NamedTuple):
@@ -58,40 +39,34 @@ class WrittenColumn(NamedTuple):
 class Rules(PatternRules):
     """One method per rule of the grammar; the rules of patterns are inherited."""
 
-    def where_clause(self, parts: list[Any]) -> Any:
-        return parts[0]
-
     def return_clause(self, parts: list[Any]) -> list[WrittenColumn]:
         return parts[::2]
 
     def column(self, parts: list[Any]) -> WrittenColumn:
-        name = parts[2].value if len(parts) == 3 else None
+        name = parts[-1].value if len(parts) > 1 else None
         return WrittenColumn(parts[0], name, span_of(parts[0], parts[-1]))
 
     def disjunction(self, parts: list[Any]) -> Expression:
-        return Or(tuple(parts[::2]), span_of(parts[0], parts[-1]))
+        return expressions.Or(tuple(parts[::2]), span_of(parts[0], parts[-1]))
 
     def conjunction(self, parts: list[Any]) -> Expression:
-        return And(tuple(parts[::2]), span_of(parts[0], parts[-1]))
+        return expressions.And(tuple(parts[::2]), span_of(parts[0], parts[-1]))
 
     def negated(self, parts: list[Any]) -> Expression:
-        return Not(parts[1], span_of(parts[0], parts[1]))
+        return expressions.Not(parts[1], span_of(parts[0], parts[1]))
 
     def comparison(self, parts: list[Any]) -> Expression:
         left, token, right = parts
-        operator = _OPERATORS[token.value]
+        operator = cast(ComparisonOperator, _OPERATORS.get(token.value, token.value))
         if operator in ("=", "!="):
             for name, other in ((left, right), (right, left)):
                 if type(name) is Attribute and not name.variable and _has_owner(other):
                     self.maybe_texts.append(name)
-        return Comparison(operator, left, right, Span(left.span.start, right.span.end))
+        return expressions.Comparison(operator, left, right, Span(left.span.start, right.span.end))
 
     def is_null(self, parts: list[Any]) -> Expression:
-        return IsNull(parts[0], span_of(parts[0], parts[-1]))
-
-    def is_not_null(self, parts: list[Any]) -> Expression:
-        span = span_of(parts[0], parts[-1])
-        return Not(IsNull(parts[0], span), span)
+        test = expressions.IsNull(parts[0], span_of(parts[0], parts[-1]))
+        return _inverted(test, parts[2])
 
     def constants(self, parts: list[Any]) -> tuple[list[Any], Token]:
         return parts[1:-1:2], parts[-1]
@@ -104,16 +79,11 @@ class Rules(PatternRules):
                 hint = "join comparisons with OR instead: a.x = b.x OR a.x = b.y"
                 self.complain("IN takes constants only", item.span, hint)
             elif item.value is None:
-                self.complain(
-                    "NULL in a list equals nothing", item.span, "leave it out, or add OR ... IS NULL"
-                )
+                hint = "leave it out, or add OR ... IS NULL"
+                self.complain("NULL in a list equals nothing", item.span, hint)
             else:
                 values.append(item)
-        return InList(operand, tuple(values), span_of(operand, close))
-
-    def not_in_list(self, parts: list[Any]) -> Expression:
-        found = self.in_list(parts)
-        return Not(found, found.span)
+        return _inverted(expressions.InList(operand, tuple(values), span_of(operand, close)), parts[1])
 
     def between(self, parts: list[Any]) -> Expression:
         operand, low, high = parts[0], parts[-3], parts[-1]
@@ -121,52 +91,40 @@ class Rules(PatternRules):
         if holds_predicate(operand):  # which has no order, and nested would double at every level
             self.complain("BETWEEN takes a number, a text or a time, found a predicate", operand.span)
             return Literal(None, BOOLEAN, span)
-        return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
-
-    def not_between(self, parts: list[Any]) -> Expression:
-        found = self.between(parts)
-        return Not(found, found.span)
+        above = expressions.Comparison(">=", operand, low, span)
+        below = expressions.Comparison("<=", operand, high, span)
+        return _inverted(expressions.And((above, below), span), parts[1])
 
     def like(self, parts: list[Any]) -> Expression:
-        return Like(parts[0], parts[-1].value, span_of(parts[0], parts[-1]))
-
-    def not_like(self, parts: list[Any]) -> Expression:
-        found = self.like(parts)
-        return Not(found, found.span)
+        test = expressions.Like(parts[0], parts[-1].value, span_of(parts[0], parts[-1]))
+        return _inverted(test, parts[1])
 
     def arithmetic(self, parts: list[Any]) -> Expression:
         left, operator, right = parts
-        return Arithmetic(
-            cast(ArithmeticOperator, operator.value), left, right, Span(left.span.start, right.span.end)
-        )
+        return expressions.Arithmetic(operator.value, left, right, Span(left.span.start, right.span.end))
 
     def negative(self, parts: list[Any]) -> Expression:
         operand = parts[1]
         span = span_of(parts[0], operand)
-        if type(operand) is Literal and _has_sign(operand):
-            if self.too_large and self.too_large[-1] is operand:
-                self.too_large.pop()
-            value = -cast(int, operand.value)
-            folded = Literal(value, operand.type, span)
-            if folded.type == LONG and value > INT64_MAX:
-                self.too_large.append(folded)
-            return folded
-        return Negate(operand, span)
-
-    def parenthesized(self, parts: list[Any]) -> Any:
-        return parts[1]
+        if type(operand) is not Literal or not _has_sign(operand):
+            return expressions.Negate(operand, span)
+        if self.too_large and self.too_large[-1] is operand:
+            self.too_large.pop()
+        return self._in_range(Literal(-cast(int, operand.value), operand.type, span))
 
     def number(self, parts: list[Token]) -> Expression:
-        token = parts[0]
-        span = span_of(token, token)
+        span = span_of(parts[0], parts[0])
         try:
-            value, found = number_literal(token.value)
+            value, kind = number_literal(parts[0].value)
         except ValueError:
             self.complain("this number is too large", span)
             return Literal(0, LONG, span)
-        literal = Literal(value, found, span)
-        if found == LONG and value > INT64_MAX:
-            self.too_large.append(literal)  # unless a minus precedes it
+        return self._in_range(Literal(value, kind, span))
+
+    def _in_range(self, literal: Literal) -> Literal:
+        """Note a number that is too large, unless a minus precedes it."""
+        if literal.type == LONG and cast(int, literal.value) > INT64_MAX:
+            self.too_large.append(literal)
         return literal
 
     def string(self, parts: list[Token]) -> Expression:
@@ -181,30 +139,23 @@ class Rules(PatternRules):
             return Literal(None, STRING, span)
         return Literal(parts[0].type == "TRUE", BOOLEAN, span)
 
-    def timestamp(self, parts: list[Token]) -> Expression:
-        value = parse_timestamp(parts[1].value)
-        span = span_of(parts[0], parts[1])
+    def time(self, parts: list[Token]) -> Expression:
+        keyword, text = parts
+        parse, kind, word, example = _TIMES[keyword.type]
+        value = parse(text.value)
+        span = span_of(keyword, text)
         if value is None:
-            hint = "write it as in TIMESTAMP '2024-01-31T12:00:00Z'"
-            self.complain(f"{parts[1].value!r} is no ISO 8601 time", span, hint)
-        return Literal(value or 0, TIMESTAMP, span)
-
-    def date(self, parts: list[Token]) -> Expression:
-        value = parse_date(parts[1].value)
-        span = span_of(parts[0], parts[1])
-        if value is None:
-            hint = "write it as in DATE '2024-01-31'"
-            self.complain(f"{parts[1].value!r} is no ISO 8601 date", span, hint)
-        return Literal(value or 0, DATE, span)
+            hint = f"write it as in {keyword.type} '{example}'"
+            self.complain(f"{text.value!r} is no ISO 8601 {word}", span, hint)
+        return Literal(value or 0, kind, span)
 
     def bare_attribute(self, parts: list[Token]) -> Expression:
-        found = Attribute("", parts[0].value, span=span_of(parts[0], parts[0]))
-        self.without_variable.append(found)
-        return found
+        attribute = Attribute("", parts[0].value, span=span_of(parts[0], parts[0]))
+        self.without_variable.append(attribute)
+        return attribute
 
     def attribute(self, parts: list[Token]) -> Expression:
-        first, last = parts[0], parts[2]
-        return Attribute(first.value, last.value, "each", None, span_of(first, last))
+        return Attribute(parts[0].value, parts[2].value, "each", None, span_of(parts[0], parts[2]))
 
     def indexed_attribute(self, parts: list[Any]) -> Expression:
         place, index_span = parts[2]
@@ -212,38 +163,29 @@ class Rules(PatternRules):
             variable = quote_name(parts[0].value)
             hint = f"or write FIRST({variable}).x, LAST({variable}).x"
             self.complain("a list index is [i] or [i-1]", index_span, hint)
-            place = "each"
-        return Attribute(parts[0].value, parts[-1].value, place, None, span_of(parts[0], parts[-1]))
+        return Attribute(parts[0].value, parts[-1].value, place or "each", None, span_of(parts[0], parts[-1]))
 
     def index(self, parts: list[Token]) -> tuple[Place | None, Span]:
-        text = "".join(parts).lower()
-        places: dict[str, Place] = {"i": "current", "i-1": "previous"}
-        return places.get(text), span_of(parts[0], parts[-1])
+        return _PLACES.get("".join(parts).lower()), span_of(parts[0], parts[-1])
 
     def equivalence(self, parts: list[Token]) -> Equivalence:
         names = tuple(part.value for part in parts[1:-1:2])
-        found = Equivalence(names, span_of(parts[0], parts[-1]))
-        self.equivalences.append(found)
-        return found
-
-    def call_of_nothing(self, parts: list[Token]) -> Expression:
-        return self._misused(parts[0].value, span_of(parts[0], parts[-1]))
-
-    def call_of_star(self, parts: list[Token]) -> Expression:
-        span = span_of(parts[0], parts[-1])
-        if parts[0].value.upper() != "COUNT":
-            return self._misused(parts[0].value, span)
-        return CountTrends(span)
+        equivalence = Equivalence(names, span_of(parts[0], parts[-1]))
+        self.equivalences.append(equivalence)
+        return equivalence
 
     def call(self, parts: list[Any]) -> Expression:
         function, arguments = parts[0].value.upper(), parts[2:-1:2]
         span = span_of(parts[0], parts[-1])
-        if len(arguments) != 1 or function not in FUNCTIONS:
+        if len(arguments) != 1:
             return self._misused(parts[0].value, span)
         argument = arguments[0]
-        if function == "ABS":
-            return Absolute(argument, span)
-        if type(argument) is not Attribute or argument.place != "each":
+        is_star = type(argument) is Token
+        if is_star and function == "COUNT":
+            return expressions.CountTrends(span)
+        if not is_star and function == "ABS":
+            return expressions.Absolute(argument, span)
+        if function not in FUNCTIONS or type(argument) is not Attribute or argument.place != "each":
             return self._misused(parts[0].value, span)
         if argument.variable:
             return _of_attribute(function, argument.variable, argument.name, span)
@@ -283,24 +225,20 @@ class Rules(PatternRules):
 
 def holds_predicate(expression: Any) -> bool:
     """Return whether a value has a predicate in it, or is one."""
-    waiting = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Arithmetic):
-            waiting += (node.left, node.right)
-        elif isinstance(node, Negate | Absolute):
-            waiting.append(node.operand)
-        elif not isinstance(node, Literal | Attribute | Aggregate | CountTrends):
-            return True
-    return False
+    return not all(isinstance(node, _VALUES) for node in walk(expression))
+
+
+def _inverted(test: Expression, token: Token) -> Expression:
+    """Return a test, or the opposite of it where NOT is written."""
+    return expressions.Not(test, test.span) if token.type == "NOT" else test
 
 
 def _has_owner(expression: Any) -> bool:
     return type(expression) is Attribute and bool(expression.variable)
 
 
-def _starts_in(found: Attribute | Aggregate, span: Span) -> bool:
-    return found.span is not None and found.span.start >= span.start
+def _starts_in(mention: Attribute | Aggregate, span: Span) -> bool:
+    return mention.span is not None and mention.span.start >= span.start
 
 
 def _has_sign(literal: Literal) -> bool:
@@ -309,5 +247,5 @@ def _has_sign(literal: Literal) -> bool:
 
 def _of_attribute(function: str, variable: str, name: str, span: Span) -> Attribute | Aggregate:
     if function in ("FIRST", "LAST"):
-        return Attribute(variable, name, cast(Place, function.lower()), None, span)
-    return Aggregate(cast(AggregateFunction, function.lower()), variable, name, None, span)
+        return Attribute(variable, name, cast(Any, function.lower()), None, span)
+    return Aggregate(cast(Any, function.lower()), variable, name, None, span)

@@ -58,12 +58,6 @@ class WrittenGroupKey(NamedTuple):
 class PatternRules(Notes):
     """One method per rule of the grammar that describes patterns and windows."""
 
-    def query_clause(self, parts: list[Token]) -> Token:
-        return parts[0]
-
-    def pattern_clause(self, parts: list[Pattern]) -> Pattern:
-        return parts[0]
-
     def event(self, parts: list[Any]) -> Pattern:
         name = parts[0]
         span = span_of(name, parts[-1])

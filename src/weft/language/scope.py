@@ -4,21 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
-from weft.expressions import (
-    Aggregate,
-    And,
-    Arithmetic,
-    Attribute,
-    Comparison,
-    CountTrends,
-    Equivalence,
-    Literal,
-    Or,
-    Predicate,
-)
+from weft.expressions import Aggregate, Attribute, Predicate
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
-
-_WITHOUT_MENTIONS = frozenset({Literal, CountTrends, Equivalence})
+from weft.tree import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +128,8 @@ def in_different_negations(one: PatternVariable, other: PatternVariable) -> bool
 def mentions(expression: Predicate) -> list[Attribute | Aggregate]:
     """Return the places where an expression mentions a variable, in the order written.
 
-    >>> [found.variable for found in mentions(Comparison("<", Attribute("a", "x"), Attribute("b", "y")))]
+    >>> from weft.expressions import Comparison
+    >>> [mention.variable for mention in mentions(Comparison("<", Attribute("a", "x"), Attribute("b", "y")))]
     ['a', 'b']
     """
-    found: list[Attribute | Aggregate] = []
-    stack: list[Predicate] = [expression]
-    while stack:
-        node = stack.pop()
-        kind = type(node)
-        if kind is Attribute or kind is Aggregate:
-            found.append(node)  # type: ignore[arg-type]
-        elif kind is Comparison or kind is Arithmetic:
-            stack += (node.right, node.left)  # type: ignore[union-attr]
-        elif kind is And or kind is Or:
-            stack += reversed(node.operands)  # type: ignore[union-attr]
-        elif kind not in _WITHOUT_MENTIONS:
-            stack.append(node.operand)  # type: ignore[union-attr]
-    return found
+    return [node for node in walk(expression) if isinstance(node, Attribute | Aggregate)]

@@ -8,16 +8,21 @@ from lark import Token
 
 from weft.errors import Span
 from weft.expressions import And, Comparison, CountTrends, Expression, Literal
-from weft.language.ccl.steps import Absent, Combined, Named, Step
 from weft.language.expression_rules import Rules, WrittenColumn, holds_predicate
 from weft.language.findings import span_of
 from weft.language.nesting import is_nested_too_deeply
 from weft.language.pattern_rules import counts_events
-from weft.pattern.nodes import TimeWindow
+from weft.pattern.nodes import Conjunction, Event, Pattern, Sequence, Some, TimeWindow
 from weft.schema import BOOLEAN
 from weft.tree import find
 
 MAX_CHAIN = 64
+
+_OPERATORS: dict[str, type[Sequence] | type[Conjunction] | type[Some]] = {
+    "COMMA": Sequence,
+    "AMPERSAND": Conjunction,
+    "PIPE": Some,
+}
 
 
 class CclSource(NamedTuple):
@@ -29,10 +34,13 @@ class CclSource(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """The interval and the pattern of MATCHING; the window is None after a mistake in it."""
+    """The interval of MATCHING, None after a mistake in it, and the pattern with aliases for types.
+
+    `A, B` is a Sequence, `A & B` a Conjunction, `A | B` a Some, and `!A` a Negation.
+    """
 
     window: TimeWindow | None
-    steps: Step
+    pattern: Pattern
 
 
 class CclRules(Rules):
@@ -53,7 +61,7 @@ class CclRules(Rules):
         return [] if type(parts[0]) is Token else parts[::2]
 
     def select_column(self, parts: list[Any]) -> WrittenColumn:
-        for counted in () if is_nested_too_deeply(parts[0]) else find(parts[0], CountTrends):
+        for counted in find(parts[0], CountTrends):
             hint = "count the matches afterwards, or count trends: QUERY q PATTERN ... RETURN COUNT(*)"
             self.complain("SELECT shows each match; COUNT(*) would count them", counted.span, hint)
         name = parts[-1].value if len(parts) > 1 else None
@@ -80,29 +88,17 @@ class CclRules(Rules):
             self.complain("the interval has no length", span, "write for example 10 seconds")
         return None if length is None else TimeWindow(length, span)
 
-    def in_sequence(self, parts: list[Any]) -> Combined:
-        return Combined(",", parts[::2], span_of(parts[0], parts[-1]))
+    def joined(self, parts: list[Any]) -> Pattern:
+        return _OPERATORS[parts[1].type](tuple(parts[::2]), span_of(parts[0], parts[-1]))
 
-    def together(self, parts: list[Any]) -> Combined:
-        return Combined("&", parts[::2], span_of(parts[0], parts[-1]))
+    def named(self, parts: list[Token]) -> Event:
+        return Event(parts[0].value, parts[0].value, span_of(parts[0], parts[0]))
 
-    def any_of(self, parts: list[Any]) -> Combined:
-        return Combined("|", parts[::2], span_of(parts[0], parts[-1]))
-
-    def named(self, parts: list[Token]) -> Named:
-        return Named(parts[0].value, span_of(parts[0], parts[0]))
-
-    def absent(self, parts: list[Any]) -> Absent:
-        return Absent(parts[1], span_of(parts[0], parts[1]))
-
-    def nested_interval(self, parts: list[Any]) -> Step:
+    def nested_interval(self, parts: list[Any]) -> Pattern:
         span = span_of(parts[0], parts[-1])
         hint = "one interval holds for the whole pattern; compare the times of its events in ON instead"
         self.complain("an interval inside the pattern is not supported", span, hint)
         return parts[3]  # type: ignore[no-any-return]
-
-    def condition_clause(self, parts: list[Any]) -> Any:
-        return parts[0]
 
     def chain(self, parts: list[Any]) -> Expression:
         """Let `a = b = c` say that every two of them are equal, also where one of them is not bound."""

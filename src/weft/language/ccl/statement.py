@@ -140,7 +140,7 @@ def _build_pattern(sources: list[CclSource], matching: Matching, draft: QueryDra
             draft.problems.append(Problem(message, source.span, hint))
         by_alias[source.alias] = source
     translation = Translation(by_alias, draft.problems)
-    draft.clauses["PATTERN"] = translation.pattern(matching.steps)
+    draft.clauses["PATTERN"] = translation.pattern(matching.pattern)
     draft.clauses["WITHIN"] = matching.window
     draft.events = list(translation.events.values())
     for alias, source in by_alias.items():
