@@ -15,7 +15,7 @@ from placement_networks import LARGE, Model, random_problem
 from plots import Panel, plot_panels
 from result_tables import Row, report_table
 
-from weft.placement.local_search import PlacementSearch, search_draft
+from weft.placement.local_search import search_draft
 from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
 from weft_lab.placement.simulation import simulate
@@ -213,8 +213,7 @@ def _simulated(say: Say) -> list[Measure]:
         problem = random_problem(
             replace(MODEL, n_sites=n_sites, event_node_ratio=SITES_PER_TYPE / n_sites), 0
         )
-        search = PlacementSearch(problem.network, problem.queries)
-        draft = search_draft(search, steps=0)
+        draft = search_draft(problem.network, problem.queries, steps=0)
         simulated = simulate(draft)
         off = abs(float(simulated.drawn.mean()) - simulated.rows) / max(simulated.error, 1e-300)
         rows.append(

@@ -19,7 +19,7 @@ from result_tables import Row, report_table
 
 from weft.errors import PlacementError
 from weft.placement.checks import check_graph
-from weft.placement.local_search import PlacementSearch, search_draft
+from weft.placement.local_search import search_draft
 from weft.placement.muse_graph import central_cost
 from weft.placement.pipeline import place
 from weft_lab.placement.problem_file import PlacementProblem, read_problems
@@ -92,7 +92,7 @@ def _row(problem: PlacementProblem, say: Say) -> Row:
 
 def _search_seconds(problem: PlacementProblem) -> float:
     started = time.process_time()
-    found = search_draft(PlacementSearch(problem.network, problem.queries))
+    found = search_draft(problem.network, problem.queries)
     check_graph(found.graph(problem.queries), problem.queries)
     return time.process_time() - started
 
@@ -104,7 +104,7 @@ def _large_measures(say: Say) -> list[Measure]:
     for seed in LARGE_SEEDS:
         problem = random_problem(model, seed)
         started = time.process_time()
-        found = search_draft(PlacementSearch(problem.network, problem.queries))
+        found = search_draft(problem.network, problem.queries)
         seconds.append(time.process_time() - started)
         ratios.append(found.cost / central_cost(problem.network, problem.queries))
         say(f"15 queries of 8 items on 50 sites: {ratios[-1]:.2%}, {seconds[-1]:.1f} s")

@@ -92,7 +92,7 @@ def test_what_is_divided_otherwise_is_not_sound() -> None:
 def test_costs_are_those_of_the_graphs(links: bool) -> None:
     for seed in range(15):
         problem = random_problem(seed, n_sites=5, n_types=6, n_queries=3, n_items=4, links=links)
-        draft = search_draft(PlacementSearch(problem.network, problem.queries), steps=3, seed=seed)
+        draft = search_draft(problem.network, problem.queries, steps=3, seed=seed)
         assert draft.is_sound()
         graph = draft.graph(problem.queries)
         check_graph(graph, problem.queries)
@@ -104,7 +104,7 @@ def test_prices_are_what_one_more_reader_costs() -> None:
     for seed in range(10):
         problem = random_problem(seed, n_sites=5, n_types=4, n_queries=2, n_items=3, links=seed % 2 == 1)
         search = PlacementSearch(problem.network, problem.queries)
-        first, second = (targets.query for targets in search.targets)
+        first, second = search.queries
         base = search.start([0])
         for site in range(5):
             added = search.ledger.arrange(second, second.whole, (1, 2, 4), None, np.array([site]))
@@ -115,5 +115,5 @@ def test_prices_are_what_one_more_reader_costs() -> None:
 
 def test_only_what_is_needed_stays() -> None:
     problem = problem_of(TRIANGLE | {"queries": ["SEQ(A, B)", "AND(A, B)"]})
-    draft = search_draft(PlacementSearch(problem.network, problem.queries), steps=0)
+    draft = search_draft(problem.network, problem.queries, steps=0)
     assert set(draft.needed_for(["AND(A, B)"]).arrangements) == {"AND(A, B)"}

@@ -204,7 +204,8 @@ def test_a_missing_sink_is_named_with_what_it_would_find() -> None:
 
 def test_the_algorithms_beat_the_graph_of_figure_2() -> None:
     problem, graph, _ = figure_2()
-    best = optimal(problem.network, problem.queries)
+    best = optimal(problem.network, problem.queries).graph(problem.queries)
+    check_graph(best, problem.queries)
     assert same(best.cost, 45.0)
     assert same(multi_query(problem.network, problem.queries).cost, 45.0)
     assert best.cost < graph.cost

@@ -5,11 +5,12 @@ import pytest
 
 from weft.errors import PlacementError
 from weft.language.read import read
-from weft.placement.muse_graph import MuseGraph
-from weft.placement.network import Network
+from weft.placement.checks import check_graph
+from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.network import Network, bits
 from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
 from weft.placement.pipeline import ALGORITHMS, Placed, place
-from weft.placement.single_item_queries import check_single_item_queries
+from weft.placement.projection import Projection
 from weft.placement.site_program import site_program
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 from weft.statistics.model import Statistics
@@ -65,15 +66,15 @@ def queries_of(text: str) -> tuple[NormalFormQuery, ...]:
 @pytest.mark.parametrize(
     ("text", "dropped", "message"),
     [
-        (ALONE, "A", "a site that emits A has no vertex"),
-        (NEGATED, "B", "does not read all of the negated events"),
-        (NEGATED, "A", "not every event is read at one vertex"),
-        (LISTED, "A", "not every event is read at one vertex"),
+        (ALONE, "A", "query alone: no vertex for A at x"),
+        (NEGATED, "B", "does not read all negated events: B"),
+        (NEGATED, "A", "cannot be made up of what it reads: B"),
+        (LISTED, "A", "reads nothing"),
     ],
 )
 def test_a_graph_that_misses_events_is_refused(text: str, dropped: str, message: str) -> None:
     graph = placed(text, "single-sink").graph
-    check_single_item_queries(graph, queries_of(text))
+    check_graph(graph, queries_of(text))
     inputs = {
         vertex: tuple(event for event in read if event.projection.text != dropped)
         for vertex, read in graph.inputs.items()
@@ -81,4 +82,25 @@ def test_a_graph_that_misses_events_is_refused(text: str, dropped: str, message:
     if text == ALONE:
         inputs = {}
     with pytest.raises(PlacementError, match=message):
-        check_single_item_queries(MuseGraph(graph.network, inputs), queries_of(text))
+        check_graph(MuseGraph(graph.network, inputs), queries_of(text))
+
+
+def test_lists_and_events_are_found_at_one_site_each() -> None:
+    """A list may take events of several sites; what a site reads of an event with a negation is its own."""
+    events = {
+        kind: [Vertex(Projection(kind, (kind,)), site) for site in bits(NETWORK.emitters(kind))]
+        for kind in "AB"
+    }
+    for text, message in ((LISTED, "no sink finds"), (NEGATED, None)):
+        (query,) = queries_of(text)
+        negated = events["B"] if query.negated else []
+        raw: dict[Vertex, tuple[Vertex, ...]] = dict.fromkeys((*events["A"], *events["B"]), ())
+        apart = {Vertex(query.root, event.site): (event, *negated) for event in events["A"]}
+        twice = {Vertex(query.root, site): (*events["A"], *negated) for site in (0, 1)}
+        with pytest.raises(PlacementError, match="find the same matches"):
+            check_graph(MuseGraph(NETWORK, raw | twice), [query])
+        if message is None:
+            check_graph(MuseGraph(NETWORK, raw | apart), [query])
+        else:
+            with pytest.raises(PlacementError, match=message):
+                check_graph(MuseGraph(NETWORK, raw | apart), [query])

@@ -21,11 +21,9 @@ import numpy as np
 
 from weft.errors import PlacementError
 from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, partition_kinds
-from weft.placement.checks import check_graph
 from weft.placement.combinations import Combination
 from weft.placement.draft import GraphDraft
-from weft.placement.multi_query import draft_queries
-from weft.placement.muse_graph import MuseGraph
+from weft.placement.multi_query import multi_query
 from weft.placement.network import Network, bits
 from weft.placement.projection import ProjectedQuery, Projection
 from weft_lab.placement.all_combinations import all_combinations
@@ -42,28 +40,20 @@ def optimal(
     *,
     groupings: bool = False,
     most_steps: int = 300_000,
-) -> MuseGraph:
-    """Return the cheapest graph; raise an error after more steps than allowed.
+) -> GraphDraft:
+    """Return the cheapest draft; raise an error after more steps than allowed.
 
-    >>> from weft_lab.placement.problem_file import problem_of
-    >>> robots = {
-    ...     "sites": {"R1": ["C"], "R2": ["F", "C"]},
-    ...     "rates": {"C": 9, "F": 1},
-    ...     "queries": ["SEQ(C, F)"],
-    ... }
-    >>> problem = problem_of(robots)
-    >>> optimal(problem.network, problem.queries).cost
+    >>> from weft_lab.placement.example import robots
+    >>> optimal(*robots("SEQ(C c, F f)")).cost
     1.0
     """
     queries = tuple(queries)
     if any(query.n_items > MOST_ITEMS for query in queries):
         raise PlacementError(TOO_MANY)
-    search = _BranchAndBound(draft_queries(network, queries), groupings=groupings, most_steps=most_steps)
+    search = _BranchAndBound(multi_query(network, queries), groupings=groupings, most_steps=most_steps)
     wholes = {query.root.text: (query, query.whole) for query in queries}
     search.go_on({}, wholes, {}, {})
-    graph = search.best.graph(queries)
-    check_graph(graph, queries)
-    return graph
+    return search.best
 
 
 class _BranchAndBound:

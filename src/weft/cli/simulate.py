@@ -9,7 +9,7 @@ from rich.table import Table
 
 from weft.cli.console import terminal
 from weft.explanation.placement_picture import number_text
-from weft.placement.local_search import PlacementSearch, search_draft
+from weft.placement.local_search import search_draft
 from weft.placement.muse_graph import central_cost
 from weft_lab.placement.problem_file import PlacementProblem
 from weft_lab.placement.simulation import simulate
@@ -37,8 +37,7 @@ def simulated_json(
 ) -> dict[str, str | int | float]:
     """Return what a placement sends in a unit of time: cost, rows, bytes, and rows drawn at random."""
     started = time.perf_counter()
-    search = PlacementSearch(problem.network, problem.queries)
-    draft = search_draft(search, seconds=seconds, seed=seed)
+    draft = search_draft(problem.network, problem.queries, seconds=seconds, seed=seed)
     placed = time.perf_counter()
     simulated = simulate(draft, n_units=n_units, seed=seed)
     central = central_cost(problem.network, problem.queries)

@@ -58,7 +58,7 @@ def place_query(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     """Return a draft with the query besides the others, by aMuSE.
 
     >>> from weft.placement.draft import TransferLedger
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
     >>> place_query(query, TransferLedger(network).draft()).cost
     1.0
@@ -71,7 +71,7 @@ def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     """Return a draft with the query besides the others, by aMuSE*.
 
     >>> from weft.placement.draft import TransferLedger
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
     >>> place_query_star(query, TransferLedger(network).draft()).cost
     1.0

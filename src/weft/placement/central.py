@@ -4,35 +4,24 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from weft.placement.checks import check_graph
-from weft.placement.draft import TransferLedger
-from weft.placement.muse_graph import MuseGraph
+from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.network import Network
 from weft.placement.projection import ProjectedQuery
 
 CENTER = "center"
 
 
-def central(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
-    """Return the graph whose sinks are at a site of their own, at which no events arise.
+def central(network: Network, queries: Iterable[ProjectedQuery]) -> GraphDraft:
+    """Return the draft whose sinks are at a site of their own, at which no events arise.
 
-    It takes one unit to send a row there, from any site; the graph's cost is that of centralized evaluation.
+    It takes one unit to send a row there, from any site; the cost is that of centralized evaluation.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> central(*robots("SEQ(C c, F f)")).cost
     19.0
     """
-    queries = tuple(queries)
-    ledger = TransferLedger(_with_center(network))
-    center = np.array([len(network.sites)])
-    arrangements = {}
-    for query in queries:
-        items = [1 << item for item in range(query.n_items)]
-        arrangement = ledger.arrange(query, query.whole, items, None, center)
-        arrangements[arrangement.projection.text] = arrangement
-    graph = ledger.draft(arrangements).graph(queries)
-    check_graph(graph, queries)
-    return graph
+    wholes = ((query, query.whole, query.single_items) for query in queries)
+    return TransferLedger(_with_center(network)).draft_at(len(network.sites), wholes)
 
 
 def _with_center(network: Network) -> Network:

@@ -46,6 +46,12 @@ class TransferLedger:
         """Return a draft of arrangements by the texts of their projections, which are none at first."""
         return GraphDraft(self, {} if arrangements is None else arrangements)
 
+    def draft_at(self, site: int, parts: Iterable[tuple[ProjectedQuery, int, Iterable[int]]]) -> "GraphDraft":
+        """Return a draft that finds projections of queries at one site; each is given with its inputs."""
+        hosts = np.array([site])
+        arrangements = [self.arrange(query, items, inputs, None, hosts) for query, items, inputs in parts]
+        return self.draft({arrangement.projection.text: arrangement for arrangement in arrangements})
+
     def arrange(
         self,
         query: ProjectedQuery,
@@ -136,7 +142,7 @@ class GraphDraft:
     What it sends and costs follows from the arrangements, unless it is given by who puts drafts together.
     `others` is a draft that is there anyway: what it sends costs nothing more.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> network, (query,) = robots("SEQ(C c, F f)")
     >>> ledger = TransferLedger(network)
     >>> pairs = ledger.arrange(query, 0b11, (0b01, 0b10), "C", np.array([0, 1]))

@@ -45,8 +45,9 @@ class PlacementSearch:
         self.ledger = TransferLedger(network)
         unique = {query.root.text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
-        self.targets = tuple(Targets(network, query) for query in unique.values())
-        self._usable = usable_projections(tuple(unique.values()))
+        self.queries = tuple(unique.values())
+        self.targets = tuple(Targets(network, query) for query in self.queries)
+        self._usable = usable_projections(self.queries)
         self._replies: dict[tuple[int, frozenset[Arrangement]], GraphDraft] = {}
 
     def without(self, draft: GraphDraft, numbers: Iterable[int]) -> GraphDraft:
@@ -120,16 +121,10 @@ class PlacementSearch:
 
     def at_one_site(self) -> GraphDraft:
         """Return the draft that gathers all events at the site where that is cheapest."""
-        nothing = self.ledger.draft()
-        kinds = {kind for targets in self.targets for kind in self._prices(nothing, targets)[0]}
+        kinds = {kind for query in self.queries for kind in query.event_kinds}
         gathered = sum(self.ledger.events(kind).away for kind in sorted(kinds))
-        site = np.array([int(np.argmin(gathered))])
-        arrangements = {}
-        for root, targets in zip(self.roots, self.targets, strict=True):
-            query = targets.query
-            inputs = [1 << number for number in range(query.n_items)]
-            arrangements[root] = self.ledger.arrange(query, query.whole, inputs, None, site)
-        return self.ledger.draft(arrangements)
+        wholes = ((query, query.whole, query.single_items) for query in self.queries)
+        return self.ledger.draft_at(int(np.argmin(gathered)), wholes)
 
     def settle(self, draft: GraphDraft, is_over: Callable[[], bool]) -> GraphDraft:
         """Return a draft that no reply and no other hosts make cheaper."""
@@ -259,7 +254,7 @@ def improve(
 ) -> GraphDraft:
     """Return the best draft found in a number of steps from a given one, fewer if none helps for long."""
     random = np.random.default_rng(seed)
-    kinds = sorted({kind for targets in search.targets for kind in targets.query.kinds})
+    kinds = sorted({kind for query in search.queries for kind in query.kinds})
     n_queries = len(search.roots)
     best = current = draft
     last_gain = 0
@@ -285,7 +280,8 @@ def improve(
 
 
 def search_draft(
-    search: PlacementSearch,
+    network: Network,
+    queries: Iterable[ProjectedQuery],
     *,
     seconds: float | None = None,
     steps: int | None = None,
@@ -295,7 +291,12 @@ def search_draft(
 
     Without a limit, there are `STEPS` steps. Starts with the queries one after another, large ones first, at
     full prices and at prices shared with the other queries, and with all queries at one site.
+
+    >>> from weft_lab.placement.example import robots
+    >>> search_draft(*robots("SEQ(C c, F f)")).cost
+    1.0
     """
+    search = PlacementSearch(network, queries)
     end = inf if seconds is None else time.perf_counter() + seconds
 
     def is_over() -> bool:
@@ -304,8 +305,8 @@ def search_draft(
     if steps is None:
         steps = STEPS if seconds is None else MOST_STEPS
     numbers = range(len(search.roots))
-    order = sorted(numbers, key=lambda number: -search.targets[number].query.n_items)
-    users = Counter(kind for targets in search.targets for kind in set(targets.query.kinds))
+    order = sorted(numbers, key=lambda number: -search.queries[number].n_items)
+    users = Counter(kind for query in search.queries for kind in set(query.kinds))
     shares = {kind: 1 / n_users for kind, n_users in users.items()}
     best: GraphDraft | None = None
     starts = [lambda: search.start(order), lambda: search.start(order, shares), search.at_one_site]

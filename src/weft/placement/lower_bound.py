@@ -48,7 +48,7 @@ Rates = Mapping[int, float]  # the rate, or the share of it, that counts for eac
 def lower_bound(network: Network, queries: Iterable[ProjectedQuery]) -> float:
     """Return a cost that no graph for all the queries is below.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> round(lower_bound(*robots("SEQ(C c, F f)")), 6)  # each F is sent to the other site
     1.0
     """

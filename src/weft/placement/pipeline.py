@@ -10,17 +10,18 @@ from weft.errors import PlacementError
 from weft.placement.amuse import place_query_star
 from weft.placement.central import central
 from weft.placement.checks import check_graph
-from weft.placement.local_search import PlacementSearch, search_draft
+from weft.placement.draft import GraphDraft
+from weft.placement.local_search import search_draft
 from weft.placement.lower_bound import lower_bound
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, central_cost
 from weft.placement.network import Network
 from weft.placement.projection import ProjectedQuery
-from weft.placement.single_item_queries import check_single_item_queries, with_single_item_queries
+from weft.placement.single_item_queries import add_single_item_queries
 from weft.placement.single_sink import single_sink
 
 Queries = tuple[ProjectedQuery, ...]
-Algorithms = Mapping[str, Callable[[Network, Queries], MuseGraph]]
+Algorithms = Mapping[str, Callable[[Network, Queries], GraphDraft]]
 
 ALGORITHMS: Algorithms = {  # besides "best", the search, which goes beyond them
     "amuse": multi_query,
@@ -72,7 +73,7 @@ def place(
 
     `algorithms` are others by name that may be chosen, besides `ALGORITHMS`.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> placed = place(*robots("SEQ(C c, F f)"))
     >>> placed.cost, placed.central_cost, placed.lower_bound
     (1.0, 19.0, 1.0)
@@ -82,17 +83,20 @@ def place(
     started = time.perf_counter()
     several = tuple(query for query in queries if query.n_items > 1)
     if algorithm == "best":
-        graph = _best(network, several, seconds=seconds, steps=steps, seed=seed)
+        draft = _best(network, several, seconds=seconds, steps=steps, seed=seed)
     else:
         known = {**ALGORITHMS, **(algorithms or {})}
         if algorithm not in known:
             raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(('best', *known))}")
-        graph = known[algorithm](network, several)
-    if len(several) < len(queries):
-        single = [query for query in queries if query.n_items == 1]
-        center = len(network.sites) if algorithm == "central" else None
-        graph = with_single_item_queries(graph, single, sink=center, is_single=algorithm == "single-sink")
-        check_single_item_queries(graph, single)
+        draft = known[algorithm](network, several)
+    draft = add_single_item_queries(
+        draft,
+        [query for query in queries if query.n_items == 1],
+        sink=len(network.sites) if algorithm == "central" else None,
+        is_single=algorithm == "single-sink",
+    )
+    graph = draft.graph(queries)
+    check_graph(graph, queries)
     taken = time.perf_counter() - started
     bound = min(lower_bound(network, queries), graph.cost)
     return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
@@ -112,12 +116,13 @@ def _check_rates(network: Network, queries: Queries) -> None:
 
 def _best(
     network: Network, queries: Queries, *, seconds: float | None, steps: int | None, seed: int
-) -> MuseGraph:
-    """Return the graph of the search, or that of a single sink, or of aMuSE or aMuSE* where time allows."""
-    draft = search_draft(PlacementSearch(network, queries), seconds=seconds, steps=steps, seed=seed)
-    graph = draft.graph(queries)
-    check_graph(graph, queries)
+) -> GraphDraft:
+    """Return the draft of the search, or that of a single sink, or of aMuSE or aMuSE* where time allows."""
+    best = search_draft(network, queries, seconds=seconds, steps=steps, seed=seed)
     n_projections = sum(1 << query.n_items for query in queries)
     is_enough = seconds is not None and n_projections <= PROJECTIONS_PER_SECOND * max(seconds, 1.0)
-    names = ("single-sink", "amuse", "amuse-star") if is_enough else ("single-sink",)
-    return min(graph, *(ALGORITHMS[name](network, queries) for name in names), key=lambda one: one.cost)
+    for name in ("single-sink", "amuse", "amuse-star") if is_enough else ("single-sink",):
+        draft = ALGORITHMS[name](network, queries)
+        if draft.is_cheaper_than(best):
+            best = draft
+    return best

@@ -60,6 +60,11 @@ class ProjectedQuery(ABC):
         return (1 << self.n_items) - 1
 
     @cached_property
+    def single_items(self) -> tuple[int, ...]:
+        """Every item as a set of its own."""
+        return tuple(1 << number for number in range(self.n_items))
+
+    @cached_property
     def root(self) -> Projection:
         """The projection to all items: what the query finds."""
         return self.projection(self.whole)
@@ -146,7 +151,7 @@ def usable_projections(queries: Sequence[ProjectedQuery]) -> Usable:
     AND(A, B) can tell which of its matches are of SEQ(A, B): all conditions are checked again. So a query
     with SEQ(A, B) can do with the matches of AND(A, B) that another query sends anyway.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> _, (first, second) = robots("SEQ(C c, F f)", "SEQ(C c, F f, C d)")
     >>> usable = usable_projections([first, second])
     >>> usable[second][0b011], usable[second][0b111]

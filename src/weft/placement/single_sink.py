@@ -10,13 +10,12 @@ Differs     Operators that queries share are placed once and what is sent to a s
 Complexity  O(n^2) for each operator, for n sites, as matrix operations; times the rounds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
-from weft.placement.checks import check_graph
 from weft.placement.draft import GraphDraft, TransferLedger
-from weft.placement.muse_graph import MuseGraph
+from weft.placement.multi_query import place_in_turn
 from weft.placement.network import Network, Numbers, bits
 from weft.placement.projection import ProjectedQuery
 
@@ -24,23 +23,21 @@ MOST_STARTS = 100  # sites where all queries start together, besides the start o
 MOST_ROUNDS = 20
 
 
-def single_sink(network: Network, queries: Iterable[ProjectedQuery]) -> MuseGraph:
-    """Return the graph with every operator at one site.
+def single_sink(network: Network, queries: Sequence[ProjectedQuery]) -> GraphDraft:
+    """Return the draft with every operator at one site.
 
-    >>> from weft.placement.example import robots
+    >>> from weft_lab.placement.example import robots
     >>> single_sink(*robots("SEQ(C c, F f)")).cost
     9.0
     """
-    queries = tuple(queries)
     ledger = TransferLedger(network)
     starts = [ledger.draft()]
     if len(queries) > 1:
-        together = [_all_at(ledger, queries, site) for site in range(len(network.sites))]
+        parts = [(query, *part) for query in queries for part in operator_inputs(query).items()]
+        together = [ledger.draft_at(site, parts) for site in range(len(network.sites))]
         starts += sorted(together, key=lambda draft: draft.cost)[:MOST_STARTS]
-    drafts = [_improved(start, queries) for start in starts]
-    graph = min(drafts, key=lambda draft: draft.cost).graph(queries)
-    check_graph(graph, queries)
-    return graph
+    drafts = (place_in_turn(start, queries, place_operators, MOST_ROUNDS) for start in starts)
+    return min(drafts, key=lambda draft: draft.cost)
 
 
 def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
@@ -48,31 +45,14 @@ def operator_inputs(query: ProjectedQuery) -> dict[int, tuple[int, ...]]:
     inputs: dict[int, tuple[int, ...]] = {}
     outermost: list[int] = []
     for items in query.operators:
-        inner = [one for one in outermost if one & items]
+        inner = [operand for operand in outermost if operand & items]
         single = [1 << item for item in bits(items & ~sum(inner))]
-        inputs[items] = tuple(sorted((*inner, *single), key=lambda one: one & -one))
-        outermost = [one for one in outermost if not one & items] + [items]
+        inputs[items] = tuple(sorted((*inner, *single), key=lambda operand: operand & -operand))
+        outermost = [operand for operand in outermost if not operand & items] + [items]
     return inputs
 
 
-def _improved(draft: GraphDraft, queries: tuple[ProjectedQuery, ...]) -> GraphDraft:
-    """Place each query again, given the others, until nothing gets cheaper; new queries in turn at first."""
-    wanted = {query.root.text for query in queries}
-    for query in queries:
-        if query.root.text not in draft.arrangements:
-            draft = _with_query(draft, query)
-    for _ in range(MOST_ROUNDS if len(queries) > 1 else 0):
-        before = draft.cost
-        for query in queries:
-            candidate = _with_query(draft.needed_for(wanted - {query.root.text}), query)
-            if candidate.cost < draft.cost:
-                draft = candidate
-        if draft.cost >= before:
-            break
-    return draft
-
-
-def _with_query(others: GraphDraft, query: ProjectedQuery) -> GraphDraft:
+def place_operators(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     """Return a draft with the best sites of one query's operators, given those of other queries."""
     ledger = others.ledger
     to_have: dict[int, Numbers] = {}  # for the items of an operator, the cost to find them at each site
@@ -113,15 +93,3 @@ def _costs_to_send(others: GraphDraft, query: ProjectedQuery, items: int) -> Num
     if projection.text in others.arrangements:
         costs[others.arrangements[projection.text].hosts[0]] = others.price(projection.text)
     return costs
-
-
-def _all_at(ledger: TransferLedger, queries: Iterable[ProjectedQuery], site: int) -> GraphDraft:
-    """Return a draft with all operators at a site."""
-    hosts = np.array([site])
-    return ledger.draft(
-        {
-            query.projection(items).text: ledger.arrange(query, items, inputs, None, hosts)
-            for query in queries
-            for items, inputs in operator_inputs(query).items()
-        }
-    )
