@@ -17,7 +17,7 @@ from weft.cost.model import CostModel
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import InternTable
-from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, pair
+from weft.optimizer.trees import Demands, Tree, leaf, pair, uncheck
 from weft.plan.extents import is_within
 
 Key = TypeVar("Key", bound=Hashable)
@@ -60,7 +60,7 @@ def _all_general(tree: Tree, around: Demands, generals: Mapping[int, Sequence[De
             for left in _all_general(tree.left, inner, generals):
                 for right in _all_general(tree.right, inner, generals):
                     found = tree._replace(left=left, right=right, computed_for=general)
-                    yield found if general is None else made_unchecked(found)
+                    yield found if general is None else uncheck(found)
 
 
 def generals_of(

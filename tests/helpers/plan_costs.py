@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape
-from weft.optimizer.orders.decided import node_steps, prices_of
+from weft.optimizer.orders.decided import Side, node_steps
 from weft.optimizer.trees import Tree
 
 
@@ -21,4 +21,4 @@ def tree_cost(shape: Shape, masks: Sequence[int]) -> float:
 
 def node_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
     """Return what the last join of a tree (or its leaf) costs, with the checks above it."""
-    return sum(prices_of(node_steps(tree, shape), shape, model))
+    return Side(node_steps(tree, shape)).value(shape, model)

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from weft.optimizer.sharing.pattern import Order, Pattern
-from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, pair
+from weft.optimizer.trees import Demands, Tree, leaf, pair, uncheck
 
 
 def random_tree(pattern: Pattern, dice: random.Random) -> Tree:
@@ -22,7 +22,7 @@ def generalized(tree: Tree, pattern: Pattern, around: Demands, dice: random.Rand
     general = None
     if dice.random() < 0.25:
         general = _weaker(around, tree.mask, dice, keeps_order=bool(tree.mask & pattern.shape.list_mask))
-        tree = made_unchecked(tree)._replace(unchecked=tree.unchecked)
+        tree = uncheck(tree)._replace(unchecked=tree.unchecked)
     left = generalized(tree.left, pattern, general or around, dice)
     right = generalized(tree.right, pattern, general or around, dice)
     return tree._replace(left=left, right=right, computed_for=general)
@@ -57,7 +57,7 @@ def _plain_tree(pattern: Pattern, dice: random.Random) -> Tree:
             continue
         joined = pair(left, right)
         if dice.random() < 0.3:
-            joined = made_unchecked(joined) if dice.random() < 0.5 else joined._replace(unchecked=True)
+            joined = uncheck(joined) if dice.random() < 0.5 else joined._replace(unchecked=True)
         parts = [part for part in parts if part not in (left, right)] + [joined]
         if len(parts) > 1 and all(_is_only_lists(part, lists) for part in parts):
             return _chain(parts, dice)

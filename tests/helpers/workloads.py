@@ -19,7 +19,7 @@ from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.sub_patterns import InternTable
-from weft.optimizer.trees import Tree, shown
+from weft.optimizer.trees import Tree, tree_text
 from weft.optimizer.weave import Weave
 from weft.pattern.nodes import Query
 from weft.statistics.model import ItemKey, Statistics
@@ -90,7 +90,7 @@ class Workload:
 
     def shown(self, trees: Mapping[str, Tree]) -> dict[str, str]:
         """Return trees as text over the variables of their patterns."""
-        return {key: shown(tree, self.patterns[key].form.variables) for key, tree in trees.items()}
+        return {key: tree_text(tree, self.patterns[key].form.variables) for key, tree in trees.items()}
 
 
 def sequence(types: str, window: int = 10) -> str:

@@ -7,7 +7,7 @@ from tests.helpers.workloads import Workload
 from weft.expressions import Attribute, Comparison, Expression
 from weft.optimizer.assemble import Assembled, Content, assemble, demands_of
 from weft.optimizer.pipeline import context_of
-from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, order_tree, pair
+from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair, uncheck
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import (
     Absence,
@@ -141,7 +141,7 @@ def test_a_negation_is_checked_as_soon_as_its_items_are_there() -> None:
 
 
 def test_a_tree_that_leaves_negations_to_its_reader_is_checked_last() -> None:
-    found = built(NEGATED, made_unchecked(order_tree([0, 1, 2]))).node
+    found = built(NEGATED, uncheck(order_tree([0, 1, 2]))).node
     absence = absence_in(found)
     assert (absence.after, absence.before) == ((0,), (1,))
     assert isinstance(found, NegationCheck)

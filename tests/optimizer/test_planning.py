@@ -15,7 +15,7 @@ from weft.errors import WeftError
 from weft.optimizer.pipeline import SECONDS, Optimized, choose_plan
 from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan, unnamed
-from weft.optimizer.trees import is_order
+from weft.optimizer.trees import order_of
 from weft.statistics.model import Statistics
 
 STORED = StoredPlan({"q": ("a",)})
@@ -134,7 +134,7 @@ def test_with_prefix_only_every_tree_is_an_order(plan: str) -> None:
     for name, (tree,) in trees.items():
         found = unnamed(tree, workload.patterns[name].variables)
         assert found is not None
-        assert is_order(found)
+        assert order_of(found) is not None
 
 
 def test_only_trees_share_two_sub_patterns_at_once() -> None:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from weft.optimizer.trees import leaf, made_unchecked, nodes_of, order_of, order_tree, pair, relabelled, shown
+from weft.optimizer.trees import leaf, nodes_of, order_of, order_tree, pair, relabel, tree_text, uncheck
 from weft_lab.exhaustive import all_trees
 
 A, B, C, D = map(leaf, range(4))
@@ -18,23 +18,22 @@ def test_a_join_has_no_sides() -> None:
 
 def test_an_order_is_a_tree_that_grows_to_one_side() -> None:
     assert order_tree([2, 0, 3, 1]) == pair(pair(pair(A, C), D), B)
-    assert order_tree([3], pair(A, C)) == pair(pair(A, C), D)
     assert order_tree([2]) == C
-    with pytest.raises(ValueError, match="at least one item"):
-        order_tree([])
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_of_a_tree_gives_the_tree(seed: int) -> None:
     order = random.Random(seed).sample(range(5), 5)
     tree = order_tree(order)
-    assert order_of(tree)[2:] == tuple(order[2:])
-    assert order_tree(order_of(tree)) == tree
+    found = order_of(tree)
+    assert found is not None
+    assert found[2:] == tuple(order[2:])
+    assert order_tree(found) == tree
 
 
 def test_a_tree_with_two_sides_has_no_order() -> None:
-    with pytest.raises(ValueError, match="not one-sided"):
-        order_of(pair(pair(A, B), pair(C, D)))
+    assert order_of(pair(pair(A, B), pair(C, D))) is None
+    assert order_of(pair(pair(pair(A, B), pair(C, D)), leaf(4))) is None
 
 
 def test_nodes_come_before_what_joins_them() -> None:
@@ -44,13 +43,13 @@ def test_nodes_come_before_what_joins_them() -> None:
 
 def test_other_names_for_the_items_keep_the_form() -> None:
     tree = pair(pair(A, B)._replace(unchecked=True), C)
-    swapped = relabelled(tree, [2, 0, 1].__getitem__)
-    assert shown(swapped, "abc") == "((a c) b)"
+    swapped = relabel(tree, [2, 0, 1])
+    assert tree_text(swapped, "abc") == "((a c) b)"
     assert swapped.left is not None
     assert swapped.left.unchecked
-    assert relabelled(swapped, [1, 2, 0].__getitem__) == tree
+    assert relabel(swapped, [1, 2, 0]) == tree
 
 
 def test_a_bare_tree_is_bare_in_all_its_joins() -> None:
     for tree in all_trees(0b1111):
-        assert all(node.unchecked != node.is_leaf for node in nodes_of(made_unchecked(tree)))
+        assert all(node.unchecked != node.is_leaf for node in nodes_of(uncheck(tree)))

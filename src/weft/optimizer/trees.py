@@ -1,9 +1,10 @@
 """Evaluation trees over the items of one pattern; an order is a tree that grows to one side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
-from weft.cost.shape import Shape, items_of
+from weft.cost.shape import Shape
 from weft.plan.nodes import Extent
 
 
@@ -35,6 +36,11 @@ class Tree(NamedTuple):
     def is_leaf(self) -> bool:
         return self.left is None
 
+    @property
+    def parts(self) -> "tuple[Tree, ...]":
+        """The two trees that are joined; none for a leaf."""
+        return () if self.left is None or self.right is None else (self.left, self.right)
+
 
 def leaf(item: int) -> Tree:
     """Return the tree of one item."""
@@ -52,105 +58,84 @@ def pair(left: Tree, right: Tree) -> Tree:
     return Tree(left.mask | right.mask, left, right)
 
 
-def order_tree(order: Sequence[int], start: Tree | None = None) -> Tree:
+def join_all(units: Iterable[Tree]) -> Tree:
+    """Return the tree that joins trees one after the other."""
+    return reduce(pair, units)
+
+
+def order_tree(order: Iterable[int]) -> Tree:
     """Return the tree that joins items one after the other.
 
     >>> [node.mask for node in nodes_of(order_tree([2, 0, 1]))]
     [1, 4, 5, 2, 7]
     """
-    tree = start
-    for item in order:
-        tree = leaf(item) if tree is None else pair(tree, leaf(item))
-    if tree is None:
-        raise ValueError("an order names at least one item")
-    return tree
+    return join_all(map(leaf, order))
 
 
 def nodes_of(tree: Tree) -> Iterator[Tree]:
     """Yield all nodes of a tree, parts before the whole."""
-    if tree.left is not None and tree.right is not None:
-        yield from nodes_of(tree.left)
-        yield from nodes_of(tree.right)
+    for part in tree.parts:
+        yield from nodes_of(part)
     yield tree
 
 
-def relabelled(tree: Tree, item_of: Callable[[int], int]) -> Tree:
-    """Return a tree over other items."""
+def relabel(tree: Tree, items: Sequence[int] | Mapping[int, int]) -> Tree:
+    """Return a tree over other items: `items` says which, for each item of the tree."""
     if tree.left is None or tree.right is None:
-        return leaf(item_of(tree.mask.bit_length() - 1))
-    joined = pair(relabelled(tree.left, item_of), relabelled(tree.right, item_of))
+        return leaf(items[tree.mask.bit_length() - 1])
+    joined = pair(relabel(tree.left, items), relabel(tree.right, items))
     general = tree.computed_for
     if general is not None:
-        moved = frozenset((item_of(a), item_of(b)) for a, b in general.order)
-        general = general._replace(order=moved)
+        general = general._replace(order=frozenset((items[a], items[b]) for a, b in general.order))
     return joined._replace(unchecked=tree.unchecked, computed_for=general)
 
 
-def made_unchecked(tree: Tree) -> Tree:
+def uncheck(tree: Tree) -> Tree:
     """Return a tree that leaves all negations to its reader."""
-    if tree.left is None or tree.right is None:
-        return tree
-    return Tree(
-        tree.mask,
-        made_unchecked(tree.left),
-        made_unchecked(tree.right),
-        unchecked=True,
-        computed_for=tree.computed_for,
-    )
+    return _change_joins(tree, lambda join: join._replace(unchecked=True))
 
 
-def made_checking(tree: Tree) -> Tree:
+def check_early(tree: Tree) -> Tree:
     """Return a tree that checks every negation as soon as it can."""
-    if tree.left is None or tree.right is None:
-        return tree
-    return Tree(
-        tree.mask, made_checking(tree.left), made_checking(tree.right), computed_for=tree.computed_for
-    )
+    return _change_joins(tree, lambda join: join._replace(unchecked=False))
 
 
-def made_specific(tree: Tree) -> Tree:
+def specialize(tree: Tree) -> Tree:
     """Return a tree that is computed for what is demanded of it, and for no one else."""
+    return _change_joins(tree, lambda join: join._replace(computed_for=None))
+
+
+def _change_joins(tree: Tree, change: Callable[[Tree], Tree]) -> Tree:
     if tree.left is None or tree.right is None:
         return tree
-    return Tree(tree.mask, made_specific(tree.left), made_specific(tree.right), tree.unchecked)
+    left, right = _change_joins(tree.left, change), _change_joins(tree.right, change)
+    return change(tree._replace(left=left, right=right))
 
 
-def order_of(tree: Tree) -> tuple[int, ...]:
-    """Return the items of a one-sided tree in the order in which they are joined.
+def order_of(tree: Tree) -> tuple[int, ...] | None:
+    """Return the items of a tree in the order in which they are joined, None unless it grows to one side.
 
     Of the two items joined first, the one with the lower number comes first.
 
-    >>> order_of(order_tree([2, 0, 1]))
-    (0, 2, 1)
+    >>> order_of(order_tree([2, 0, 1])), order_of(pair(order_tree([0, 1]), order_tree([2, 3])))
+    ((0, 2, 1), None)
     """
     if tree.left is None or tree.right is None:
         return (tree.mask.bit_length() - 1,)
     inner, last = (tree.left, tree.right) if tree.right.is_leaf else (tree.right, tree.left)
-    if not last.is_leaf:
-        raise ValueError("the tree is not one-sided")
-    return (*order_of(inner), last.mask.bit_length() - 1)
+    earlier = order_of(inner)
+    return (*earlier, last.mask.bit_length() - 1) if last.is_leaf and earlier is not None else None
 
 
-def is_order(tree: Tree) -> bool:
-    """Say whether a tree grows to one side: each join adds one item.
-
-    >>> is_order(order_tree([2, 0, 1])), is_order(pair(order_tree([0, 1]), order_tree([2, 3])))
-    (True, False)
-    """
-    if tree.left is None or tree.right is None:
-        return True
-    return (tree.left.is_leaf and is_order(tree.right)) or (tree.right.is_leaf and is_order(tree.left))
-
-
-def shown(tree: Tree, names: Sequence[str]) -> str:
+def tree_text(tree: Tree, names: Sequence[str]) -> str:
     """Return a tree as text.
 
-    >>> shown(pair(pair(leaf(0), leaf(2)), leaf(1)), "abc")
+    >>> tree_text(pair(pair(leaf(0), leaf(2)), leaf(1)), "abc")
     '((a c) b)'
     """
-    if tree.left is None or tree.right is None:
-        return names[next(items_of(tree.mask))]
-    return f"({shown(tree.left, names)} {shown(tree.right, names)})"
+    if tree.is_leaf:
+        return names[tree.mask.bit_length() - 1]
+    return f"({' '.join(tree_text(part, names) for part in tree.parts)})"
 
 
 def units_of(shape: Shape, pinned: Sequence[Tree]) -> list[Tree]:

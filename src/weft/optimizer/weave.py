@@ -24,7 +24,7 @@ from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
-from weft.optimizer.trees import Tree, made_specific
+from weft.optimizer.trees import Tree, specialize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Node
@@ -187,7 +187,7 @@ class Weave:
                 continue
             if not all(self.multitree.patterns[key].admits(tree) for key, tree in fitting.items()):
                 self.outdated.append(name)
-                fitting = {key: made_specific(tree) for key, tree in fitting.items()}
+                fitting = {key: specialize(tree) for key, tree in fitting.items()}
             self.multitree.replace(fitting)
         return misfits
 

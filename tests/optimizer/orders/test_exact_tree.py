@@ -17,7 +17,7 @@ from weft.cost.shape import MOST_EXACT, Check, Shape
 from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
 from weft.optimizer.orders.exact_tree import exact_tree
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, shown, units_of
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, tree_text, units_of
 from weft_lab.exhaustive import all_trees
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
@@ -117,7 +117,7 @@ def test_a_negation_may_be_worth_a_detour() -> None:
     """A check that only three items have ready leaves so little that they come before the cheaper pair."""
     shape = Shape((1.0, 2.0, 3.0, 1.0), (0, 0, 0, 0), 10.0, checks=(Check(0b0111, 1e-6),))
     tree = exact_tree(shape, PartialMatches())
-    assert shown(tree, "abcd") == "(((a b) c) d)"
+    assert tree_text(tree, "abcd") == "(((a b) c) d)"
     assert local_cost(tree, shape, PartialMatches()) == pytest.approx(70 + 200 + 6000 + 0.06)
 
 

@@ -14,7 +14,7 @@ from weft.cost.shape import Group, ListBounds, Shape
 from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_tree import exact_tree
 from weft.optimizer.orders.zstream_tree import zstream_decided
-from weft.optimizer.trees import Tree, leaf, made_unchecked, nodes_of, order_tree, pair, shown, units_of
+from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, tree_text, uncheck, units_of
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]
@@ -48,7 +48,7 @@ def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> No
     shape, model = random_shape(dice, 6, n_checks=dice.randint(0, 3)), dice.choice(MODELS)
     items = dice.sample(range(6), 5)
     pinned = [order_tree(items[:2]), order_tree(items[2:])][: dice.randint(1, 2)]
-    pinned = [made_unchecked(tree) if dice.random() < 0.5 else tree for tree in pinned]
+    pinned = [uncheck(tree) if dice.random() < 0.5 else tree for tree in pinned]
     found = zstream_decided(shape, model, pinned).tree
     options = list(interval_trees(units_of(shape, pinned)))
     assert found in options
@@ -60,8 +60,8 @@ def test_no_tree_over_intervals_with_the_given_parts_is_cheaper(seed: int) -> No
 def test_it_cannot_join_what_is_not_next_to_each_other() -> None:
     shape = Shape((1.0, 1.0, 1.0), (0, 0, 0), 10.0, groups=(Group(0b101, 0.001),))
     model = PartialMatches()
-    assert shown(exact_tree(shape, model), "abc") == "((a c) b)"
-    assert shown(zstream_decided(shape, model).tree, "abc") in ("((a b) c)", "(a (b c))")
+    assert tree_text(exact_tree(shape, model), "abc") == "((a c) b)"
+    assert tree_text(zstream_decided(shape, model).tree, "abc") in ("((a b) c)", "(a (b c))")
 
 
 def test_lists_come_last() -> None:

@@ -19,7 +19,7 @@ from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Offer
-from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, units_of
+from weft.optimizer.trees import Tree, join_all, leaf, nodes_of, order_tree, pair, units_of
 from weft_lab.exhaustive import all_trees
 
 
@@ -56,7 +56,7 @@ def test_orders_begin_with_the_given_tree(seed: int) -> None:
         found = plans.best(pattern, [start])
         assert start in set(nodes_of(found))
         rest = [
-            order_tree(order, start)
+            join_all([start, *map(leaf, order)])
             for order in ([a, b] for a in range(4) for b in range(4) if a != b)
             if not start.mask & (1 << order[0] | 1 << order[1])
         ]

@@ -10,7 +10,7 @@ from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.trees import made_specific, nodes_of, order_of, order_tree
+from weft.optimizer.trees import nodes_of, order_of, order_tree, specialize
 
 
 def neighborhood_of(
@@ -88,5 +88,5 @@ def test_orders_stay_orders(seed: int) -> None:
         changes = neighborhood.propose(dice)
         assert changes is not None
         for tree in changes.values():
-            assert order_tree(order_of(tree)) == made_specific(tree)
+            assert order_tree(order_of(tree)) == specialize(tree)
         multitree.replace(changes)

@@ -9,8 +9,10 @@ items are there, and those that become ready together one after the other, as th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 from math import fsum
+from operator import or_
 from typing import NamedTuple
 
 from weft.cost.model import CostModel, PlanStep
@@ -91,34 +93,23 @@ class Decided:
     blocks: tuple[Block, ...]
 
 
-class PricedTree(NamedTuple):
-    """A tree, the steps of its parts, and those of its own: its last join with the checks above it."""
+class SteppedTree(NamedTuple):
+    """A tree, and all its steps."""
 
     tree: Tree
-    below: tuple[PlanStep, ...]
-    own: tuple[PlanStep, ...]
+    steps: tuple[PlanStep, ...]
 
-    @property
-    def steps(self) -> tuple[PlanStep, ...]:
-        return self.below + self.own
+    def join(self, other: "SteppedTree", shape: Shape) -> "SteppedTree":
+        """Return the join of two trees; only its last steps are worked out.
 
-
-def unit_option(unit: Tree, shape: Shape) -> PricedTree:
-    """Return the only option for a part that is given."""
-    return PricedTree(unit, (), tree_steps(unit, shape))
-
-
-def joined(left: PricedTree, right: PricedTree, shape: Shape) -> PricedTree:
-    """Return the join of two options.
-
-    >>> from weft.optimizer.trees import leaf
-    >>> shape = Shape((1.0, 1.0), (0, 0), 1.0)
-    >>> both = joined(unit_option(leaf(1), shape), unit_option(leaf(0), shape), shape)
-    >>> [step.mask for step in both.steps]
-    [2, 1, 3]
-    """
-    tree = pair(left.tree, right.tree)
-    return PricedTree(tree, left.steps + right.steps, node_steps(tree, shape))
+        >>> from weft.optimizer.trees import leaf
+        >>> shape = Shape((1.0, 1.0), (0, 0), 1.0)
+        >>> one, two = (SteppedTree(unit, tree_steps(unit, shape)) for unit in (leaf(1), leaf(0)))
+        >>> [step.mask for step in one.join(two, shape).steps]
+        [2, 1, 3]
+        """
+        tree = pair(self.tree, other.tree)
+        return SteppedTree(tree, self.steps + other.steps + node_steps(tree, shape))
 
 
 def against_others(
@@ -146,12 +137,7 @@ def local_cost(tree: Tree, shape: Shape, model: CostModel) -> float:
     >>> local_cost(pair(pair(leaf(0), leaf(1)), leaf(2)), shape, PartialMatches())  # 10 + 6 + 30 / 2
     31.0
     """
-    return fsum(prices_of(tree_steps(tree._replace(unchecked=False), shape), shape, model))
-
-
-def prices_of(steps: tuple[PlanStep, ...], shape: Shape, model: CostModel) -> tuple[float, ...]:
-    """Return what each of some steps costs."""
-    return tuple(model.node(shape, step, shape.window) for step in steps)
+    return Side(tree_steps(tree._replace(unchecked=False), shape)).value(shape, model)
 
 
 def tree_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
@@ -161,16 +147,13 @@ def tree_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
 
 def node_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
     """Return the last join of a tree (or its leaf), and the checks above it."""
-    if tree.left is None or tree.right is None:
-        return _with_checks(PlanStep(tree.mask), passed(tree, shape))
-    below = passed(tree.left, shape) | passed(tree.right, shape)
-    return _with_checks(PlanStep(tree.mask, tree.left.mask, tree.right.mask, below), passed(tree, shape))
-
-
-def _with_checks(step: PlanStep, passed_above: int) -> tuple[PlanStep, ...]:
+    step = PlanStep(tree.mask)
+    if tree.left is not None and tree.right is not None:
+        below = passed(tree.left, shape) | passed(tree.right, shape)
+        step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, below)
     steps, checks = [step], step.checks
-    for number in items_of(passed_above & ~checks):
-        steps.append(PlanStep(step.mask, step.mask, 0, checks))
+    for number in items_of(passed(tree, shape) & ~checks):
+        steps.append(PlanStep(tree.mask, tree.mask, 0, checks))
         checks |= 1 << number
     return tuple(steps)
 
@@ -179,6 +162,4 @@ def passed(tree: Tree, shape: Shape) -> int:
     """Return the negations that the rows of a tree have passed."""
     if not tree.unchecked:
         return shape.ready(tree.mask)
-    if tree.left is None or tree.right is None:
-        return 0
-    return passed(tree.left, shape) | passed(tree.right, shape)
+    return reduce(or_, (passed(part, shape) for part in tree.parts), 0)

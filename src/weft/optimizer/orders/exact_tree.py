@@ -22,17 +22,16 @@ import numpy as np
 from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Array, Shape
 from weft.kernels.matches.subsets import Prices, cheapest_splits
+from weft.optimizer.memoize import memoize
 from weft.optimizer.orders.decided import (
     ROUNDING,
     Block,
     Decided,
-    PricedTree,
     Side,
+    SteppedTree,
     against_others,
-    joined,
     passed,
     tree_steps,
-    unit_option,
 )
 from weft.optimizer.orders.greedy_order import greedy_decided
 from weft.optimizer.orders.zstream_tree import zstream_decided
@@ -52,11 +51,11 @@ def exact_tree(
     costs something where `reading` says so.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.trees import leaf, pair, shown
+    >>> from weft.optimizer.trees import leaf, pair, tree_text
     >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
-    >>> shown(exact_tree(chain, PartialMatches()), "abc")
+    >>> tree_text(exact_tree(chain, PartialMatches()), "abc")
     '(a (b c))'
-    >>> shown(exact_tree(chain, PartialMatches(), existing={0b101: pair(leaf(0), leaf(2))}), "abc")
+    >>> tree_text(exact_tree(chain, PartialMatches(), existing={0b101: pair(leaf(0), leaf(2))}), "abc")
     '((a c) b)'
     """
     if shape.n_items > MOST_EXACT:
@@ -115,7 +114,6 @@ class _Table:
         self._lists = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
         prices = _unit_prices(model.prices(shape), masks)
         _, self._parts_of = cheapest_splits(prices, given, costs, self._lists)
-        self._options: dict[int, PricedTree] = {}
         self.whole = masks.size - 1
 
     def tree(self) -> Tree:
@@ -127,9 +125,9 @@ class _Table:
             return []
         left, right = (int(part) for part in self._parts_of[subset])
         splits = list(self._splits(subset))
-        sides = [Side(self._joined(*split).steps) for split in splits]
+        sides = [Side(self._join(*split).steps) for split in splits]
         conditions = against_others(sides, splits.index((left, right)), rounding=ROUNDING)
-        block = Block(self._option(subset).tree.mask, conditions)
+        block = Block(self._best(subset).tree.mask, conditions)
         return [*self.blocks(left), *self.blocks(right), block]
 
     def _splits(self, subset: int) -> Iterator[tuple[int, int]]:
@@ -143,17 +141,15 @@ class _Table:
             if not any(only_lists) or (self._lists == self.whole and not all(only_lists)):
                 yield left, right
 
-    def _option(self, subset: int) -> PricedTree:
-        if subset not in self._options:
-            if subset & (subset - 1) == 0:
-                found = unit_option(self._units[subset.bit_length() - 1], self._shape)
-            else:
-                found = self._joined(*(int(part) for part in self._parts_of[subset]))
-            self._options[subset] = found
-        return self._options[subset]
+    @memoize
+    def _best(self, subset: int) -> SteppedTree:
+        if subset & (subset - 1):
+            return self._join(*(int(part) for part in self._parts_of[subset]))
+        unit = self._units[subset.bit_length() - 1]
+        return SteppedTree(unit, tree_steps(unit, self._shape))
 
-    def _joined(self, left: int, right: int) -> PricedTree:
-        return joined(self._option(left), self._option(right), self._shape)
+    def _join(self, left: int, right: int) -> SteppedTree:
+        return self._best(left).join(self._best(right), self._shape)
 
 
 def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:

@@ -5,96 +5,67 @@ Reference   Mei, Madden. ZStream: a Cost-based Query Processor for Adaptively De
             Events. SIGMOD 2009; algorithm 3 and section 4.2 of Kolchinsky, Schuster. Efficient Adaptive
             Detection of Complex Event Patterns. PVLDB 11(11), 2018.
 Differs     Contains given sub-trees, each of which stands where its first item does; lists are joined
-            to the tree of the others, last. Deciding conditions price all nodes anew, unless asked to
-            keep the paper's constants.
+            to the tree of the others, last. Deciding conditions price all nodes anew. The paper keeps what
+            the parts cost as constants, since an earlier invariant would notice a change in them. It would
+            not: the parts can become dearer or cheaper without another tree over them being better, and
+            those of the other option have no invariants. On random walks of statistics, a third of the
+            violations then mean nothing, and a third of the better trees go unnoticed.
 Complexity  O(n^3) estimates for n items; optimal among trees over intervals.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import fsum
 
-from weft.cost.model import CostModel
+from weft.cost.model import CostModel, PlanStep
 from weft.cost.shape import Shape
-from weft.optimizer.orders.decided import (
-    ROUNDING,
-    Block,
-    Condition,
-    Decided,
-    PricedTree,
-    Side,
-    against_others,
-    joined,
-    prices_of,
-    unit_option,
-)
+from weft.optimizer.memoize import memoize
+from weft.optimizer.orders.decided import Block, Decided, Side, SteppedTree, against_others, tree_steps
 from weft.optimizer.trees import Tree, pair, units_of
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """The best tree over an interval that is divided at a place, and what its nodes cost."""
-
-    option: PricedTree
-    below: tuple[float, ...]
-    own: tuple[float, ...]
-    place: int = 0
-
-    @property
-    def prices(self) -> tuple[float, ...]:
-        return self.below + self.own
-
-    def side(self, *, constant: bool) -> Side:
-        if constant:
-            return Side(self.option.own, fsum(self.below))
-        return Side(self.option.steps)
-
-
 class _Intervals:
-    """The best trees over all intervals of some units."""
+    """The best trees over all intervals of some units, and the trees that each was chosen from."""
 
     def __init__(self, units: Sequence[Tree], shape: Shape, model: CostModel) -> None:
         self._shape, self._model = shape, model
-        self._best: dict[tuple[int, int], _Split] = {}
-        self._all: dict[tuple[int, int], list[_Split]] = {}
-        for place, unit in enumerate(units):
-            option = unit_option(unit, shape)
-            self._best[place, place + 1] = _Split(option, (), prices_of(option.own, shape, model))
+        self._best = {
+            (place, place + 1): SteppedTree(unit, tree_steps(unit, shape)) for place, unit in enumerate(units)
+        }
+        self._chosen: dict[tuple[int, int], tuple[list[Side], int]] = {}
         for length in range(2, len(units) + 1):
             for start in range(len(units) - length + 1):
-                interval = (start, start + length)
-                self._all[interval] = self._splits(*interval)
-                self._best[interval] = min(self._all[interval], key=lambda split: fsum(split.prices))
+                self._choose(start, start + length)
         self.whole = (0, len(units))
 
-    def tree(self) -> Tree:
-        return self._best[self.whole].option.tree
+    def _choose(self, start: int, stop: int) -> None:
+        """Find the best place to divide an interval."""
+        options = [
+            self._best[start, place].join(self._best[place, stop], self._shape)
+            for place in range(start + 1, stop)
+        ]
+        costs = [fsum(map(self._price, option.steps)) for option in options]
+        best = costs.index(min(costs))
+        self._best[start, stop] = options[best]
+        self._chosen[start, stop] = [Side(option.steps) for option in options], best
 
-    def blocks(self, start: int, stop: int, *, constant: bool) -> list[Block]:
+    @memoize
+    def _price(self, step: PlanStep) -> float:
+        return self._model.node(self._shape, step, self._shape.window)
+
+    def tree(self) -> Tree:
+        return self._best[self.whole].tree
+
+    def blocks(self, start: int, stop: int) -> list[Block]:
         """Return why the tree over an interval is as it is."""
         if stop - start == 1:
             return []
-        best = self._best[start, stop]
-        parts = self.blocks(start, best.place, constant=constant)
-        parts += self.blocks(best.place, stop, constant=constant)
-        sides = [split.side(constant=constant) for split in self._all[start, stop]]
-        rounding = ROUNDING if constant else 0.0
-        conditions: tuple[Condition, ...] = against_others(sides, best.place - start - 1, rounding=rounding)
-        return [*parts, Block(best.option.tree.mask, conditions)]
-
-    def _splits(self, start: int, stop: int) -> list[_Split]:
-        found = []
-        for place in range(start + 1, stop):
-            left, right = self._best[start, place], self._best[place, stop]
-            option = joined(left.option, right.option, self._shape)
-            own = prices_of(option.own, self._shape, self._model)
-            found.append(_Split(option, left.prices + right.prices, own, place))
-        return found
+        sides, best = self._chosen[start, stop]
+        place = start + best + 1
+        block = Block(self._best[start, stop].tree.mask, against_others(sides, best))
+        return [*self.blocks(start, place), *self.blocks(place, stop), block]
 
 
-def zstream_decided(
-    shape: Shape, model: CostModel, pinned: Sequence[Tree] = (), *, constant: bool = False
-) -> Decided:
+def zstream_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
     """Return the cheapest tree over intervals that contains the given ones, with its other joins explained.
 
     A condition compares the tree over an interval with the best one, at the time, for another split of
@@ -102,29 +73,20 @@ def zstream_decided(
     converse does not hold beyond three units: another tree may have become the best with sub-trees that
     were not the best of their intervals before, and no condition speaks of these.
 
-    With `constant`, only the last joins are priced anew; the parts cost what they did (section 4.2, to
-    verify a condition in constant time). The argument for this is that an earlier invariant would notice
-    a change in the parts. It would not: the parts can become dearer or cheaper without another tree
-    over them being better, and the parts of the other option have no invariants. So a condition can be
-    violated although the tree is still the best: on random walks of statistics, a third of the
-    violations by the measured cost were of this kind, and a third of the better trees went unnoticed.
-    And where the last join costs the same in both options, which it always does by the number of partial
-    matches as long as there are no negations, a condition can never be violated at all.
-
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.trees import shown
+    >>> from weft.optimizer.trees import tree_text
     >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
     >>> decided = zstream_decided(chain, PartialMatches())
     >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
     [('0b110', 0), ('0b111', 1)]
-    >>> shown(decided.tree, "abc")
+    >>> tree_text(decided.tree, "abc")
     '(a (b c))'
     >>> decided.blocks[1].conditions[0].values(chain, PartialMatches())  # 9 or 47 pairs of two items
     (208.0, 246.0)
     """
     plain, lists = _parts(shape, pinned)
     intervals = _Intervals(plain, shape, model)
-    tree, blocks = intervals.tree(), intervals.blocks(*intervals.whole, constant=constant)
+    tree, blocks = intervals.tree(), intervals.blocks(*intervals.whole)
     for unit in lists:
         tree = pair(tree, unit)
         blocks.append(Block(tree.mask, ()))

@@ -11,19 +11,18 @@ Complexity  O(c l^2 log n) for c times that an expression of at most l operands 
 
 import heapq
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from weft.cost.shape import items_of
 from weft.optimizer.rewriting.flat_query import Operator
 from weft.optimizer.rewriting.levels import levels_of
-from weft.optimizer.rewriting.rewrite_graph import joined
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, leaf, made_unchecked, relabelled
+from weft.optimizer.sharing.sub_patterns import Key
+from weft.optimizer.trees import Tree, join_all, leaf, relabel, uncheck
 from weft.plan.nodes import Extent
 
-Key = TypeVar("Key", bound=Hashable)
 Group = tuple[Operator, int, Extent | None]  # what may share: operator, frame and window
 Name = tuple[int, int]  # of a sub-expression: its group and its number
 Rank = tuple[int, int, int]
@@ -143,7 +142,7 @@ class _Sharing(Generic[Key]):
             units = self._units(levels[plain], levels) if plain in levels else [*map(leaf, items_of(plain))]
             units.sort(key=lambda unit: unit.mask & -unit.mask)
             units.extend(map(leaf, items_of(pattern.shape.list_mask)))
-            found[key] = pattern.settled(joined(units))
+            found[key] = pattern.settled(join_all(units))
         return found
 
     def _units(
@@ -165,5 +164,5 @@ class _Sharing(Generic[Key]):
         label = pattern.labelled(mask)
         shared = self.shared[self._groups[group], label.number]
         units = sorted(self._units(shared, self.levels[shared.key]), key=lambda unit: unit.mask & -unit.mask)
-        origin = {item: place for place, item in enumerate(shared.pattern.labelled(shared.mask).items)}
-        return relabelled(made_unchecked(joined(units)), lambda item: label.items[origin[item]])
+        tree = relabel(uncheck(join_all(units)), shared.pattern.labelled(shared.mask).places)
+        return relabel(tree, label.items)

@@ -9,20 +9,18 @@ Differs     A composite event is named by the query that it is a match of. So eq
 Complexity  O(n) for a nested query of n operands.
 """
 
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic
 
 from weft.optimizer.rewriting.flat_query import FlatQuery, Operator, Symbol, canonical_key
 from weft.optimizer.rewriting.merge import merges
 from weft.optimizer.rewriting.transformation import transformed
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Labelled
 from weft.pattern.series_parallel import Nesting, nesting_of
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)

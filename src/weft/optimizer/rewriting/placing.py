@@ -6,7 +6,7 @@ search for sub-queries and the placing of them; so many as are placed at least a
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic
 
 from weft.optimizer.rewriting.decomposition import MOST_SUB_QUERIES, closure
 from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol
@@ -14,9 +14,7 @@ from weft.optimizer.rewriting.levels import OperatorLevel, levels_of
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Labelled
-
-Key = TypeVar("Key", bound=Hashable)
+from weft.optimizer.sharing.sub_patterns import Key, Labelled
 
 SHARE_OF_CLOSURE = 0.4  # of the limit, after which no more sub-queries are looked for
 SHARE_OF_PLACING = 0.55  # of the limit, after which only the most promising are placed

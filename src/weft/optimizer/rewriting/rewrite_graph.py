@@ -14,8 +14,7 @@ Complexity  O(v^2) edges in the worst case for v vertices, each priced by the no
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import reduce
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple
 
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
@@ -24,12 +23,11 @@ from weft.optimizer.rewriting.placing import Placing
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SCALE
-from weft.optimizer.sharing.sub_patterns import Labelled
-from weft.optimizer.trees import Demands, Tree, leaf, made_unchecked, order_tree, pair
+from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.trees import Demands, Tree, join_all, leaf, order_tree, uncheck
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
 
-Key = TypeVar("Key", bound=Hashable)
 Techniques = Literal["motto", "mst"]
 ROOT = 0
 SHARE_OF_GRAPH = 0.85  # of the limit, after which no more edges are looked for
@@ -255,7 +253,7 @@ class RewriteGraph(Generic[Key]):
     def _in_order(self, key: Key, mask: int) -> Tree:
         if (key, mask) not in self._starts:
             order = pattern_order(self.patterns[key].shape)
-            self._starts[key, mask] = made_unchecked(order_tree([item for item in order if mask >> item & 1]))
+            self._starts[key, mask] = uncheck(order_tree([item for item in order if mask >> item & 1]))
         return self._starts[key, mask]
 
     def mask_of(self, vertex: RewriteVertex[Key]) -> int:
@@ -287,13 +285,8 @@ class RewriteGraph(Generic[Key]):
         units.extend(leaf(item) for item in order if rest >> item & 1)
         further = sorted(units[1:], key=lambda unit: order.index(next(items_of(unit.mask))))
         everything = sorted(units, key=lambda unit: order.index(next(items_of(unit.mask))))
-        options = dict.fromkeys(joined(one) for one in ([units[0], *further], everything))
-        return tuple(tree if vertex.label is None else made_unchecked(tree) for tree in options)
-
-
-def joined(units: Sequence[Tree]) -> Tree:
-    """Return the tree that joins units one after the other."""
-    return reduce(pair, units)
+        options = dict.fromkeys(join_all(option) for option in ([units[0], *further], everything))
+        return tuple(tree if vertex.label is None else uncheck(tree) for tree in options)
 
 
 def _narrowed(pattern: Pattern, demands: Demands, mask: int) -> Demands:

@@ -11,9 +11,9 @@ Differs     What two trees have in common without having been planned is shared 
 Complexity  That of the graph and of the Steiner tree, which ends at a limit.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from weft.cost.model import CostModel
 from weft.optimizer.orders.pattern_order import pattern_order
@@ -23,9 +23,8 @@ from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SCALE
-from weft.optimizer.trees import Tree, order_tree, relabelled
-
-Key = TypeVar("Key", bound=Hashable)
+from weft.optimizer.sharing.sub_patterns import Key
+from weft.optimizer.trees import Tree, order_tree, relabel
 
 
 @dataclass(frozen=True)
@@ -70,14 +69,14 @@ def motto_trees(
     """Return a tree for every pattern.
 
     >>> from weft.optimizer.pipeline import Settings, weave_for
-    >>> from weft.optimizer.trees import shown
+    >>> from weft.optimizer.trees import tree_text
     >>> from weft.pattern.nodes import Event, Query, Sequence
     >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
     >>> weave = weave_for(None, Settings())
     >>> for query in (Query("p", Sequence((a, b, c))), Query("q", Sequence((a, c)))):
     ...     weave.add(query, weave.plans.best)
     >>> trees = motto_trees(weave.multitree.patterns, weave.model, Limit(steps=10))
-    >>> shown(trees["p", 0], "abc")
+    >>> tree_text(trees["p", 0], "abc")
     '((a c) b)'
     """
     return rewrite_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
@@ -120,11 +119,10 @@ def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tre
             return known[number]
         vertex = graph.vertices[number]
         used = sources_of(graph, found, number)
-        starts = [relabelled(built(source.number), source.label.items.__getitem__) for source in used]
+        starts = [relabel(built(source.number), source.label.items) for source in used]
         tree = graph.tree(vertex, used, starts)
         if vertex.label is not None:
-            places = {item: place for place, item in enumerate(vertex.label.items)}
-            tree = relabelled(tree, places.__getitem__)
+            tree = relabel(tree, vertex.label.places)
         known[number] = tree
         return tree
 
@@ -132,7 +130,7 @@ def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tre
     for key, number in graph.terminals.items():
         pattern, tree = graph.patterns[key], built(number)
         if graph.vertices[number].label is not None:
-            tree = relabelled(tree, pattern.labelled(pattern.shape.everything).items.__getitem__)
+            tree = relabel(tree, pattern.labelled(pattern.shape.everything).items)
         trees[key] = pattern.settled(tree)
     return trees
 

@@ -6,15 +6,13 @@ Reference   Our own; the best-response dynamics of congestion games, of which a 
 Complexity  O(3^m) for each pattern of m items and each round; few rounds.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.sharables import Sharables
-
-Key = TypeVar("Key", bound=Hashable)
+from weft.optimizer.sharing.sub_patterns import Key
 
 
 def best_reply(

@@ -8,17 +8,15 @@ Reference   The method SH of Kolchinsky, Schuster. Real-Time Multi-Pattern Detec
 Complexity  O(g log g) for g common sub-patterns. Optimal in nothing.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from weft.cost.shape import items_of
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.trees import Tree, made_unchecked, order_tree, pair, relabelled, units_of
+from weft.optimizer.sharing.sub_patterns import Key
+from weft.optimizer.trees import Tree, join_all, order_tree, relabel, uncheck, units_of
 from weft.plan.extents import longest
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 def maximal_sharing(graph: MultiPatternGraph[Key], patterns: dict[Key, Pattern]) -> dict[Key, Tree]:
@@ -51,8 +49,7 @@ def _pin(places: dict[Key, int], patterns: dict[Key, Pattern], pinned: dict[Key,
     if all(item in patterns[first].shape.lists for item in items_of(places[first])):
         return
     labels = {key: patterns[key].labelled(mask) for key, mask in places.items()}
-    origin = {item: place for place, item in enumerate(labels[first].items)}
-    shared = relabelled(made_unchecked(order_tree(order)), origin.__getitem__)
+    shared = relabel(uncheck(order_tree(order)), labels[first].places)
     extent = longest(patterns[key].extent for key in places)
     for key, label in labels.items():
         pinned[key].append(patterns[key].placed(shared, label, extent))
@@ -62,7 +59,4 @@ def _in_pattern_order(pattern: Pattern, pinned: Sequence[Tree]) -> Tree:
     """Join the shared parts and the other items as the pattern names them, lists last."""
     units = units_of(pattern.shape, pinned)
     units.sort(key=lambda unit: unit.mask & ~pattern.shape.list_mask == 0)
-    tree = units[0]
-    for unit in units[1:]:
-        tree = pair(tree, unit)
-    return tree
+    return join_all(units)

@@ -11,13 +11,12 @@ Differs     Common sub-patterns grow item by item from smaller common ones (ever
 Complexity  O(g m) to add or remove a pattern of m items with g common sub-patterns, O(1) to look up.
 """
 
-from collections.abc import Hashable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterator
+from typing import Generic
 
 from weft.cost.shape import items_of
 from weft.optimizer.sharing.pattern import Pattern
-
-Key = TypeVar("Key", bound=Hashable)
+from weft.optimizer.sharing.sub_patterns import Key
 
 
 class MultiPatternGraph(Generic[Key]):

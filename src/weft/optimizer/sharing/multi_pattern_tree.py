@@ -20,7 +20,7 @@ from weft.optimizer.orders.exact_order import exact_order, order_within
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Offer
-from weft.optimizer.trees import Tree, is_order, order_of, order_tree
+from weft.optimizer.trees import Tree, join_all, leaf, order_of, order_tree
 
 
 class OrderPlans(LocalPlans):
@@ -31,16 +31,18 @@ class OrderPlans(LocalPlans):
         if not pinned:
             return order_tree(exact_order(pattern.shape, self.model))
         start = order_of(pinned[0])
+        if start is None:
+            raise ValueError("an order begins with an order, not with a tree that grows to two sides")
         checks = passed(pinned[0], pattern.shape)
         order = exact_order(pattern.shape, self.model, start, start_checks=checks)
-        return order_tree(order[len(start) :], pinned[0])
+        return join_all([pinned[0], *map(leaf, order[len(start) :])])
 
     def reply(self, pattern: Pattern, existing: Mapping[int, Offer], pinned: Sequence[Tree] = ()) -> Tree:
         """Return the order that costs least when the orders of others are there already."""
         best = self.best(pattern, pinned)
         options = {best: local_cost(best, pattern.shape, self.model)}
         for offer in existing.values() if not pinned else ():
-            if is_order(offer.tree):
+            if order_of(offer.tree) is not None:
                 tree = self.best(pattern, [offer.tree])
                 there = local_cost(offer.tree, pattern.shape, self.model)
                 options[tree] = local_cost(tree, pattern.shape, self.model) - there + offer.cost

@@ -11,16 +11,14 @@ Complexity  O(m) to add, remove or replace a tree of m nodes, and for the change
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic
 
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SharedNodes
-from weft.optimizer.sharing.sub_patterns import InternTable, Labelled, Offer, SharablePart
+from weft.optimizer.sharing.sub_patterns import InternTable, Key, Labelled, Offer, SharablePart
 from weft.optimizer.trees import Tree
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 class MultiTree(Generic[Key]):

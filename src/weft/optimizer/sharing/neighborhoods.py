@@ -14,17 +14,16 @@ Complexity  k calls of the algorithm for single patterns.
 """
 
 import random
-from collections.abc import Hashable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from typing import Generic
 
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.sharables import Sharables
-from weft.optimizer.sharing.sub_patterns import Labelled
-from weft.optimizer.trees import Tree, made_specific, made_unchecked, relabelled
+from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.trees import Tree, relabel, specialize, uncheck
 from weft.plan.extents import longest
 
-Key = TypeVar("Key", bound=Hashable)
 MOST_TRIES = 20
 
 
@@ -82,13 +81,12 @@ class Neighborhood(Generic[Key]):
         shared = self.plans.part(patterns[first], sharable.mask)
         if dice.random() < 0.5:
             offer = self.multitree.existing(first, [sharable]).get(sharable.mask)
-            shared = shared if offer is None else made_specific(offer.tree)
+            shared = shared if offer is None else specialize(offer.tree)
         extent = longest(patterns[key].extent for key in places)
         negations = {patterns[key].negations_in(one.items) for key, one in places.items()}
         if len(negations) > 1 or not all(patterns[key].is_own(one, extent) for key, one in places.items()):
-            shared = made_unchecked(shared)
-        origin = {item: place for place, item in enumerate(sharable.items)}
-        general = relabelled(shared, origin.__getitem__)
+            shared = uncheck(shared)
+        general = relabel(shared, sharable.places)
         return {
             key: self._completed(key, [patterns[key].placed(general, one, extent)], dice)
             for key, one in places.items()

@@ -6,11 +6,13 @@ and what it demands.
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context, absence_of, needs_of
+from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.sub_patterns import (
     InternTable,
@@ -19,8 +21,9 @@ from weft.optimizer.sharing.sub_patterns import (
     Order,
     SharablePart,
     SubPatterns,
+    mask_of,
 )
-from weft.optimizer.trees import Demands, Tree, leaf, made_checking, made_unchecked, relabelled
+from weft.optimizer.trees import Demands, Tree, check_early, leaf, relabel, uncheck
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within, same_clock
 from weft.plan.nodes import Extent
@@ -35,22 +38,18 @@ class Pattern(SubPatterns):
     ) -> None:
         super().__init__(form, statistics, context, numbers)
         self.negated = tuple(shape_of(one.form, statistics, context) for one in form.negations)
-        self._shapes: dict[Order, Shape] = {self.own.order: self.shape}
-        self._settled: dict[Tree, Tree] = {}
-        self._trees: dict[tuple[Tree, Demands | None], Numbered] = {}
-        self._parts: dict[tuple[Tree, Demands | None], tuple[SharablePart, ...]] = {}
-        self._absences: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
 
     @property
     def window(self) -> float:
         return self.shape.window
 
+    @memoize
     def shape_under(self, order: Order) -> Shape:
         """Return the shape of the pattern under a weaker order."""
-        if order not in self._shapes:
-            before = [sum(1 << a for a, later in order if later == b) for b in range(self.n_items)]
-            self._shapes[order] = replace(self.shape, before=tuple(before))
-        return self._shapes[order]
+        if order == self.own.order:
+            return self.shape
+        before = [mask_of(a for a, later in order if later == b) for b in range(self.n_items)]
+        return replace(self.shape, before=tuple(before))
 
     def window_of(self, extent: Extent | None) -> float:
         """Return the seconds that an extent lasts."""
@@ -65,7 +64,7 @@ class Pattern(SubPatterns):
         """For each negation, the items that it waits for."""
         places = {variable: place for place, variable in enumerate(self.form.variables)}
         return tuple(
-            sum(1 << places[v] for v in needs_of(negation, self.form, self.context))
+            mask_of(places[v] for v in needs_of(negation, self.form, self.context))
             for negation in self.form.negations
         )
 
@@ -74,19 +73,16 @@ class Pattern(SubPatterns):
         found = self.part(tree)
         return self._checked(found, tree.mask) if tree.unchecked else found
 
+    @memoize
     def part(self, tree: Tree, demands: Demands | None = None) -> Numbered:
         """Return the nodes of a tree over some items, checked unless it says otherwise.
 
         With demands other than the pattern's own, nothing is checked.
         """
-        key = (tree, demands)
-        if key not in self._trees:
-            found = self._new_part(tree, demands)
-            is_checked = demands is None and not tree.unchecked
-            self._trees[key] = self._checked(found, tree.mask) if is_checked else found
-        return self._trees[key]
+        nodes = self._unchecked(tree, demands)
+        return self._checked(nodes, tree.mask) if demands is None and not tree.unchecked else nodes
 
-    def _new_part(self, tree: Tree, demands: Demands | None) -> Numbered:
+    def _unchecked(self, tree: Tree, demands: Demands | None) -> Numbered:
         wanted = demands or self.own
         window = self.window_of(wanted.extent)
         if tree.left is None or tree.right is None:
@@ -111,7 +107,7 @@ class Pattern(SubPatterns):
         columns = (*left.columns, *right.columns)
         frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
         relations = (self.related(a, b, wanted.order) for a in left.columns for b in right.columns)
-        wide = self.wide_between(columns, self.mask_of(left.columns), self.mask_of(right.columns))
+        wide = self.wide_between(columns, mask_of(left.columns), mask_of(right.columns))
         return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
 
     def _filtered(self, inner: Numbered, tree: Tree, general: Demands, wanted: Demands) -> Numbered:
@@ -136,13 +132,9 @@ class Pattern(SubPatterns):
             found = Numbered(nodes, found.columns, found.checks | 1 << place)
         return found
 
+    @memoize
     def _forbidden(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
         """Return the number of the node that a negation looks at, and what identifies the check."""
-        if (place, columns) not in self._absences:
-            self._absences[place, columns] = self._new_forbidden(place, columns)
-        return self._absences[place, columns]
-
-    def _new_forbidden(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
         negation, inner = self.form.negations[place], self.negated[place]
         names = tuple(self.variables[item] for item in columns)
         absence = absence_of(negation, names, self.form, self.context)
@@ -151,45 +143,40 @@ class Pattern(SubPatterns):
 
     def negations_in(self, items: tuple[int, ...]) -> frozenset[int]:
         """Return what is negated within a sub-pattern, so that two patterns can be compared."""
-        mask = self.mask_of(items)
+        mask = mask_of(items)
         found = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
         return frozenset(self._forbidden(place, items)[1] for place in found)
 
+    @memoize
     def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return the joins of a tree, and what is filtered, so that other patterns can use them."""
-        if tree.left is None or tree.right is None:
+        if tree.is_leaf:
             return ()
-        key = (tree, demands)
-        if key not in self._parts:
-            self._parts[key] = (*self._inner_parts(tree, demands), *self.own_parts(tree, demands))
-        return self._parts[key]
-
-    def _inner_parts(self, tree: Tree, demands: Demands | None) -> tuple[SharablePart, ...]:
         if tree.computed_for is not None:
-            return self.parts(tree._replace(computed_for=None), tree.computed_for)
-        children = (child for child in (tree.left, tree.right) if child is not None)
-        return tuple(part for child in children for part in self.parts(child, demands))
+            inner = self.parts(tree._replace(computed_for=None), tree.computed_for)
+        else:
+            inner = tuple(found for part in tree.parts for found in self.parts(part, demands))
+        return (*inner, *self.own_parts(tree, demands))
 
     def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return what a join offers to others: its rows, and those that have passed its checks."""
         wanted = demands or self.own
         labelled = self.labelled(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
-        places = {item: place for place, item in enumerate(labelled.items)}.__getitem__
-        found = []
+        places, found = labelled.places, []
         checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
         if not below:
-            unchecked = relabelled(made_unchecked(tree), places)
+            unchecked = relabel(uncheck(tree), places)
             found.append(SharablePart(labelled.number, unchecked, frozenset(), wanted.extent))
         if checks:
             negations = self.negations_in(labelled.items)
-            found.append(SharablePart(labelled.number, relabelled(tree, places), negations, wanted.extent))
+            found.append(SharablePart(labelled.number, relabel(tree, places), negations, wanted.extent))
         return tuple(found)
 
     def _below(self, tree: Tree) -> int:
         """Return the negations that the parts of a join have passed."""
-        if tree.left is None or tree.right is None or tree.computed_for is not None:
+        if tree.computed_for is not None:
             return 0
-        return self.part(tree.left).checks | self.part(tree.right).checks
+        return reduce(or_, (self.part(part).checks for part in tree.parts), 0)
 
     def fitted(self, part: SharablePart, sharable: Labelled) -> Tree | None:
         """Return a part as a tree over items of this pattern; None when it does not serve it.
@@ -207,9 +194,9 @@ class Pattern(SubPatterns):
 
     def placed(self, tree: Tree, sharable: Labelled, extent: Extent | None) -> Tree:
         """Return a tree over the places of a sub-pattern, computed for an extent, as a tree over items."""
-        mine = relabelled(tree, sharable.items.__getitem__)
+        mine = relabel(tree, sharable.items)
         if not self.is_own(sharable, extent):
-            mine = made_unchecked(mine)
+            mine = uncheck(mine)
             if mine.computed_for is None:
                 mine = mine._replace(computed_for=self.demands(sharable, extent))
         return self.settled(mine)
@@ -231,26 +218,21 @@ class Pattern(SubPatterns):
         return self._admits(tree, self.own)
 
     def _admits(self, tree: Tree, around: Demands) -> bool:
-        if tree.left is None or tree.right is None:
-            return True
         inner = tree.computed_for or around
-        if inner is not around and not (
-            inner.order <= self.within(around.order, tree.mask)
-            and _is_longer(inner.extent, around.extent)
-            and not (tree.mask & self.shape.list_mask and inner.order != self.within(around.order, tree.mask))
-        ):
-            return False
-        return self._admits(tree.left, inner) and self._admits(tree.right, inner)
+        if inner is not around:
+            order = self.within(around.order, tree.mask)
+            is_weaker = inner.order == order or (inner.order < order and not tree.mask & self.shape.list_mask)
+            if not is_weaker or not _is_longer(inner.extent, around.extent):
+                return False
+        return all(self._admits(part, inner) for part in tree.parts)
 
+    @memoize
     def settled(self, tree: Tree) -> Tree:
         """Return the tree itself, or a simpler one that is the same.
 
         Without negations, none can wait; and demands need not be given where they are the pattern's own.
         """
-        if tree not in self._settled:
-            simple = tree if self.form.negations else made_checking(tree)
-            self._settled[tree] = self._plain(simple, self.own)
-        return self._settled[tree]
+        return self._plain(tree if self.form.negations else check_early(tree), self.own)
 
     def _plain(self, tree: Tree, demands: Demands) -> Tree:
         if tree.left is None or tree.right is None:

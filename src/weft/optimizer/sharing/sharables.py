@@ -14,16 +14,14 @@ Complexity  O(m^2) to find where a pattern of m items may begin, O(m) to grow a 
 """
 
 import random
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Generic, TypeVar
+from typing import Generic
 
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Labelled
 
-Key = TypeVar("Key", bound=Hashable)
 GROWTH = 0.7  # how often a further event that fits is taken
 
 

@@ -10,14 +10,11 @@ Complexity  A step costs the proposal and the nodes that it changes.
 
 import math
 import random
-from collections.abc import Hashable
-from typing import TypeVar
 
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.neighborhoods import Neighborhood
+from weft.optimizer.sharing.sub_patterns import Key
 from weft.optimizer.trees import Tree
-
-Key = TypeVar("Key", bound=Hashable)
 
 ALPHA = 0.99  # of the threshold that is left after a step
 N_PROBES = 1_000  # neighbors whose differences set the first threshold

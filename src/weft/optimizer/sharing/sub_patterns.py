@@ -6,15 +6,17 @@ one thing would only miss a chance to share.
 A sub-pattern has no window and no negations: these are the business of the joins that compute it.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, product
+from itertools import groupby, islice, product
+from typing import TypeVar
 
 from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.expressions import Expression, variables_of
 from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
+from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.trees import Tree
 from weft.pattern.canonical import MOST_LABELLINGS, exchanges, in_columns, least_labelling, speaks_of_list
@@ -22,6 +24,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Extent
 from weft.statistics.model import Statistics
 
+Key = TypeVar("Key", bound=Hashable)  # by which callers know a pattern
 Order = frozenset[tuple[int, int]]
 
 
@@ -34,12 +37,17 @@ class Labelled:
 
     number: int
     items: tuple[int, ...]
-    order: frozenset[tuple[int, int]]
+    order: Order
     leaves: tuple[int, ...]
 
     @property
     def mask(self) -> int:
-        return sum(1 << item for item in self.items)
+        return mask_of(self.items)
+
+    @property
+    def places(self) -> dict[int, int]:
+        """The place of each item."""
+        return {item: place for place, item in enumerate(self.items)}
 
     @property
     def is_unordered(self) -> bool:
@@ -111,11 +119,6 @@ class SubPatterns:
         self.shape = shape_of(form, statistics, context)
         self.own = demands_of(form)
         self.numbers = numbers
-        self._orders: dict[int, Order] = {}
-        self._alike: dict[int, list[list[int]]] = {}
-        self._signed: dict[tuple[int, int, int], int] = {}
-        self._labels: dict[tuple[int, Order | None], Labelled] = {}
-        self._weaker: dict[int, Labelled | None] = {}
 
     @property
     def n_items(self) -> int:
@@ -147,18 +150,13 @@ class SubPatterns:
             found.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))
         return tuple(found)
 
+    @memoize
     def order_within(self, mask: int) -> Order:
         """Return the order among some items."""
-        if mask not in self._orders:
-            self._orders[mask] = frozenset(
-                (a, b) for a, b in self.own.order if mask >> a & 1 and mask >> b & 1
-            )
-        return self._orders[mask]
+        return order_among(self.own.order, mask)
 
     def within(self, order: Order, mask: int) -> Order:
-        if order is self.own.order:
-            return self.order_within(mask)
-        return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)
+        return self.order_within(mask) if order is self.own.order else order_among(order, mask)
 
     @cached_property
     def relations(self) -> tuple[tuple[int, ...], ...]:
@@ -172,13 +170,10 @@ class SubPatterns:
         return self.relations[a][b] if order is self.own.order else self._relation(a, b, order)
 
     def _relation(self, a: int, b: int, order: Order) -> int:
-        sign = ((a, b) in order) - ((b, a) in order)
-        known = self._signed.get((a, b, sign))
-        if known is None:
-            known = self._signed[a, b, sign] = self._new_relation(a, b, sign)
-        return known
+        return self._signed_relation(a, b, ((a, b) in order) - ((b, a) in order))
 
-    def _new_relation(self, a: int, b: int, sign: int) -> int:
+    @memoize
+    def _signed_relation(self, a: int, b: int, sign: int) -> int:
         first, second = self.form.items[a], self.form.items[b]
         names = (first.variable, second.variable)
         distinct = not sign and (first.type == second.type or self.context.types_overlap)
@@ -195,23 +190,16 @@ class SubPatterns:
             if len(variables_of(p)) > 2
         )
 
-    def mask_of(self, columns: Sequence[int]) -> int:
-        return sum(1 << item for item in columns)
-
     def wide_between(self, columns: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
         """The predicates on three items or more that can be decided by joining two parts."""
         names = [self.variables[item] for item in columns]
         ready = [p for mask, p in self.wide if not mask & ~(left | right) and mask & ~left and mask & ~right]
         return tuple(sorted(self.numbers.of(("wide", p)) for p in in_columns(ready, names))) if ready else ()
 
-    def labelled(self, mask: int, order: Order | None = None) -> Labelled:
+    @memoize
+    def labelled(self, mask: int, weaker: Order | None = None) -> Labelled:
         """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
-        key = (mask, order)
-        if key not in self._labels:
-            self._labels[key] = self._new_label(mask, self.own.order if order is None else order)
-        return self._labels[key]
-
-    def _new_label(self, mask: int, order: Order) -> Labelled:
+        order = self.own.order if weaker is None else weaker
         ties = self.alike(mask)
         items = tuple(item for tie in ties for item in tie)
         if len(ties) == len(items):
@@ -227,17 +215,11 @@ class SubPatterns:
         self.numbers.labels.setdefault(found.number, found)
         return found
 
+    @memoize
     def alike(self, mask: int) -> list[list[int]]:
         """Return some items by the number of their leaves, those that look the same together."""
-        if mask in self._alike:
-            return self._alike[mask]
-        ties = self._alike[mask] = []
-        for item in sorted(items_of(mask), key=lambda item: self.leaves[item]):
-            if ties and self.leaves[ties[-1][0]] == self.leaves[item]:
-                ties[-1].append(item)
-            else:
-                ties.append([item])
-        return ties
+        leaf_of = self.leaves.__getitem__
+        return [list(items) for _, items in groupby(sorted(items_of(mask), key=leaf_of), leaf_of)]
 
     def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
@@ -263,18 +245,18 @@ class SubPatterns:
         It is None unless events and conditions are the same, and the order is stricter here. Lists are left
         out.
         """
-        if label.number not in self._weaker:
-            self._weaker[label.number] = self._new_weaker(label)
-        return self._weaker[label.number]
+        return self._weaker(label.number)
 
-    def _new_weaker(self, label: Labelled) -> Labelled | None:
+    @memoize
+    def _weaker(self, number: int) -> Labelled | None:
+        label = self.numbers.labels[number]
         if not self.leaf_set.issuperset(label.leaves):
             return None
         choices = [
             [item for item, leaf in enumerate(self.leaves) if leaf == wanted] for wanted in label.leaves
         ]
         for items in islice(product(*choices), MOST_LABELLINGS):
-            mask = self.mask_of(items)
+            mask = mask_of(items)
             if mask.bit_count() == len(items) and not mask & self.shape.list_mask:
                 moved = frozenset((items[a], items[b]) for a, b in label.order)
                 if moved < self.order_within(mask):
@@ -282,3 +264,13 @@ class SubPatterns:
                     if found.number == label.number:
                         return found
         return None
+
+
+def mask_of(items: Iterable[int]) -> int:
+    """Return the mask of some items."""
+    return sum(1 << item for item in items)
+
+
+def order_among(order: Order, mask: int) -> Order:
+    """Return the part of an order that relates items of a mask."""
+    return frozenset((a, b) for a, b in order if mask >> a & 1 and mask >> b & 1)

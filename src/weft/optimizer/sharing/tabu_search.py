@@ -10,15 +10,13 @@ Complexity  A move costs `n_neighbors` proposals and the nodes that they change.
 
 import random
 from collections import deque
-from collections.abc import Hashable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.neighborhoods import Neighborhood
+from weft.optimizer.sharing.sub_patterns import Key
 from weft.optimizer.trees import Tree
-
-Key = TypeVar("Key", bound=Hashable)
 
 N_NEIGHBORS = 100
 CAPACITY = 10_000
