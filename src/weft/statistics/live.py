@@ -6,15 +6,13 @@ histograms. So the same batches give the same statistics, and the state is small
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.matches.table import events_table
 from weft.statistics import recent_events
 from weft.statistics.exponential_histogram import ExponentialHistogram
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, attributes_of
@@ -33,6 +31,7 @@ from weft.statistics.sampling import (
     microseconds,
     prepare,
     resample,
+    rows_of_item,
     spread_places,
 )
 from weft.statistics.sliding_counts import HitRate, ItemCount, UnwatchedSteps, sliding_window
@@ -41,16 +40,6 @@ TICKS = 64  # into which the sliding window is cut; what falls into one is not t
 ROUND = 32  # ticks in which all questions get their turn, unless there are too many
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
 TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Events of a batch by tick and type; the first row in the sliding window, also among those of a type."""
-
-    ticks: Array
-    first_row: int
-    amounts: Mapping[str, Array]
-    first_of_type: Mapping[str, int]
 
 
 class LiveStatistics:
@@ -108,10 +97,12 @@ class LiveStatistics:
         self._turn = -1
         self._first: int | None = None
         self._now = 0
-        self._total = self._histogram()
+        self._total = ItemCount(self._histogram())
         self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in wanted}
-        self._groups = {one.question: HitRate(TICKS, self.sampling.epsilon) for one in self._questions}
-        self._agreements = {key: HitRate(TICKS, self.sampling.epsilon) for key in self._keys}
+        self._shares = {
+            name: HitRate(TICKS, self.sampling.epsilon)
+            for name in (*(one.digest for one in self._questions), *self._keys)
+        }
         self._recent: RecentSample | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
         pace = ROUND * self.sampling.questions_per_look // max(len(self._questions), 1)
@@ -136,7 +127,7 @@ class LiveStatistics:
             self._first = unwatched.since if self._first is None else min(self._first, unwatched.since)
             self._now = max(self._now, unwatched.until)
             ticks, total, amounts = unwatched.spread(self._tick, TICKS)
-            self._total.extend(_filled(ticks, total))
+            self._total.histogram.extend(_filled(ticks, total))
             self._add(ticks, amounts, {})
 
     def _add(self, ticks: Array, amounts: Mapping[str, Array], shares: Mapping[ItemKey, float]) -> None:
@@ -160,12 +151,17 @@ class LiveStatistics:
         dice = np.random.default_rng((self.sampling.seed, self._step))
         tick = self._now // self._tick
         is_due = self._looked is None or tick >= self._looked + self._pace
-        counted, shares = self._counted(events), dict[ItemKey, float]()
+        last = self._now // self._tick
+        ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
+        edges = np.searchsorted(events.times, ticks * self._tick, side="left")
+        self._total.histogram.extend(_filled(ticks, np.diff(edges)))
+        shares: dict[ItemKey, float] = {}
         if is_due or self._is_worth_a_look(events):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
-            sample = self._sampled(events, counted, max(most, 1), shares, dice)
+            sample = self._sample_rows(events, int(edges[0]), max(most, 1), shares, dice)
             self._recent = merge_samples(self._recent, sample)
-        self._add(counted.ticks, counted.amounts, shares)
+        by_type = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}
+        self._add(ticks, {name: np.diff(places) for name, places in by_type.items()}, shares)
         if self._recent is None:
             return
         if is_due:
@@ -185,31 +181,25 @@ class LiveStatistics:
         is_in_reach = int(events.times[-1]) >= following * self._tick - self._reach
         return is_in_reach and n_new < self.sampling.kept_events
 
-    def _counted(self, events: Events) -> _Counted:
-        """Count the events of each tick and type that the sliding window still has."""
-        last = self._now // self._tick
-        ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
-        edges = np.searchsorted(events.times, ticks * self._tick, side="left")
-        self._total.extend(_filled(ticks, np.diff(edges)))
-        places = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}
-        amounts = {name: np.diff(own) for name, own in places.items()}
-        return _Counted(ticks, int(edges[0]), amounts, {name: int(own[0]) for name, own in places.items()})
-
-    def _sampled(
+    def _sample_rows(
         self,
         events: Events,
-        counted: _Counted,
+        first_row: int,
         most: int,
         shares: dict[ItemKey, float],
         dice: np.random.Generator,
     ) -> RecentSample:
-        """Return a sample of rows, with those of each role; note the share of the type that each item has."""
+        """Return a sample of rows from the first that counts, with those of each role.
+
+        Note the share of its type that each item has.
+        """
         tail = int(np.searchsorted(events.times, events.times[-1] - TAIL_WINDOWS * self._reach, side="left"))
-        tail = max(min(tail, events.n_events - TAIL), counted.first_row)
+        tail = max(min(tail, events.n_events - TAIL), first_row)
         chosen, weights = {}, {}
         for name in self._items_of:
-            rows = events.rows_of_type(name)[counted.first_of_type[name] :]
-            rows = rows[min(int(np.searchsorted(rows, tail)), max(rows.size - most, 0)) :]
+            rows = events.rows_of_type(name)
+            first, latest = np.searchsorted(rows, [first_row, tail])
+            rows = rows[max(first, min(latest, rows.size - most)) :]
             chosen[name] = rows[spread_places(rows.size, most, dice)]
             weights[name] = rows.size / max(chosen[name].size, 1)
         used = np.unique(np.concatenate([np.empty(0, np.int64), *chosen.values()]))
@@ -219,9 +209,7 @@ class LiveStatistics:
         for name, items in self._items_of.items():
             own = np.searchsorted(used, chosen[name])
             for item in items:
-                rows = own
-                for predicate in item.predicates:
-                    rows = rows[holds_everywhere(predicate, sample, events_table(rows))]
+                rows = rows_of_item(item, own, sample)
                 if own.size:
                     shares[item] = rows.size / own.size
                     self._counts[item].look(own.size, rows.size, self.sampling.rows_per_type)
@@ -231,7 +219,8 @@ class LiveStatistics:
             amounts = np.zeros(used.size)
             for name in self._items_of:
                 amounts[np.searchsorted(used, chosen[name])] = weights[name]
-            roles[self._roles[None]] = WeightedRows(*resample(amounts, most, dice))
+            every = WeightedRows(np.arange(used.size), amounts)
+            roles[self._roles[None]] = resample(every, np.zeros(used.size, np.int64), most, dice)
         return RecentSample(sample, roles, np.ones(used.size, np.bool_))
 
     def _sample_tuples(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
@@ -244,13 +233,13 @@ class LiveStatistics:
             tuples = self._drawn(places, one.order, one.window, sample, dice)
             if tuples.shape[1]:
                 held = one.holds(tuples, sample.events)
-                self._groups[one.question].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
+                self._shares[one.digest].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
         if self._keys:
             events = sample.roles[self._roles[None]]
             pairs = self._drawn([events] * 2, frozenset(), self._reach, sample, dice)
             for key in self._keys if pairs.shape[1] else ():
                 held = agrees_on(key, pairs, sample.events)
-                self._agreements[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
+                self._shares[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
 
     def _drawn(
         self,
@@ -278,39 +267,39 @@ class LiveStatistics:
         tick, least = self._now // self._tick, self.sampling.least_tuples
         looked = self._looked or 0
         as_of = looked + (tick - looked) // ROUND * ROUND  # between looks, the answers stay the same
-        rates = dict(self.initial.rates)
-        for item, count in self._counts.items():
-            seconds, is_enough = self._covered(count.since)
-            n_events = count.histogram.total(tick)
-            if is_enough or n_events >= self.sampling.least_events or item not in rates:
-                rates[item] = max(n_events, UNSEEN) / seconds
+        given = self.initial.rates
+        rates = {item: self._rate(count, given.get(item)) for item, count in self._counts.items()}
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._measured(as_of)
-        shares = {key: share.value(as_of, least) for key, share in self._agreements.items()}
+        shares = {key: self._shares[key].value(as_of, least) for key in self._keys}
         return replace(
             self.initial,
-            rates=rates,
+            rates={**given, **rates},
             selectivities=self._selectivities[1],
             agreements={
                 **self.initial.agreements,
                 **{key: share for key, share in shares.items() if share is not None},
             },
-            total_rate=self._total_rate(tick),
+            total_rate=self._rate(self._total, self.initial.total_rate),
         )
 
-    def _total_rate(self, tick: int) -> float:
-        seconds, is_enough = self._covered(None)
-        n_events = self._total.total(tick)
-        is_enough |= n_events >= self.sampling.least_events
-        if self.initial.total_rate is not None and not is_enough:
-            return self.initial.total_rate
-        return max(n_events, UNSEEN) / seconds
+    def _rate(self, count: ItemCount, initial: float | None) -> float:
+        """Return the events of a second of the sliding window; the initial rate where they are too few."""
+        first = self._now if self._first is None else self._first
+        start = (self._now // self._tick - TICKS + 1) * self._tick
+        begins = max(start, first if count.since is None else count.since)
+        seconds = (self._now - begins) / MICROSECONDS
+        n_events = count.histogram.total(self._now // self._tick)
+        is_covered = seconds >= self.sampling.least_covered * self.window_seconds
+        if initial is None or is_covered or n_events >= self.sampling.least_events:
+            return max(n_events, UNSEEN) / (seconds or 1.0)
+        return initial
 
     def _measured(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""
         found: dict[GroupKey, float] = {}
         for one in self._questions:
-            share = self._groups[one.question].value(tick, self.sampling.least_tuples)
+            share = self._shares[one.digest].value(tick, self.sampling.least_tuples)
             if share is not None:
                 found.setdefault(one.question.group, share)
         return {**self.initial.selectivities, **found}
@@ -324,15 +313,6 @@ class LiveStatistics:
         seconds = self._tick / MICROSECONDS
         return rate / seconds if found is None else found / seconds**2
 
-    def _covered(self, since: int | None) -> tuple[float, bool]:
-        """Return in how many seconds of the sliding window events were counted; whether these are enough."""
-        now = self._now
-        first = now if self._first is None else self._first
-        start = (now // self._tick - TICKS + 1) * self._tick
-        begins = max(start, first if since is None else since)
-        seconds = (now - begins) / MICROSECONDS
-        return seconds or 1.0, seconds >= self.sampling.least_covered * self.window_seconds
-
     def to_json(self) -> dict[str, Any]:
         """Return the state as values of JSON, of bounded size."""
         return {
@@ -342,13 +322,12 @@ class LiveStatistics:
             "looked": self._looked,
             "first": self._first,
             "now": self._now,
-            "total": self._total.to_json(),
+            "total": self._total.histogram.to_json(),
             "items": {
                 digest_of(item): [count.since, count.histogram.to_json(), count.looked, count.held]
                 for item, count in self._counts.items()
             },
-            "groups": {digest_of(_plain(one)): rate.to_json() for one, rate in self._groups.items()},
-            "keys": {key: share.to_json() for key, share in self._agreements.items()},
+            "shares": {name: share.to_json() for name, share in self._shares.items()},
             "roles": [digest_of(role) for role in self._roles],
             "recent": recent_events.to_json(self._recent),
         }
@@ -363,27 +342,18 @@ class LiveStatistics:
             return
         self._step, self._turn, self._looked = state["step"], state["turn"], state["looked"]
         self._first, self._now = state["first"], state["now"]
-        self._total = self._histogram(state["total"])
+        self._total = ItemCount(self._histogram(state["total"]))
         since_now = self._now if self._first is not None else None
         for item in self._counts:
             new = (since_now, (), 1.0, self._usual_share(item))
             since, histogram, looked, held = state["items"].get(digest_of(item), new)
             self._counts[item] = ItemCount(self._histogram(histogram), since, looked, held)
-        epsilon, empty = self.sampling.epsilon, ((), ())
-        self._groups = {
-            one: HitRate(TICKS, epsilon, state["groups"].get(digest_of(_plain(one)), empty))
-            for one in self._groups
-        }
-        self._agreements = {key: HitRate(TICKS, epsilon, state["keys"].get(key, empty)) for key in self._keys}
+        for name in self._shares.keys() & state["shares"].keys():
+            self._shares[name] = HitRate(TICKS, self.sampling.epsilon, state["shares"][name])
         known = {digest: number for number, digest in enumerate(state["roles"])}
         roles = [known.get(digest_of(role)) for role in self._roles]
         self._recent = recent_events.from_json(state["recent"], roles)
         self._selectivities = None
-
-
-def _plain(question: Question) -> object:
-    """Return a question such that equal ones have the same digest: a set has no order of its own."""
-    return question.group, sorted(question.order), question.window
 
 
 def _filled(ticks: Array, amounts: Array) -> list[tuple[int, float]]:

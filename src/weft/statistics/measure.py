@@ -12,9 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.kernels.arrays import mix_hashes
-from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
-from weft.runtime.matches.table import events_table
 from weft.statistics.model import ItemKey, Question, Statistics
 from weft.statistics.sampling import (
     MICROSECONDS,
@@ -26,6 +24,7 @@ from weft.statistics.sampling import (
     largest_window,
     microseconds,
     prepare,
+    rows_of_item,
 )
 
 ANCHORS = 8_192  # events of the rarest item around which tuples are drawn
@@ -115,9 +114,7 @@ class _Sample:
         """Return the events of an item in the order of time."""
         if item not in self._rows:
             rows = self.events.rows_of_type(item.type).astype(np.int64, copy=False)
-            for predicate in item.predicates:
-                rows = rows[holds_everywhere(predicate, self.events, events_table(rows))]
-            self._rows[item] = rows
+            self._rows[item] = rows_of_item(item, rows, self.events)
         return self._rows[item]
 
     def selectivity(self, question: Question) -> float | None:

@@ -9,15 +9,15 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
 from weft.expressions import Aggregate, Attribute, Comparison, Expression
 from weft.kernels.draw import draw_anchored, weigh_anchors
-from weft.runtime.columns.evaluate import Scope, column_number, evaluate, is_true
+from weft.runtime.columns.evaluate import Scope, column_number, evaluate, holds_everywhere, is_true
 from weft.runtime.columns.events import Array, Events
-from weft.runtime.matches.table import Table
+from weft.runtime.matches.table import Table, events_table
 from weft.statistics.model import ItemKey, Question
 from weft.tree import find
 
@@ -38,6 +38,11 @@ class SampledQuestion:
     order: frozenset[tuple[int, int]]
     window: int | None
     previous: Mapping[int, int]
+
+    @cached_property
+    def digest(self) -> str:
+        """A short name, the same in every process for equal questions."""
+        return digest_of((self.question.group, sorted(self.question.order), self.question.window))
 
     def holds(self, tuples: Array, events: Events) -> Array:
         """Return which tuples satisfy all predicates of the question."""
@@ -72,6 +77,13 @@ def agrees_on(key: str, pairs: Array, events: Events) -> Array:
     """Return which pairs of events agree on an attribute."""
     equal = Comparison("=", Attribute("$0", key), Attribute("$1", key))
     return _satisfies(pairs, events, (equal,), {})
+
+
+def rows_of_item(item: ItemKey, rows: Array, events: Events) -> Array:
+    """Return the rows of an item among rows of its type."""
+    for predicate in item.predicates:
+        rows = rows[holds_everywhere(predicate, events, events_table(rows))]
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +177,31 @@ def spread_places(n_rows: int, most: int, dice: np.random.Generator) -> Array:
     return np.asarray(edges[:-1] + (dice.random(most) * np.diff(edges)).astype(np.int64))
 
 
-def resample(weights: Array, n_wanted: int, generator: np.random.Generator) -> tuple[Array, Array]:
-    """Return at most `n_wanted` places, chosen in proportion to weights, and weights with the same sum.
+def resample(
+    given: WeightedRows, slots: Array, per_slot: int, generator: np.random.Generator
+) -> WeightedRows:
+    """Choose at most `per_slot` rows of each slot in proportion to weights, which keep their sum.
 
-    >>> resample(np.array([1.0, 2.0, 1.0]), 3, np.random.default_rng(0))
-    (array([0, 1, 2]), array([1., 2., 1.]))
-    >>> resample(np.array([1.0, 1.0, 6.0]), 2, np.random.default_rng(0))
-    (array([2]), array([8.]))
+    The slots of the rows are numbers in ascending order.
+
+    >>> given = WeightedRows(np.array([2, 5, 7]), np.array([1.0, 1.0, 6.0]))
+    >>> resample(given, np.array([0, 0, 0]), 2, np.random.default_rng(0))
+    WeightedRows(rows=array([7]), weights=array([8.]))
     """
-    if weights.size <= n_wanted:
-        return np.arange(weights.size), weights
-    sums = np.cumsum(weights)
-    points = (np.arange(n_wanted) + generator.random()) * (sums[-1] / n_wanted)
-    found = np.minimum(np.searchsorted(sums, points, side="right"), weights.size - 1)
-    places, counts = np.unique(found, return_counts=True)
-    return places, counts * (sums[-1] / n_wanted)
+    firsts = np.flatnonzero(np.diff(slots, prepend=slots[:1] - 1))
+    counts = np.diff(firsts, append=slots.size)
+    is_full = counts > per_slot
+    if not is_full.any():
+        return given
+    ends = np.append(0.0, np.cumsum(given.weights))
+    starts, totals = ends[firsts[is_full]], np.diff(ends[np.append(firsts, slots.size)])[is_full]
+    shares = (np.arange(per_slot) + generator.random((totals.size, 1))) / per_slot
+    drawn = np.searchsorted(ends[1:], (starts[:, None] + shares * totals[:, None]).ravel(), side="right")
+    lasts = (firsts + counts - 1)[is_full]
+    drawn = np.clip(drawn, np.repeat(firsts[is_full], per_slot), np.repeat(lasts, per_slot))
+    weights = np.where(np.repeat(is_full, counts), 0.0, given.weights)
+    np.add.at(weights, drawn, np.repeat(totals / per_slot, per_slot))
+    return WeightedRows(given.rows, weights).take(np.flatnonzero(weights))
 
 
 @dataclass(frozen=True, slots=True)

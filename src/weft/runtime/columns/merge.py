@@ -117,7 +117,7 @@ def compacted(parts: Sequence[Events]) -> tuple[StringPool, Array]:
     codes = np.arange(len(pool.values))
     if codes.size <= LEAST_POOL or codes.size <= 2 * n_values:
         return pool, codes
-    used = np.unique(np.concatenate([column.values for column in columns]))
+    used = np.unique(np.concatenate([codes[:0], *(column.values for column in columns)]))
     codes[used] = np.arange(used.size)
     return StringPool(pool.values.take(pa.array(used))), codes
 
