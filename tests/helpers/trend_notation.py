@@ -92,7 +92,5 @@ def counts(results: TrendResults) -> dict[object, Value]:
 def ending_at(query: Query, events: list[ReferenceEvent]) -> dict[str, int]:
     """Return how many trends end at each event."""
     stream = prepare(query, events, tie_break=False)
-    last = [
-        max(trend.events, key=lambda event: event.time).id for trend in find_trends(stream.events, stream)
-    ]
+    last = [max(trend.events, key=lambda event: event.time).id for trend in find_trends(stream)]
     return {str(name): number for name, number in Counter(last).items()}

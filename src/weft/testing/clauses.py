@@ -103,11 +103,6 @@ def positive_events(pattern: Pattern | None) -> Iterator[Event]:
             yield pattern
         case Kleene(operand=operand):
             yield from positive_events(operand)
-        case (
-            nodes.Sequence(operands=operands)
-            | Conjunction(operands=operands)
-            | Disjunction(operands=operands)
-            | Some(operands=operands)
-        ):
+        case nodes.Operator(operands=operands):
             for operand in operands:
                 yield from positive_events(operand)

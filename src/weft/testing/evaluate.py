@@ -1,8 +1,10 @@
 """The value of an expression, and whether a predicate holds, for events bound to variables."""
 
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from itertools import pairwise, product
 from typing import cast
 
@@ -28,8 +30,17 @@ from weft.expressions import (
 )
 from weft.schema import DOUBLE, Type
 from weft.testing.events import Bindings, ReferenceEvent
-from weft.testing.values import Value, calculate, compare, convert, fit, greatest, least
+from weft.testing.values import ORDER, Value, calculate, compare, convert, fit
 from weft.tree import find
+
+_COMPARISONS: dict[ComparisonOperator, Callable[[int, int], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +73,8 @@ def _combinations(predicate: Expression, bindings: Bindings) -> Iterator[Current
     attributes = list(find(predicate, Attribute))
     paired = {node.variable for node in attributes if node.place == "previous"}
     single = {node.variable for node in attributes if node.place in ("each", "current")} - paired
-    pairs = [[(v, one, other) for one, other in pairwise(bindings[v])] for v in sorted(paired)]
-    singles = [[(v, one) for one in bindings[v]] for v in sorted(single)]
+    pairs = [[(v, first, second) for first, second in pairwise(bindings[v])] for v in sorted(paired)]
+    singles = [[(v, element) for element in bindings[v]] for v in sorted(single)]
     for chosen_pairs in product(*pairs):
         for chosen in product(*singles):
             current = dict(chosen) | {v: second for v, _, second in chosen_pairs}
@@ -81,40 +92,37 @@ def evaluate(expression: Expression, bindings: Bindings, elements: CurrentElemen
     (None, True)
     """
     elements = elements or CurrentElements()
+    value_of = partial(evaluate, bindings=bindings, elements=elements)
     match expression:
         case Literal(value=value):
             return value
         case Attribute():
             return _attribute(expression, bindings, elements)
-        case Aggregate():
-            return _aggregate(expression, bindings.get(expression.variable, ()))
+        case Aggregate(variable=variable):
+            return aggregate_events(expression, bindings.get(variable, ()), total=_sum, average=_average)
         case CountTrends():
             raise ValueError("COUNT(*) is a value of all trends, not of one match")
         case Cast(operand=operand, to=to):
-            return convert(evaluate(operand, bindings, elements), type_of(operand), to)
+            return convert(value_of(operand), type_of(operand), to)
         case Negate(operand=operand) | Absolute(operand=operand):
-            return _signed(expression, evaluate(operand, bindings, elements))
-        case Arithmetic(operator=operator, left=left, right=right):
-            values = evaluate(left, bindings, elements), evaluate(right, bindings, elements)
-            return calculate(operator, *values, type_of(expression))
-        case Comparison(operator=operator, left=left, right=right):
-            return _comparison(
-                operator, evaluate(left, bindings, elements), evaluate(right, bindings, elements)
-            )
+            return _signed(expression, value_of(operand))
+        case Arithmetic(operator=symbol, left=left, right=right):
+            return calculate(symbol, value_of(left), value_of(right), type_of(expression))
+        case Comparison(operator=symbol, left=left, right=right):
+            return _comparison(symbol, value_of(left), value_of(right))
         case And(operands=operands):
-            return _conjunction([evaluate(operand, bindings, elements) for operand in operands])
+            return _conjunction(map(value_of, operands))
         case Or(operands=operands):
-            negated = [_negation(evaluate(operand, bindings, elements)) for operand in operands]
-            return _negation(_conjunction(negated))
+            return _negation(_conjunction(_negation(value_of(operand)) for operand in operands))
         case Not(operand=operand):
-            return _negation(evaluate(operand, bindings, elements))
+            return _negation(value_of(operand))
         case IsNull(operand=operand):
-            return evaluate(operand, bindings, elements) is None
+            return value_of(operand) is None
         case InList(operand=operand, values=literals):
-            value = evaluate(operand, bindings, elements)
+            value = value_of(operand)
             return None if value is None else any(compare(value, literal.value) == 0 for literal in literals)
         case Like(operand=operand, pattern=pattern):
-            value = evaluate(operand, bindings, elements)
+            value = value_of(operand)
             return None if value is None else is_like(str(value), pattern)
 
 
@@ -140,25 +148,15 @@ def _signed(expression: Negate | Absolute, value: Value) -> Value:
     return fit(-number if isinstance(expression, Negate) else abs(number), type_of(expression.operand))
 
 
-def _comparison(operator: ComparisonOperator, left: Value, right: Value) -> bool | None:
-    if left is None or right is None:
-        return None
-    sign = compare(left, right)
-    outcomes: dict[ComparisonOperator, bool] = {
-        "=": sign == 0,
-        "!=": sign != 0,
-        "<": sign < 0,
-        "<=": sign <= 0,
-        ">": sign > 0,
-        ">=": sign >= 0,
-    }
-    return outcomes[operator]
+def _comparison(symbol: ComparisonOperator, left: Value, right: Value) -> bool | None:
+    return None if left is None or right is None else _COMPARISONS[symbol](compare(left, right), 0)
 
 
-def _conjunction(values: Sequence[Value]) -> bool | None:
-    if any(value is False for value in values):
+def _conjunction(values: Iterable[Value]) -> bool | None:
+    known = list(values)
+    if any(value is False for value in known):
         return False
-    return None if any(value is None for value in values) else True
+    return None if any(value is None for value in known) else True
 
 
 def _negation(value: Value) -> bool | None:
@@ -184,30 +182,37 @@ def is_like(text: str, pattern: str) -> bool:
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
-def _aggregate(aggregate: Aggregate, events: tuple[ReferenceEvent, ...]) -> Value:
+def aggregate_events(
+    aggregate: Aggregate,
+    events: Sequence[ReferenceEvent],
+    *,
+    total: Callable[[Sequence[Value], Type], Value],
+    average: Callable[[Sequence[Value], Type], Value],
+) -> Value:
+    """Return the value of an aggregate of events, with `total` and `average` for SUM and AVG."""
     if aggregate.name is None:  # COUNT(v)
         return len(events)
     values = [value for event in events if (value := event.value(aggregate.name)) is not None]
     if aggregate.function == "count":
         return len(values)
-    argument = aggregate.argument_type
-    if not values or argument is None:
+    if not values or aggregate.argument_type is None:
         return None
     match aggregate.function:
         case "sum":
-            return _sum(values, argument)
+            return total(values, aggregate.argument_type)
         case "avg":
-            total = _sum([convert(value, argument, DOUBLE) for value in values], DOUBLE)
-            return cast(float, total) / len(values)
+            return average(values, aggregate.argument_type)
         case "min":
-            return least(values)
+            return min(values, key=ORDER)
         case "max":
-            return greatest(values)
+            return max(values, key=ORDER)
 
 
 def _sum(values: Sequence[Value], kind: Type) -> Value:
     """Add in list order; once a step overflows the sum is NULL."""
-    total = values[0]
-    for value in values[1:]:
-        total = calculate("+", total, value, kind)
-    return total
+    return reduce(lambda total, value: calculate("+", total, value, kind), values)
+
+
+def _average(values: Sequence[Value], kind: Type) -> Value:
+    total = _sum([convert(value, kind, DOUBLE) for value in values], DOUBLE)
+    return cast(float, total) / len(values)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from weft.errors import Problem, QueryError
 from weft.expressions import Expression, variables_of
-from weft.pattern import nodes
-from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Pattern, Query
-from weft.testing.clauses import Clause, clauses_of, positive_variables
+from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
+from weft.testing.clauses import clauses_of, positive_variables
 from weft.testing.evaluate import CurrentElements, evaluate, holds
 from weft.testing.events import Bindings, ReferenceEvent, agree
+from weft.testing.occurrences import Occurrence, negations, occurrences
 from weft.testing.stream import Stream, prepare
 from weft.testing.values import Value
 from weft.tree import find
@@ -40,6 +40,7 @@ class Match:
 def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool = False) -> set[Match]:
     """Return the matches of a bound query in a stream; the order of `events` does not matter.
 
+    >>> from weft.pattern import nodes
     >>> query = Query("q", nodes.Sequence((Event("A", "a"), Event("B", "b"))), window=nodes.TimeWindow(10))
     >>> arrivals = [("A", 0), ("A", 5), ("B", 10), ("B", 15)]
     >>> stream = [ReferenceEvent(row, frozenset(type), time) for row, (type, time) in enumerate(arrivals)]
@@ -48,13 +49,7 @@ def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: b
     """
     _refuse_repeated_groups(query.pattern)
     stream = prepare(query, events, tie_break=tie_break)
-    positive = positive_variables(query.pattern)
-    conditions = [conjunct for conjunct in stream.conjuncts if variables_of(conjunct) <= positive]
-    return {
-        _match(bindings)
-        for clause in clauses_of(query.pattern)
-        for bindings in _clause_matches(clause, stream.events, conditions, {}, stream)
-    }
+    return {_match(occurrence) for occurrence in matching_occurrences(stream)}
 
 
 def _refuse_repeated_groups(pattern: Pattern) -> None:
@@ -69,6 +64,7 @@ def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> di
     """Return the values of the RETURN columns of a match; an absent variable is an empty list.
 
     >>> from weft.expressions import Aggregate
+    >>> from weft.pattern import nodes
     >>> column = nodes.ReturnColumn("n", Aggregate("count", "b"))
     >>> query = Query("q", nodes.Disjunction((Event("A", "a"), Event("B", "b"))), returns=(column,))
     >>> stream = [ReferenceEvent(0, frozenset("A"), 5)]
@@ -83,179 +79,67 @@ def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> di
     return {column.name: evaluate(column.expression, bindings, elements) for column in query.returns}
 
 
-def _match(bindings: Bindings) -> Match:
-    times = [event.time for event in _events_of(bindings)]
-    rows = {(variable, tuple(event.row for event in bound)) for variable, bound in bindings.items() if bound}
+def _match(occurrence: Occurrence) -> Match:
+    times = [event.time for event in occurrence.events]
+    rows = {(variable, tuple(event.row for event in bound)) for variable, bound in occurrence.lists.items()}
     return Match(frozenset(rows), min(times), max(times))
 
 
-def _events_of(bindings: Bindings) -> list[ReferenceEvent]:
-    return [event for bound in bindings.values() for event in bound]
+def matching_occurrences(stream: Stream) -> Iterator[Occurrence]:
+    """Yield the occurrences of a query's pattern that are matches; a match may occur in several clauses."""
+    pattern = stream.query.pattern
+    positive = positive_variables(pattern)
+    conditions = [conjunct for conjunct in stream.conjuncts if variables_of(conjunct) <= positive]
+    return _matching(pattern, stream.events, conditions, {}, stream)
 
 
-def _clause_matches(
-    clause: Clause,
+def _matching(
+    pattern: Pattern,
     events: Sequence[ReferenceEvent],
     conditions: Sequence[Expression],
     outer: Bindings,
     stream: Stream,
-) -> Iterator[Bindings]:
-    """Yield the matches of a clause among `events`; `outer` are bindings around a negated pattern.
+) -> Iterator[Occurrence]:
+    """Yield the matches of a pattern among `events`; `outer` are bindings around a negated pattern.
 
     An absent optional variable is bound to the empty list, so that it has a count. A condition on a
     variable that is bound neither here nor outside belongs to a branch not taken: it is dropped.
     """
-    positive = positive_variables(clause.pattern)
-    if clause.pattern is None or not positive:
-        return
-    absent: Bindings = dict.fromkeys(clause.absent, ())
-    known = positive | absent.keys() | outer.keys()
-    applicable = [condition for condition in conditions if variables_of(condition) <= known]
-    for found in _bindings(clause.pattern, events, stream):
-        own = {**absent, **found}
-        everything = {**outer, **own}
-        if all(holds(condition, everything) for condition in applicable) and not _is_negated(
-            clause.pattern, own, everything, stream
-        ):
-            yield own
-
-
-# Bindings that satisfy types, order, window and equivalences.
-
-
-def _bindings(pattern: Pattern, events: Sequence[ReferenceEvent], stream: Stream) -> Iterator[Bindings]:
-    match pattern:
-        case Event():
-            yield from ({pattern.variable: (event,)} for event in _of_item(pattern, events, stream))
-        case Kleene(operand=Event() as item, least=least, most=most):
-            longest = len(events) if most is None else most
-            for run in _runs(_of_item(item, events, stream), longest, stream):
-                if len(run) >= least:
-                    yield {item.variable: run}
-        case nodes.Sequence(operands=operands):
-            yield from _combined(
-                [each for each in operands if _is_positive(each)], events, stream, ordered=True
-            )
-        case Conjunction(operands=operands):
-            yield from _combined(
-                [each for each in operands if _is_positive(each)], events, stream, ordered=False
-            )
-        case _:
-            raise ValueError(f"not part of a clause: {pattern}")
-
-
-def _is_positive(pattern: Pattern) -> bool:
-    return not isinstance(pattern, Negation)
-
-
-def _of_item(item: Event, events: Sequence[ReferenceEvent], stream: Stream) -> list[ReferenceEvent]:
-    rows = {event.row for event in events}
-    return [event for event in stream.candidates[item] if event.row in rows]
-
-
-def _runs(
-    events: Sequence[ReferenceEvent], longest: int, stream: Stream
-) -> Iterator[tuple[ReferenceEvent, ...]]:
-    """Yield every list of at most `longest` events in strictly increasing order, the empty one too."""
-    yield ()
-    if longest > 0:
-        for event in events:
-            for run in _runs(_compatible(events, [event], stream, ordered=True), longest - 1, stream):
-                yield (event, *run)
-
-
-def _combined(
-    operands: Sequence[Pattern], events: Sequence[ReferenceEvent], stream: Stream, *, ordered: bool
-) -> Iterator[Bindings]:
-    """Yield the ways to bind all operands, each before the next if they are `ordered`."""
-    if not operands:
-        yield {}
-        return
-    for first in _bindings(operands[0], events, stream):
-        left = _compatible(events, _events_of(first), stream, ordered=ordered)
-        for rest in _combined(operands[1:], left, stream, ordered=ordered):
-            yield {**first, **rest}
-
-
-def _compatible(
-    events: Sequence[ReferenceEvent], bound: Sequence[ReferenceEvent], stream: Stream, *, ordered: bool
-) -> list[ReferenceEvent]:
-    """Return the events that can be bound along with the bound ones, and after them if `ordered`."""
-    return [
-        event
-        for event in events
-        if all(stream.fit_together(other, event) for other in bound)
-        and (not ordered or all(stream.is_before(other, event) for other in bound))
-    ]
-
-
-# Negations.
-
-
-def _is_negated(pattern: Pattern, own: Bindings, everything: Bindings, stream: Stream) -> bool:
-    """Say whether some negation of a clause, whose match binds `own`, has a match in its scope."""
-    if not isinstance(pattern, nodes.Sequence | Conjunction):
-        return False
-    for index, operand in enumerate(pattern.operands):
-        if not isinstance(operand, Negation):
-            if _is_negated(operand, own, everything, stream):
-                return True
+    for clause in clauses_of(pattern):
+        positive = positive_variables(clause.pattern)
+        if clause.pattern is None or not positive:
             continue
-        if isinstance(pattern, nodes.Sequence):
-            scope = _scope_in_sequence(pattern.operands, index, own, stream)
-        else:
-            scope = _scope_in_conjunction(own, stream)
-        if _has_match(operand.operand, scope, own, everything, stream):
-            return True
-    return False
+        around = {**outer, **dict.fromkeys(clause.absent, ())}
+        applicable = [part for part in conditions if variables_of(part) <= positive | around.keys()]
+        for occurrence in occurrences(clause.pattern, events, stream):
+            if all(_satisfies(occurrence, condition, around) for condition in applicable) and not any(
+                _has_match(negation.operand, scope, occurrence, around, stream)
+                for negation, scope in negations(occurrence, stream)
+            ):
+                yield occurrence
 
 
-def _scope_in_sequence(
-    operands: Sequence[Pattern], index: int, own: Bindings, stream: Stream
-) -> list[ReferenceEvent]:
-    """Return the events between the nearest positive operands before and after operand `index`.
+def _satisfies(occurrence: Occurrence, condition: Expression, around: Bindings) -> bool:
+    """Say whether a condition holds for every combination of the events that it speaks of.
 
-    Where there is none, the window of the whole match ends the scope.
+    When all its variables are in one repeated group, it is a condition on each occurrence of the group.
     """
-    bound = _events_of(own)
-    previous = _nearest(operands[:index][::-1], own)
-    following = _nearest(operands[index + 1 :], own)
-    return [
-        event
-        for event in stream.events
-        if (previous or stream.is_from_window_before(event, bound))
-        and (following or stream.is_up_to_window_after(event, bound))
-        and all(stream.is_before(other, event) for other in previous)
-        and all(stream.is_before(event, other) for other in following)
-    ]
-
-
-def _nearest(operands: Sequence[Pattern], own: Bindings) -> list[ReferenceEvent]:
-    """Return the events of the first positive operand, none if there is no such operand."""
-    for operand in operands:
-        if _is_positive(operand):
-            return [event for variable in positive_variables(operand) for event in own[variable]]
-    return []
-
-
-def _scope_in_conjunction(own: Bindings, stream: Stream) -> list[ReferenceEvent]:
-    """Return the events from the first event of the match to the end of the window it begins."""
-    bound = _events_of(own)
-    return [
-        event
-        for event in stream.events
-        if stream.is_from_first(event, bound) and stream.is_up_to_window_after(event, bound)
-    ]
+    variables = variables_of(condition)
+    for group, parts in occurrence.repeats.items():
+        if variables and variables <= positive_variables(group):
+            return all(_satisfies(part, condition, around) for part in parts)
+    unbound = dict.fromkeys(variables, ())
+    return holds(condition, {**unbound, **around, **occurrence.bindings})
 
 
 def _has_match(
-    pattern: Pattern, scope: Sequence[ReferenceEvent], own: Bindings, everything: Bindings, stream: Stream
+    pattern: Pattern, scope: Sequence[ReferenceEvent], match: Occurrence, around: Bindings, stream: Stream
 ) -> bool:
     """Say whether a negated pattern has a match in a scope, of events that the match does not bind.
 
     Its conditions are those that mention a variable of its own, and none that it negates in turn.
     """
-    bound = _events_of(own)
+    bound = match.events
     free = [
         event
         for event in scope
@@ -268,8 +152,5 @@ def _has_match(
         for conjunct in stream.conjuncts
         if variables_of(conjunct) & positive and not variables_of(conjunct) & hidden
     ]
-    return any(
-        True
-        for clause in clauses_of(pattern)
-        for _ in _clause_matches(clause, free, conditions, everything, stream)
-    )
+    outer = {**around, **match.bindings}
+    return any(True for _ in _matching(pattern, free, conditions, outer, stream))

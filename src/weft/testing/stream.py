@@ -1,5 +1,6 @@
 """What one query and one stream fix: order, keys, windows, and the events a variable may have."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class Stream:
     query: Query
     events: Sequence[ReferenceEvent]
     tie_break: bool
-    positions: Mapping[int, int]
+    clock: Mapping[int, int]  # of each row: its time, or its position if the window counts events
+    reach: float  # how far apart the clocks of two events in one window may be
     keys: tuple[str, ...]
     conjuncts: tuple[Expression, ...]
     candidates: Mapping[Event, Sequence[ReferenceEvent]]
@@ -26,49 +28,26 @@ class Stream:
         """Say whether `left` strictly precedes `right`."""
         return is_before(left, right, tie_break=self.tie_break)
 
-    def fit_together(self, one: ReferenceEvent, other: ReferenceEvent) -> bool:
-        """Say whether one match may bind both: they are two events, within the window, with equal keys.
+    def fit_together(self, left: ReferenceEvent, right: ReferenceEvent) -> bool:
+        """Say whether a match may bind both: they are two events, within the window, with equal keys.
 
         The first and the last event of a match are two of its events, so the match is within the
         window when every two of its events are.
         """
-        return one.row != other.row and self.is_within(one, other) and agree(one, other, self.keys)
-
-    def is_within(self, one: ReferenceEvent, other: ReferenceEvent) -> bool:
-        """Say whether the window holds both events."""
-        match self.query.window:
-            case TimeWindow(length=length):
-                return abs(one.time - other.time) <= length
-            case CountWindow(length=length):
-                return abs(self.positions[one.row] - self.positions[other.row]) < length
-            case None:
-                return True
+        is_within = abs(self.clock[left.row] - self.clock[right.row]) <= self.reach
+        return left.row != right.row and is_within and agree(left, right, self.keys)
 
     def is_from_window_before(self, event: ReferenceEvent, bound: Sequence[ReferenceEvent]) -> bool:
         """Say whether the event is not earlier than the window that ends with the last bound event."""
-        match self.query.window:
-            case TimeWindow(length=length):
-                return event.time >= max(other.time for other in bound) - length
-            case CountWindow(length=length):
-                return self.positions[event.row] > max(self.positions[other.row] for other in bound) - length
-            case None:
-                return True
+        return self.clock[event.row] >= max(self.clock[other.row] for other in bound) - self.reach
 
     def is_up_to_window_after(self, event: ReferenceEvent, bound: Sequence[ReferenceEvent]) -> bool:
         """Say whether the event is not later than the window that begins with the first bound event."""
-        match self.query.window:
-            case TimeWindow(length=length):
-                return event.time <= min(other.time for other in bound) + length
-            case CountWindow(length=length):
-                return self.positions[event.row] < min(self.positions[other.row] for other in bound) + length
-            case None:
-                return True
+        return self.clock[event.row] <= min(self.clock[other.row] for other in bound) + self.reach
 
     def is_from_first(self, event: ReferenceEvent, bound: Sequence[ReferenceEvent]) -> bool:
         """Say whether the event is not earlier than the first bound event, ties included."""
-        if isinstance(self.query.window, CountWindow):
-            return self.positions[event.row] >= min(self.positions[other.row] for other in bound)
-        return event.time >= min(other.time for other in bound)
+        return self.clock[event.row] >= min(self.clock[other.row] for other in bound)
 
 
 def prepare(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool) -> Stream:
@@ -81,11 +60,18 @@ def prepare(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool) 
     keys = (*query.partition_by, *(name for equal in equivalences for name in equal.attributes))
     conjuncts = tuple(predicate for predicate in query.where if not isinstance(predicate, Equivalence))
     usable = [event for event in distinct if agree(event, event, keys)]
+    clock, reach = {event.row: event.time for event in distinct}, math.inf
+    match query.window:
+        case TimeWindow(length=length):
+            reach = length
+        case CountWindow(length=length):
+            clock, reach = positions(distinct, query.partition_by, tie_break=tie_break), length - 1
     return Stream(
         query=query,
         events=usable,
         tie_break=tie_break,
-        positions=positions(distinct, query.partition_by, tie_break=tie_break),
+        clock=clock,
+        reach=reach,
         keys=keys,
         conjuncts=conjuncts,
         candidates={item: _candidates(item, usable, conjuncts) for item in find(query.pattern, Event)},

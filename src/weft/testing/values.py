@@ -1,8 +1,12 @@
-"""Values and the arithmetic on them: exact integers, Spark's order of doubles, NULL on overflow."""
+"""Values and the arithmetic on them: exact integers, Spark's order of doubles, NULL on overflow.
+
+Sums and averages over trends, which may be many, are exact until the last step instead.
+"""
 
 import math
 from collections.abc import Sequence
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from functools import cmp_to_key
 from typing import TypeAlias, cast
 
@@ -32,14 +36,7 @@ def compare(left: Value, right: Value) -> int:
     return (a > b) - (a < b)
 
 
-def least(values: Sequence[Value]) -> Value:
-    """Return the first of the least values of one type; there is at least one."""
-    return min(values, key=cmp_to_key(compare))
-
-
-def greatest(values: Sequence[Value]) -> Value:
-    """Return the first of the greatest values of one type; there is at least one."""
-    return max(values, key=cmp_to_key(compare))
+ORDER = cmp_to_key(compare)  # a key for sorting values of one type
 
 
 def _is_nan(value: Value) -> bool:
@@ -77,31 +74,18 @@ def calculate(operator: ArithmeticOperator, left: Value, right: Value, result: T
     a, b = cast(int, left), cast(int, right)  # numbers of one type; int stands for it
     if operator in ("/", "%") and b == 0:
         return None
-    if isinstance(left, Decimal) and operator != "/":
-        return fit(_calculate_decimals(operator, left, cast(Decimal, right)), result)
-    match operator:
-        case "+":
-            return fit(a + b, result)
-        case "-":
-            return fit(a - b, result)
-        case "*":
-            return fit(a * b, result)
-        case "/":
-            return float(a) / float(b)
-        case "%":
-            return fit(_remainder(a, b), result)
-
-
-def _calculate_decimals(operator: ArithmeticOperator, left: Decimal, right: Decimal) -> Decimal:
-    match operator:
-        case "+":
-            return _EXACT.add(left, right)
-        case "-":
-            return _EXACT.subtract(left, right)
-        case "*":
-            return _EXACT.multiply(left, right)
-        case _:
-            raise ValueError(f"decimals have no operator {operator}")
+    with localcontext(_EXACT):
+        match operator:
+            case "+":
+                return fit(a + b, result)
+            case "-":
+                return fit(a - b, result)
+            case "*":
+                return fit(a * b, result)
+            case "/":
+                return float(a) / float(b)
+            case "%":
+                return fit(_remainder(a, b), result)
 
 
 def _remainder(dividend: float, divisor: float) -> float:
@@ -133,3 +117,50 @@ def convert(value: Value, source: Type, target: Type) -> Value:
             return fit(number * _DAY, target)
         case _:
             raise ValueError(f"no cast from {source} to {target}")
+
+
+def exact_sum(values: Sequence[Value], kind: Type) -> Value:
+    """Return the sum of values of one type: an exact integer or decimal, or the nearest double.
+
+    >>> from weft.schema import DOUBLE, LONG, decimal
+    >>> exact_sum([2**63 - 1, 1], LONG), exact_sum([0.1] * 10, DOUBLE)
+    (9223372036854775808, 1.0)
+    >>> exact_sum([Decimal("0.10"), Decimal("0.20")], decimal(2))
+    Decimal('0.30')
+    """
+    if kind.kind == "double":
+        special = _special(values)
+        return _nearest_double(_total(values)) if special is None else special
+    total = _total(values) * 10**kind.scale
+    if total.denominator != 1:
+        raise ValueError(f"a sum of values that are not of type {kind}")
+    return Decimal(f"{total.numerator}E-{kind.scale}") if kind.kind == "decimal" else total.numerator
+
+
+def exact_average(values: Sequence[Value]) -> float:
+    """Return the double nearest to the exact average.
+
+    >>> exact_average([2**62, 2**62 + 1]), exact_average([1e308, 1e308]), exact_average([math.inf, 1.0])
+    (4.611686018427388e+18, 1e+308, inf)
+    """
+    special = _special(values)
+    return _nearest_double(_total(values) / len(values)) if special is None else special
+
+
+def _nearest_double(value: Fraction) -> float:
+    """Return the double nearest to a fraction, infinite when it is beyond all doubles."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _special(values: Sequence[Value]) -> float | None:
+    """Return the sum of doubles that are not all finite, None if they are."""
+    infinite = {value for value in values if isinstance(value, float) and not math.isfinite(value)}
+    return sum(infinite) if infinite else None
+
+
+def _total(values: Sequence[Value]) -> Fraction:
+    """Return the exact sum of finite numbers."""
+    return sum((Fraction(cast(Decimal, value)) for value in values), Fraction(0))
