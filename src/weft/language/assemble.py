@@ -6,16 +6,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.errors import Problem, Span, near_name
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, conjuncts
+from weft.expressions import Aggregate, Attribute, Equivalence, Expression, conjuncts
 from weft.language.bare_names import missing_variable
-from weft.language.columns import check_column_names, default_column_name
-from weft.language.expression_rules import WrittenColumn
+from weft.language.columns import check_column_names, name_columns
 from weft.language.findings import Notes
 from weft.language.lexer import quote_name
 from weft.language.pattern_rules import WrittenGroupKey
+from weft.language.printer import expression_to_text
 from weft.language.scope import variables_in
 from weft.pattern.nodes import Event, Query, ReturnColumn
 from weft.tree import transform_up
+
+CONDITIONS = ("WHERE", "ON")
 
 
 @dataclass(slots=True)
@@ -27,21 +29,26 @@ class QueryDraft:
     events: list[Event] = field(default_factory=list)
     without_variable: list[Attribute | Aggregate] = field(default_factory=list)
     maybe_texts: list[Attribute] = field(default_factory=list)
+    chains: dict[int, list[Expression]] = field(default_factory=dict)
+
+    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(message, span, hint))
 
     def add_clause(self, keyword: str, value: Any, notes: Notes) -> None:
         """Keep the value of a clause and what was noted beside it."""
         self.clauses[keyword] = value
         self.problems += notes.problems
-        if notes.too_large:
-            self.problems += (Problem("this number is too large", number.span) for number in notes.too_large)
+        for number in notes.too_large:
+            self.complain("this number is too large", number.span)
         if keyword == "PATTERN":
             self.events = notes.events
             self.problems += _check_missing_variables(notes.events, notes.events_without_variable)
-        if notes.equivalences:
-            self.problems += _check_equivalences(keyword, value, notes.equivalences)
+        self.problems += _check_equivalences(keyword, value, notes.equivalences)
         self.without_variable += notes.without_variable
-        if keyword == "WHERE":
+        if keyword in CONDITIONS:
             self.maybe_texts += notes.maybe_texts
+        self.chains |= notes.chains
 
 
 def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
@@ -49,39 +56,24 @@ def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
     clauses = draft.clauses
     if clauses.get("PATTERN") is None:
         return None
-    if draft.without_variable:
-        _resolve_missing_variables(draft)
-    where = clauses.get("WHERE")
-    slide, keys = clauses.get("SLIDE"), clauses.get("GROUP") or ()
-    returned = clauses.get("RETURN") or ()
-    is_trend = (
-        slide is not None or bool(keys) or any(type(part.expression) is CountTrends for part in returned)
-    )
-    columns = tuple(
-        _named_column(column, position, is_trend=is_trend) for position, column in enumerate(returned, 1)
-    )
-    if columns:
-        draft.problems += check_column_names(columns, is_trend=is_trend)
-    if keys:
-        draft.problems += _check_group(keys, draft.events)
-    return Query(
+    where, keys = clauses.get("WHERE"), clauses.get("GROUP") or ()
+    query = Query(
         name,
         clauses["PATTERN"],
         () if where is None else conjuncts(where),
         clauses.get("WITHIN"),
         clauses.get("PARTITION") or (),
-        columns,
+        tuple(clauses.get("RETURN") or ()),
         span,
-        slide,
+        clauses.get("SLIDE"),
         tuple(dict.fromkeys(key.name for key in keys)),
     )
-
-
-def _named_column(column: WrittenColumn, position: int, *, is_trend: bool) -> ReturnColumn:
-    name = column.name
-    if name is None:
-        name = default_column_name(column.expression, position, is_trend=is_trend)
-    return ReturnColumn(name, column.expression, column.span)
+    if draft.without_variable:
+        query = _resolve_missing_variables(query, draft)
+    query = name_columns(query)
+    draft.problems += check_column_names(query.returns, is_trend=query.is_trend)
+    draft.problems += _check_group(keys, draft.events)
+    return query
 
 
 def _check_group(keys: Sequence[WrittenGroupKey], events: Sequence[Event]) -> Iterator[Problem]:
@@ -95,8 +87,6 @@ def _check_group(keys: Sequence[WrittenGroupKey], events: Sequence[Event]) -> It
 
 
 def _check_missing_variables(events: Sequence[Event], unnamed: Sequence[Event]) -> Iterator[Problem]:
-    if not unnamed:
-        return
     counts = Counter(event.type for event in events)
     for event in unnamed:
         if counts[event.type] > 1:
@@ -106,56 +96,50 @@ def _check_missing_variables(events: Sequence[Event], unnamed: Sequence[Event]) 
 
 
 def _check_equivalences(keyword: str, value: Any, equivalences: Sequence[Equivalence]) -> Iterator[Problem]:
-    allowed = {id(part) for part in conjuncts(value)} if keyword == "WHERE" and value is not None else set()
-    for found in equivalences:
-        if id(found) not in allowed:
-            shown = "[" + ", ".join(map(quote_name, found.attributes)) + "]"
+    if not equivalences:
+        return
+    allowed = {id(part) for part in conjuncts(value)} if keyword in CONDITIONS else set()
+    for equivalence in equivalences:
+        if id(equivalence) not in allowed:
+            shown = expression_to_text(equivalence)
             message = f"{shown} may only stand by itself in WHERE, joined to the rest with AND"
-            yield Problem(message, found.span)
+            yield Problem(message, equivalence.span)
 
 
-def _resolve_missing_variables(draft: QueryDraft) -> None:
+def _resolve_missing_variables(query: Query, draft: QueryDraft) -> Query:
     """Give attributes written without a variable the one they can only belong to, or complain."""
     variables = {event.variable for event in draft.events}
-    only = next(iter(variables)) if len(variables) == 1 else None
-    settled = set[int]()
-    if only is None:
-        settled |= {id(found) for found in draft.maybe_texts if found.name not in variables}
-        settled |= _resolve_group_columns(draft)
-    for found in draft.without_variable:
-        if id(found) not in settled and (only is None or found.name == only):
-            draft.problems.append(missing_variable(found, variables))
-    if only is not None:
-        for keyword in ("WHERE", "RETURN"):
-            if draft.clauses.get(keyword):
-                draft.clauses[keyword] = _with_variable(draft.clauses[keyword], only)
+    if len(variables) == 1:
+        (only,) = variables
+        unsettled = [mention for mention in draft.without_variable if mention.name == only]
+        query = transform_up(query, lambda node: _with_variable(node, only))
+    else:
+        settled = {id(name) for name in draft.maybe_texts if name.name not in variables}
+        settled |= {id(column.expression) for column in query.returns if _is_group_key(column, query)}
+        unsettled = [mention for mention in draft.without_variable if id(mention) not in settled]
+        query = replace(query, returns=tuple(_of_first_event(column, query) for column in query.returns))
+    draft.problems += (missing_variable(mention, variables) for mention in unsettled)
+    return query
 
 
-def _resolve_group_columns(draft: QueryDraft) -> set[int]:
-    """Let a column that is an attribute of GROUP BY be that of the first event, as all events agree on it.
+def _with_variable(node: Any, variable: str) -> Any:
+    if isinstance(node, Attribute | Aggregate) and not node.variable:
+        return replace(node, variable=variable)
+    return node
 
-    Return the ids of the attributes that were written without a variable.
-    """
-    names = {key.name for key in draft.clauses.get("GROUP") or ()}
-    positive = (one.event.variable for one in variables_in(draft.clauses["PATTERN"]) if not one.negations)
+
+def _is_group_key(column: ReturnColumn, query: Query) -> bool:
+    """Return whether a column is an attribute of GROUP BY, written without a variable."""
+    shown = column.expression
+    if not isinstance(shown, Attribute) or shown.variable:
+        return False
+    return shown.place == "each" and shown.name in query.group_by
+
+
+def _of_first_event(column: ReturnColumn, query: Query) -> ReturnColumn:
+    """Let an attribute of GROUP BY be that of the first event, as all events agree on it."""
+    positive = (variable for variable in variables_in(query.pattern) if not variable.negations)
     first = next(positive, None)
-    settled = set()
-    columns = draft.clauses.get("RETURN") or []
-    for place, column in enumerate(columns):
-        found = column.expression
-        bare = type(found) is Attribute and not found.variable and found.place == "each"
-        if first and bare and found.name in names:
-            settled.add(id(found))
-            columns[place] = column._replace(expression=replace(found, variable=first))
-    return settled
-
-
-def _with_variable(clause: Any, variable: str) -> Any:
-    def fill(node: Any) -> Any:
-        if isinstance(node, Attribute | Aggregate) and not node.variable:
-            return replace(node, variable=variable)
-        return node
-
-    if isinstance(clause, list):
-        return [column._replace(expression=transform_up(column.expression, fill)) for column in clause]
-    return transform_up(clause, fill)
+    if first is None or not _is_group_key(column, query):
+        return column
+    return replace(column, expression=_with_variable(column.expression, first.event.variable))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Place, Predicate, conjuncts
-from weft.language.columns import default_column_name
+from weft.language.columns import name_columns
 from weft.language.literals import parse_duration
 from weft.language.terms import Term, constant, expression_of, refusal
 from weft.pattern.nodes import (
@@ -289,14 +289,7 @@ def as_query(given: Query | QueryBuilder) -> Query:
     if given.parts is None:
         raise refusal(f"the query {given.name} has no pattern", "call .pattern(seq(...))")
     rest = (given.window, given.keys, given.columns, None, given.step, given.group)
-    unnamed = Query(given.name, given.parts, given.predicates, *rest)
-    columns = tuple(
-        column
-        if column.name
-        else replace(column, name=default_column_name(column.expression, position, is_trend=unnamed.is_trend))
-        for position, column in enumerate(given.columns, 1)
-    )
-    return replace(unnamed, returns=columns)
+    return name_columns(Query(given.name, given.parts, given.predicates, *rest))
 
 
 def _node(part: Part) -> Pattern:

@@ -1,23 +1,35 @@
-"""Parse one clause of a query, the tokens after its keyword, with the rules of a grammar."""
+"""Parse the clauses of a query one by one, each by the rule of a grammar that its keyword stands for."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from lark import Lark, Token, UnexpectedToken
 from lark.lexer import Lexer, LexerState
 
 from weft.errors import Problem
+from weft.language.assemble import CONDITIONS, QueryDraft
 from weft.language.findings import Notes, span_of
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.syntax_errors import unexpected_end, unexpected_token
 
-Rules = TypeVar("Rules", bound=Notes)
-
 _CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """A language of queries: the rule of each clause, the class that builds its values, the grammars.
+
+    `keywords` are those that a misspelling may mean, when they are not those of our own language.
+    """
+
+    clauses: Mapping[str, str]
+    rules: type[Notes]
+    grammars: tuple[str, ...]
+    keywords: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +56,44 @@ def cut_clauses(
     ]
 
 
-class ClauseError(Exception):
-    """A clause that the grammar does not allow; nothing is known of its value."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-def parse_clause(clause: ClauseTokens, lark: Lark, start: str, keywords: Sequence[str] = ()) -> Any:
-    """Return the value of a clause, or raise ClauseError; `keywords` are those a misspelling may mean."""
+def parse_clause(clause: ClauseTokens, language: Language, draft: QueryDraft) -> None:
+    """Add the value of a clause to a draft, None if it nests too deeply, and what is wrong with it."""
+    keyword = clause.keyword
+    if keyword.type in draft.clauses:
+        hint = "start each query with QUERY and a name" if keyword.type == "PATTERN" else None
+        draft.complain(f"{clause.name} is given twice", span_of(keyword, keyword), hint)
+        return
+    lark, notes = _parser_of(language)
+    notes.start_clause()
     try:
-        return lark.parse(clause.tokens, start=start)
+        value = lark.parse(clause.tokens, start=language.clauses[keyword.type])
     except UnexpectedToken as error:
-        expected: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
-        for place, token in enumerate(clause.tokens):
-            if token is error.token:
-                raise ClauseError(
-                    unexpected_token(clause.name, clause.tokens, place, expected, keywords)
-                ) from None
-        after = clause.tokens[-1] if clause.tokens else clause.keyword
-        raise ClauseError(unexpected_end(clause.name, after, expected, clause.following)) from None
+        draft.problems += [_problem_of_syntax(clause, error, language), *notes.problems]
+        return
+    if len(clause.tokens) > MAX_NESTING and any(map(is_nested_too_deeply, _nesting_parts(keyword, value))):
+        message = f"{clause.name} nests more than {MAX_NESTING} levels deep"
+        draft.complain(message, span_of(clause.tokens[0], clause.tokens[-1]))
+        draft.clauses[keyword.type] = None
+        return
+    draft.add_clause(keyword.type, value, notes)
 
 
-def problem_of_depth(clause: ClauseTokens, value: Any) -> Problem | None:
-    """Return the problem of a clause that nests too deeply."""
-    if len(clause.tokens) <= MAX_NESTING:
-        return None
-    if not any(map(is_nested_too_deeply, _nesting_parts(clause.keyword.type, value))):
-        return None
-    message = f"{clause.name} nests more than {MAX_NESTING} levels deep"
-    return Problem(message, span_of(clause.tokens[0], clause.tokens[-1]))
+def _problem_of_syntax(clause: ClauseTokens, error: UnexpectedToken, language: Language) -> Problem:
+    expected: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
+    for place, token in enumerate(clause.tokens):
+        if token is error.token:
+            return unexpected_token(clause.name, clause.tokens, place, expected, language.keywords)
+    after = clause.tokens[-1] if clause.tokens else clause.keyword
+    return unexpected_end(clause.name, after, expected, clause.following)
 
 
-def _nesting_parts(keyword: str, value: Any) -> list[Any]:
+def _nesting_parts(keyword: Token, value: Any) -> list[Any]:
     """Return the patterns and expressions of a clause; names, lengths and sources do not nest."""
-    match keyword:
-        case "PATTERN" | "WHERE" | "ON":
-            return [value]
-        case "MATCHING":
-            return [value.pattern]
-        case "RETURN" | "SELECT":
-            return [column.expression for column in value]
-    return []
+    if keyword.type == "PATTERN" or keyword.type in CONDITIONS:
+        return [value]
+    if keyword.type == "MATCHING":
+        return [value.pattern]
+    return [column.expression for column in value] if keyword.type in ("RETURN", "SELECT") else []
 
 
 class _ReadyTokens(Lexer):
@@ -102,16 +109,16 @@ class _ReadyTokens(Lexer):
 
 
 @cache
-def parser_of(rules: type[Rules], starts: tuple[str, ...], *grammars: str) -> tuple[Lark, Rules]:
-    """Return the parser of the grammars put together, and the rules that build its values."""
-    made = rules()
+def _parser_of(language: Language) -> tuple[Lark, Notes]:
+    """Return the parser of a language, and the rules that build its values."""
+    rules = language.rules()
     folder = files("weft.language")
     lark = Lark(
-        "\n".join(folder.joinpath(grammar).read_text(encoding="utf-8") for grammar in grammars),
+        "\n".join(folder.joinpath(grammar).read_text(encoding="utf-8") for grammar in language.grammars),
         parser="lalr",
         lexer=_ReadyTokens,
-        start=list(starts),
-        transformer=made,
+        start=list(dict.fromkeys(language.clauses.values())),
+        transformer=rules,
         maybe_placeholders=False,
     )
-    return lark, made
+    return lark, rules

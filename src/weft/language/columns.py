@@ -1,11 +1,12 @@
 """Name the columns of RETURN, and check their names."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from weft.errors import Problem
 from weft.expressions import Aggregate, Attribute, Cast, CountTrends, Expression
 from weft.language.lexer import quote_name
-from weft.pattern.nodes import ReturnColumn
+from weft.pattern.nodes import Query, ReturnColumn
 
 RESERVED_COLUMNS = ("query", "match_id", "start", "end", "events")
 RESERVED_TREND_COLUMNS = ("query", "window_start", "window_end", "beyond")
@@ -26,6 +27,22 @@ def default_column_name(expression: Expression, position: int, *, is_trend: bool
     if is_trend and isinstance(expression, Aggregate | CountTrends):
         return aggregate_to_text(expression)
     return f"column{position}"
+
+
+def name_columns(query: Query) -> Query:
+    """Return a query in which the columns written without AS have their default names.
+
+    >>> from weft.pattern.nodes import Event
+    >>> query = Query("q", Event("Gate", "g"), returns=(ReturnColumn("", Attribute("g", "person")),))
+    >>> [column.name for column in name_columns(query).returns]
+    ['g_person']
+    """
+    names = (
+        column.name or default_column_name(column.expression, position, is_trend=query.is_trend)
+        for position, column in enumerate(query.returns, 1)
+    )
+    named = (replace(column, name=name) for column, name in zip(query.returns, names, strict=True))
+    return replace(query, returns=tuple(named))
 
 
 def aggregate_to_text(aggregate: Aggregate | CountTrends) -> str:

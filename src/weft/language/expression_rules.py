@@ -1,6 +1,6 @@
 """Build expressions from the rules of the grammar."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from lark import Token
 
@@ -11,6 +11,7 @@ from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.literals import INT64_MAX, number_literal, parse_date, parse_timestamp
 from weft.language.pattern_rules import PatternRules
+from weft.pattern.nodes import ReturnColumn
 from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP, Type
 from weft.tree import walk
 
@@ -28,23 +29,15 @@ _VALUES = (
 )
 
 
-class WrittenColumn(NamedTuple):
-    """A RETURN item as written; without AS it has no name yet."""
-
-    expression: Any
-    name: str | None
-    span: Span
-
-
 class Rules(PatternRules):
     """One method per rule of the grammar; the rules of patterns are inherited."""
 
-    def return_clause(self, parts: list[Any]) -> list[WrittenColumn]:
+    def return_clause(self, parts: list[Any]) -> list[ReturnColumn]:
         return parts[::2]
 
-    def column(self, parts: list[Any]) -> WrittenColumn:
-        name = parts[-1].value if len(parts) > 1 else None
-        return WrittenColumn(parts[0], name, span_of(parts[0], parts[-1]))
+    def column(self, parts: list[Any]) -> ReturnColumn:
+        name = parts[-1].value if len(parts) > 1 else ""  # to be named when the query is known
+        return ReturnColumn(name, parts[0], span_of(parts[0], parts[-1]))
 
     def disjunction(self, parts: list[Any]) -> Expression:
         return expressions.Or(tuple(parts[::2]), span_of(parts[0], parts[-1]))

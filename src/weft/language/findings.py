@@ -7,7 +7,7 @@ from typing import Any
 from lark import Token
 
 from weft.errors import Problem, QueryError, QueryText, Span, near_name
-from weft.expressions import Aggregate, Attribute, Equivalence, Literal
+from weft.expressions import Aggregate, Attribute, Equivalence, Expression, Literal
 from weft.language.lexer import quote_name
 from weft.pattern.nodes import Event
 
@@ -66,6 +66,7 @@ class Notes(threading.local):
         self.maybe_texts: list[Attribute] = []
         self.equivalences: list[Equivalence] = []
         self.too_large: list[Literal] = []
+        self.chains: dict[int, list[Expression]] = {}  # of CCL, by the id of the expression
 
     def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
         """Note a problem."""

@@ -8,11 +8,11 @@ from lark import Token
 
 from weft.errors import Span
 from weft.expressions import And, Comparison, CountTrends, Expression, Literal
-from weft.language.expression_rules import Rules, WrittenColumn, holds_predicate
+from weft.language.expression_rules import Rules, holds_predicate
 from weft.language.findings import span_of
 from weft.language.nesting import is_nested_too_deeply
 from weft.language.pattern_rules import counts_events
-from weft.pattern.nodes import Conjunction, Event, Pattern, Sequence, Some, TimeWindow
+from weft.pattern.nodes import Conjunction, Event, Pattern, ReturnColumn, Sequence, Some, TimeWindow
 from weft.schema import BOOLEAN
 from weft.tree import find
 
@@ -46,26 +46,20 @@ class Matching(NamedTuple):
 class CclRules(Rules):
     """One method per rule of the grammar of CCL; the rules of expressions are inherited."""
 
-    def start_clause(self) -> None:
-        """Forget the notes of the clause before."""
-        super().start_clause()
-        self.chains: dict[int, list[Expression]] = {}
-
     def create_clause(self, parts: list[Any]) -> Token:
         return parts[1]  # type: ignore[no-any-return]
 
     def create_kind(self, parts: list[Token]) -> Token:
         return parts[-1]
 
-    def select_clause(self, parts: list[Any]) -> list[WrittenColumn]:
+    def select_clause(self, parts: list[Any]) -> list[ReturnColumn]:
         return [] if type(parts[0]) is Token else parts[::2]
 
-    def select_column(self, parts: list[Any]) -> WrittenColumn:
+    def select_column(self, parts: list[Any]) -> ReturnColumn:
         for counted in find(parts[0], CountTrends):
             hint = "count the matches afterwards, or count trends: QUERY q PATTERN ... RETURN COUNT(*)"
             self.complain("SELECT shows each match; COUNT(*) would count them", counted.span, hint)
-        name = parts[-1].value if len(parts) > 1 else None
-        return WrittenColumn(parts[0], name, span_of(parts[0], parts[-1]))
+        return self.column(parts)
 
     def from_clause(self, parts: list[Any]) -> list[CclSource]:
         return parts[::2]

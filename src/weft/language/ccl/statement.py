@@ -4,7 +4,7 @@ CREATE OUTPUT STREAM name AS SELECT columns FROM types MATCHING [interval: patte
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from dataclasses import replace
 
 from weft.errors import Problem
 from weft.expressions import And
@@ -13,14 +13,7 @@ from weft.language.ccl.conditions import conditions_of
 from weft.language.ccl.lexer import CLAUSES, HEADER_WORDS
 from weft.language.ccl.pattern import Translation
 from weft.language.ccl.rules import CclRules, CclSource, Matching
-from weft.language.clauses import (
-    ClauseError,
-    ClauseTokens,
-    cut_clauses,
-    parse_clause,
-    parser_of,
-    problem_of_depth,
-)
+from weft.language.clauses import ClauseTokens, Language, cut_clauses, parse_clause
 from weft.language.findings import span_of
 from weft.language.lexer import quote_name
 from weft.language.scope import mentions, variables_in
@@ -28,22 +21,17 @@ from weft.language.statements import Statements
 from weft.pattern.nodes import Event, Query
 from weft.tree import find
 
-_START_OF_CLAUSE = {
-    "CREATE": "create_clause",
-    "SELECT": "select_clause",
-    "FROM": "from_clause",
-    "MATCHING": "matching_clause",
-    "ON": "condition_clause",
-    "WHERE": "condition_clause",
-}
-_KEYWORDS = (*CLAUSES, *HEADER_WORDS, "AND", "NOT", "BETWEEN", "LIKE", "NULL", "TRUE", "FALSE")
+_LANGUAGE = Language(
+    {keyword: f"{keyword.lower()}_clause" for keyword in CLAUSES},
+    CclRules,
+    ("grammar.lark", "ccl/grammar.lark"),
+    (*CLAUSES, *HEADER_WORDS, "AND", "NOT", "BETWEEN", "LIKE", "NULL", "TRUE", "FALSE"),
+)
 _EXAMPLES = {
     "SELECT": "SELECT *",
     "FROM": "FROM Trade AS t1, Trade AS t2",
     "MATCHING": "MATCHING [10 seconds: A, B]",
 }
-
-Parsed: TypeAlias = dict[str, Any]
 
 
 def parse_statement(statement: Statements, default_name: str, problems: list[Problem]) -> Query | None:
@@ -60,22 +48,21 @@ def parse_statement(statement: Statements, default_name: str, problems: list[Pro
     RETURN a.x
     """
     tokens = statement.tokens
-    draft, parsed = QueryDraft(), Parsed()
-    clauses = cut_clauses(tokens, _START_OF_CLAUSE)
-    chains: dict[int, Any] = {}
+    draft = QueryDraft()
+    clauses = cut_clauses(tokens, _LANGUAGE.clauses)
     for clause in clauses:
-        _parse_clause(clause, parsed, draft, chains)
-    if not draft.problems:
-        _check_complete(clauses, draft)
-    name = parsed["CREATE"].value if parsed.get("CREATE") else default_name
+        parse_clause(clause, _LANGUAGE, draft)
+    _check_complete(clauses, draft)
+    created = draft.clauses.get("CREATE")
+    name = created.value if created else default_name
     query = None
     if not draft.problems:
-        _build_pattern(parsed["FROM"], parsed["MATCHING"], draft)
+        _build_pattern(draft.clauses["FROM"], draft.clauses["MATCHING"], draft)
     if not draft.problems:
-        _check_columns(parsed, draft)
-        _build_conditions(parsed, chains, draft)
+        _check_columns(draft)
+        _build_conditions(draft)
         query = assemble_query(draft, name, span_of(tokens[0], tokens[-1]))
-    problems += (Problem(each.message, each.span, each.hint, name) for each in draft.problems)
+    problems += (replace(problem, query=name) for problem in draft.problems)
     return None if draft.problems else query
 
 
@@ -90,45 +77,19 @@ def check_sources(queries: Sequence[Query]) -> Iterator[Problem]:
                 yield Problem(message, event.span, hint, query.name)
 
 
-def _parse_clause(clause: ClauseTokens, parsed: Parsed, draft: QueryDraft, chains: dict[int, Any]) -> None:
-    keyword = clause.keyword
-    if keyword.type in parsed:
-        draft.problems.append(Problem(f"{keyword.type} is given twice", span_of(keyword, keyword)))
-        return
-    parsed[keyword.type] = None
-    starts = tuple(dict.fromkeys(_START_OF_CLAUSE.values()))
-    lark, rules = parser_of(CclRules, starts, "grammar.lark", "ccl/grammar.lark")
-    rules.start_clause()
-    try:
-        value = parse_clause(clause, lark, _START_OF_CLAUSE[keyword.type], _KEYWORDS)
-    except ClauseError as mistake:
-        draft.problems += [_problem_of_declaration(clause) or mistake.problem, *rules.problems]
-        return
-    too_deep = problem_of_depth(clause, value)
-    if too_deep is not None:
-        draft.problems.append(too_deep)
-        return
-    parsed[keyword.type] = value
-    chains.update(rules.chains)
-    draft.add_clause({"SELECT": "RETURN", "ON": "WHERE"}.get(keyword.type, keyword.type), value, rules)
-
-
-def _problem_of_declaration(clause: ClauseTokens) -> Problem | None:
-    """Return the problem of a CREATE that declares something else than a query."""
-    if clause.keyword.type != "CREATE" or clause.following is not None:
-        return None
-    message = "this statement is no query: it has no SELECT"
-    hint = "leave out what declares inputs and schemas; types and columns come with the events"
-    return Problem(message, span_of(clause.keyword, clause.keyword), hint)
-
-
 def _check_complete(clauses: list[ClauseTokens], draft: QueryDraft) -> None:
-    written = {clause.keyword.type for clause in clauses}
-    first = clauses[0].keyword
-    for keyword, example in _EXAMPLES.items():
-        if keyword not in written:
-            hint = f"add one, for example {example}"
-            draft.problems.append(Problem(f"this statement has no {keyword}", span_of(first, first), hint))
+    """Report a declaration of something else than a query, or clauses that a sound one lacks."""
+    written = [clause.keyword.type for clause in clauses]
+    span = span_of(clauses[0].keyword, clauses[0].keyword)
+    if draft.problems and written == ["CREATE"]:
+        message = "this statement is no query: it has no SELECT"
+        hint = "leave out what declares inputs and schemas; types and columns come with the events"
+        draft.problems = [Problem(message, span, hint)]
+    elif not draft.problems:
+        for keyword, example in _EXAMPLES.items():
+            if keyword not in written:
+                hint = f"add one, for example {example}"
+                draft.complain(f"this statement has no {keyword}", span, hint)
 
 
 def _build_pattern(sources: list[CclSource], matching: Matching, draft: QueryDraft) -> None:
@@ -137,30 +98,33 @@ def _build_pattern(sources: list[CclSource], matching: Matching, draft: QueryDra
         if source.alias in by_alias:
             message = f"FROM has two sources named {quote_name(source.alias)}"
             hint = f"give one another name: {quote_name(source.type)} AS {source.alias}_2"
-            draft.problems.append(Problem(message, source.span, hint))
+            draft.complain(message, source.span, hint)
         by_alias[source.alias] = source
     translation = Translation(by_alias, draft.problems)
     draft.clauses["PATTERN"] = translation.pattern(matching.pattern)
     draft.clauses["WITHIN"] = matching.window
+    draft.clauses["RETURN"] = draft.clauses["SELECT"]
     draft.events = list(translation.events.values())
     for alias, source in by_alias.items():
         if alias not in translation.events:
             message = f"{quote_name(alias)} is in FROM, but not in the pattern"
-            draft.problems.append(Problem(message, source.span, "add it to MATCHING, or leave it out"))
+            draft.complain(message, source.span, "add it to MATCHING, or leave it out")
 
 
-def _check_columns(parsed: Parsed, draft: QueryDraft) -> None:
+def _check_columns(draft: QueryDraft) -> None:
     """Report columns that show an event under '!', which no match has."""
-    negated = {one.event.variable for one in variables_in(draft.clauses["PATTERN"]) if one.negations}
-    for column in parsed["SELECT"]:
+    variables = variables_in(draft.clauses["PATTERN"])
+    negated = {variable.event.variable for variable in variables if variable.negations}
+    for column in draft.clauses["SELECT"]:
         for mention in mentions(column.expression):
             if mention.variable in negated:
                 name = quote_name(mention.variable)
                 message = f"SELECT cannot show {name}: '!' keeps it out of every match"
-                draft.problems.append(Problem(message, mention.span))
+                draft.complain(message, mention.span)
 
 
-def _build_conditions(parsed: Parsed, chains: dict[int, Any], draft: QueryDraft) -> None:
-    given = [parsed[keyword] for keyword in ("ON", "WHERE") if parsed.get(keyword) is not None]
-    conditions = conditions_of(given, chains, draft.clauses["PATTERN"])
-    draft.clauses["WHERE"] = And(conditions) if conditions else None  # type: ignore[arg-type]
+def _build_conditions(draft: QueryDraft) -> None:
+    clauses = draft.clauses
+    given = [clauses[keyword] for keyword in ("ON", "WHERE") if keyword in clauses]
+    conditions = conditions_of(given, draft.chains, clauses["PATTERN"])
+    clauses["WHERE"] = And(conditions) if conditions else None  # type: ignore[arg-type]
