@@ -10,6 +10,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import weft
@@ -24,6 +25,7 @@ and may change. [language.md](language.md) is the language of queries; [streams.
 """
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 NAMES = re.compile(r"^\w+(, \w+)*$")
+PROPERTIES = property | cached_property
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -180,7 +182,7 @@ def _members(thing: type) -> Iterator[tuple[str, object]]:
         if issubclass(base, BaseException):
             continue
         for key, member in vars(base).items():
-            is_member = isinstance(member, property | classmethod | staticmethod) or inspect.isfunction(
+            is_member = isinstance(member, PROPERTIES | classmethod | staticmethod) or inspect.isfunction(
                 member
             )
             if is_member and not key.startswith("_"):
@@ -190,9 +192,10 @@ def _members(thing: type) -> Iterator[tuple[str, object]]:
 
 def _member(owner: str, name: str, member: object) -> str:
     """Return the lines about a method or a property."""
-    if isinstance(member, property):
-        assert member.fget is not None
-        node = _definition(member.fget)
+    if isinstance(member, PROPERTIES):
+        getter = member.func if isinstance(member, cached_property) else member.fget
+        assert getter is not None
+        node = _definition(getter)
         assert isinstance(node, FunctionNode)
         head, about = f"property {owner}.{name}{_result(node)}", inspect.getdoc(member)
     else:

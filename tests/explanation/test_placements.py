@@ -7,8 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from weft.api.detect import prepare
-from weft.api.site_planning import explain_placement
+import weft
 from weft.cli.app import app
 
 QUERIES = """
@@ -55,13 +54,20 @@ def test_the_placement_is_shown_and_drawn(spark: SparkSession, files: Path) -> N
 def test_a_placement_knows_its_costs(spark: SparkSession, files: Path) -> None:
     events = spark.read.csv(str(files / "events.csv"), header=True, inferSchema=True)
     events = events.withColumn("ts", (events.ts / 1000).cast("timestamp"))
-    detection = prepare(events, QUERIES, time="ts", type="type")
-    explained = explain_placement(detection.source, detection.queries, "robot", seconds=0.2)
-    assert explained.placed.lower_bound <= explained.placed.cost
-    assert explained.placed.ratio < 0.05
-    assert explained.known.rows(explained.placed.central_cost) == pytest.approx(1205)
-    assert "1,205" not in str(explained)  # costs are shown per second
-    assert [query.name for query in explained.known.idle] == ["never"]
+    detection = weft.prepare(
+        events,
+        QUERIES,
+        time="ts",
+        type="type",
+        planning=weft.Planning(search_seconds=0.2),
+        sites=weft.Sites(column="robot"),
+    )
+    placed, known = detection.placed, detection.site_statistics
+    assert placed.lower_bound <= placed.cost
+    assert placed.ratio < 0.05
+    assert known.rows(placed.central_cost) == pytest.approx(1205)
+    assert "1,205" not in detection.explain()  # costs are shown per second
+    assert [query.name for query in known.idle] == ["never"]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.api.batch import BatchRun
-from weft.api.detection import Detection
+from weft.api.detection import Detection, Workload
+from weft.api.one_place import BatchDetection, StreamDetection
 from weft.api.options import Columns, Sites, Streaming
-from weft.api.runs import Run
-from weft.api.sites import SiteBatchRun, SiteStreamRun
-from weft.api.stream import StreamRun
-from weft.api.workload import Workload
+from weft.api.sites import SiteBatchDetection, SiteStreamDetection
 from weft.errors import DataError, WeftError
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.local import use_this_python
@@ -140,24 +137,19 @@ def prepare(
         streaming or Streaming(),
         sites,
     )
-    return Detection(workload, _run_of(workload, watermark, given=streaming))
-
-
-def _run_of(workload: Workload, watermark: str | None, *, given: Streaming | None) -> Run:
-    """Return how a workload runs: in batch or as a stream, at one place or at sites."""
-    events, sites = workload.source.events, workload.sites
     if events.isStreaming:
-        lateness = _lateness(events, workload.source.time, watermark)
-        return StreamRun(workload, lateness) if sites is None else SiteStreamRun(workload, lateness)
-    if given is not None:
-        raise WeftError("`streaming` is for streams, but `events` is a batch DataFrame: leave it out")
-    if watermark is not None:
-        raise WeftError("`watermark` is for streams, but `events` is a batch DataFrame: leave it out")
+        lateness = _lateness(events, time, watermark)
+        if sites is None:
+            return StreamDetection(workload, lateness)
+        return SiteStreamDetection(workload, sites, lateness)
+    for name, value in (("streaming", streaming), ("watermark", watermark)):
+        if value is not None:
+            raise WeftError(f"`{name}` is for streams, but `events` is a batch DataFrame: leave it out")
     if sites is None:
-        return BatchRun(workload)
+        return BatchDetection(workload)
     if sites.network is not None:
         raise WeftError("`network` is for streams: that of a batch is counted; leave it out of `sites`")
-    return SiteBatchRun(workload)
+    return SiteBatchDetection(workload, sites)
 
 
 def _statistics(given: Statistics | str | Path | None, source: EventFrame) -> Statistics | None:

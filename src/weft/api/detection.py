@@ -1,23 +1,26 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from pyspark import StorageLevel
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.api.batch import BatchRun
-from weft.api.runs import Run
-from weft.api.sites import SiteBatchRun, SiteStreamRun
-from weft.api.stream import StreamRun
-from weft.api.workload import Workload
+from weft.api.options import Sites, Streaming
+from weft.api.planning import estimated_statistics
 from weft.errors import WeftError, near_name
-from weft.hosts.spark.analyze import Analysis
+from weft.hosts.spark.analyze import GROUP, Analysis, GroupOutcomes, count_outcomes, outcomes_of_groups
 from weft.hosts.spark.assignment import ShardAssignment
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
-from weft.hosts.spark.outcomes import Outcomes, shown_outcomes
+from weft.hosts.spark.outcomes import Outcomes, ResultColumns, result_columns, shown_outcomes
 from weft.hosts.spark.pushdown import quoted
-from weft.io.trend_sinks import TrendNames
+from weft.io.checkpoint_notes import CheckpointNotes
+from weft.io.trend_sinks import TrendNames, trend_names
+from weft.normalize.template import template_of
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
@@ -26,6 +29,8 @@ from weft.placement.pipeline import Placed
 from weft.placement.site_statistics import SiteStatistics
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
+from weft.plan.template import Template
+from weft.runtime.budget import Budget
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
@@ -34,7 +39,21 @@ if TYPE_CHECKING:
 Named = TypeVar("Named")
 
 
-class Detection:
+@dataclass(frozen=True)
+class Workload:
+    """Queries bound to events that are there or still to come, and the options of their detection."""
+
+    source: EventFrame
+    queries: tuple[Query, ...]
+    planning: Planning
+    budget: Budget
+    partitions: int | None
+    statistics: Statistics | None  # those given
+    streaming: Streaming
+    sites: Sites | None
+
+
+class Detection(ABC):
     """Queries bound to events: their results, their plans, and what both cost.
 
     The same in every mode: `matches`, `trends`, `late`, `rejected` and `outcomes` are frames, of a stream
@@ -42,24 +61,24 @@ class Detection:
     (`weft.Outcomes` tells them apart). What a mode cannot give is an error that says why.
     """
 
-    def __init__(self, workload: Workload, run: Run) -> None:
+    def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self._run = run
+        self._statistics = workload.statistics
 
     @property
     def queries(self) -> tuple[Query, ...]:
         """The queries, checked against the events."""
         return self.workload.queries
 
-    @property
+    @cached_property
     def match_queries(self) -> tuple[Query, ...]:
         """The queries that ask for matches."""
-        return self.workload.match_queries
+        return tuple(query for query in self.queries if not query.is_trend)
 
-    @property
+    @cached_property
     def trend_queries(self) -> tuple[Query, ...]:
         """The queries that ask for aggregates over trends."""
-        return self.workload.trend_queries
+        return tuple(query for query in self.queries if query.is_trend)
 
     @property
     def source(self) -> EventFrame:
@@ -71,30 +90,30 @@ class Detection:
         """Whether the events are a stream."""
         return bool(self.source.events.isStreaming)
 
-    @property
+    @cached_property
     def matches(self) -> "DataFrame":
         """One row per match of any query that is no trend query.
 
         Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
         time order) and the RETURN columns of the queries, NULL in the rows of other queries.
         """
-        return self._run.matches
+        return Outcomes(self._outcomes).matches
 
-    @property
+    @cached_property
     def trends(self) -> "DataFrame":
         """One row per trend query, window and group that has trends; of a stream, once the window is over.
 
         Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
         in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
         """
-        return self._run.trends
+        return Outcomes(self._outcomes).trends
 
     @property
     def late(self) -> "DataFrame":
         """The rows of a stream that came after the watermark had passed them: time, type and id."""
         if not self.is_streaming:
             raise WeftError("`events` is a batch DataFrame: no row of it comes too late")
-        return Outcomes(self._run.outcomes).late
+        return Outcomes(self._outcomes).late
 
     @property
     def rejected(self) -> "DataFrame":
@@ -108,20 +127,22 @@ class Detection:
         Where there are trend queries, the column `trend` has their results: windows, groups and aggregates.
         The columns `shard` and `report` are those of reports.
         """
-        return shown_outcomes(self._run.outcomes)
+        return shown_outcomes(self._outcomes)
+
+    @property
+    @abstractmethod
+    def _outcomes(self) -> "DataFrame":
+        """The outcomes of all kinds, with the columns that workers give them."""
 
     @property
     def changes(self) -> "DataFrame":
         """The changes of plans of a stream: one row for each shard and new version of its plan."""
-        if not isinstance(self._run, StreamRun):
-            raise WeftError("plans change on streams alone, where `adapt` says so")
-        return Outcomes(self._run.outcomes).changes
+        raise WeftError("plans change on streams alone, where `adapt` says so")
 
     @property
     def transfers(self) -> "DataFrame":
         """What sites sent each other: projection, source, target, rows and bytes, of each step."""
-        self._of_sites("transfers")
-        return Outcomes(self._run.outcomes).transfers
+        raise _needs_sites("transfers")
 
     def matches_of(self, name: str) -> "DataFrame":
         """Return the matches of one query with its RETURN columns, under their own names and types."""
@@ -143,53 +164,91 @@ class Detection:
         common = ["query", "window_start", "window_end"]
         return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
 
-    @property
+    @cached_property
     def return_columns(self) -> Mapping[str, Mapping[str, str]]:
         """For each query, the columns of `matches` that hold its RETURN values, by their names."""
-        return self.workload.return_columns
+        names = self._columns.returned.names
+        return {
+            query.name: dict(zip((column.name for column in query.returns), names[query.name], strict=True))
+            for query in self.match_queries
+        }
 
-    @property
+    @cached_property
     def trend_names(self) -> Mapping[str, TrendNames]:
         """For each trend query, the columns of `trends` that hold its groups and aggregates, by name."""
-        return self.workload.trend_names
+        return trend_names(self._templates, self._columns.trends.names)
+
+    @cached_property
+    def _templates(self) -> tuple[Template, ...]:
+        """The templates of the trend queries."""
+        return tuple(template_of(query, self.source.schema) for query in self.trend_queries)
+
+    @cached_property
+    def _columns(self) -> ResultColumns:
+        """The columns of all results."""
+        return result_columns(self.queries, self._templates)
 
     @property
+    @abstractmethod
     def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
-        return self._run.plan
 
     @property
     def shared_plan(self) -> Plan:
         """The graph of operators of all query groups together."""
-        if not isinstance(self._run, BatchRun | StreamRun):
-            raise WeftError("every site has a plan of its own; see explain()")
-        return self._run.shared_plan
+        raise WeftError("every site has a plan of its own; see explain()")
 
     @property
     def statistics(self) -> Statistics:
         """Rates and selectivities: those given; of a batch otherwise estimated from its events, once."""
-        return self._run.statistics
+        if self._statistics is None:
+            self._statistics = (
+                Statistics()
+                if self.is_streaming
+                else estimated_statistics(self.source, self.match_queries, is_quick=False)
+            )
+        return self._statistics
 
     def sample_statistics(self) -> Statistics:
         """Take a quick look at the events, unless the statistics are known or would not be used."""
-        return self._run.sample_statistics()
+        return self.statistics
 
+    @abstractmethod
     def choose_plans(
         self, progress: Progress | None = None, is_cancelled: Callable[[], bool] = lambda: False
     ) -> None:
         """Choose the plans unless that is done; `progress` is told the share of the search that is over."""
-        self._run.choose_plans(progress, is_cancelled)
 
+    @abstractmethod
     def explain(self) -> str:
         """Return how the queries are evaluated as text: normal forms, plans, templates, placement, costs."""
-        return self._run.explain()
 
-    def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
+    def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:  # noqa: ARG002
         """Run a batch once and return what each node of its plans did, what trends shared and sites sent.
 
         `write` is given the matches of this run and, where there are trend queries, their results.
         """
-        return self._run.analyze(write)
+        raise WeftError(
+            "a stream cannot be run once to be analyzed\n"
+            "  hint: follow it with weft.StreamMonitor, or analyze the queries on past events"
+        )
+
+    def _run_groups(
+        self, frames: "Sequence[DataFrame]", write: "Callable[..., None] | None"
+    ) -> list[GroupOutcomes]:
+        """Run query groups once, count the outcomes of each, and let `write` have the results."""
+        measured = outcomes_of_groups(frames)
+        if write is None:
+            return count_outcomes(measured, len(frames))
+        measured.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            counted = count_outcomes(measured, len(frames))
+            results = Outcomes(measured.drop(GROUP))
+            matches = results.matches if self.match_queries else self.matches
+            write(matches, *([results.trends] if self.trend_queries else []))
+        finally:
+            measured.unpersist()
+        return counted
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""
@@ -203,53 +262,51 @@ class Detection:
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
-        if not isinstance(self._run, BatchRun):
-            raise WeftError("costs are compared for a batch without sites; see explain()")
-        return self._run.costs()
+        raise WeftError("costs are compared for a batch without sites; see explain()")
 
     @property
     def started(self) -> list[str]:
         """The queries that the stream in the checkpoint did not have: they start empty."""
-        return list(self._run.started) if isinstance(self._run, StreamRun | SiteStreamRun) else []
+        return []
 
     @property
     def ended(self) -> list[str]:
         """The queries that the stream in the checkpoint had and that are gone."""
-        return list(self._run.ended) if isinstance(self._run, StreamRun | SiteStreamRun) else []
+        return []
 
-    @property
+    @cached_property
     def assignment(self) -> ShardAssignment:
         """Which queries of a stream run on the same shards; with a checkpoint, as at the first start."""
-        if not isinstance(self._run, StreamRun):
-            raise WeftError("queries are assigned to shards on a stream without sites alone")
-        return self._run.assignment
+        raise WeftError("queries are assigned to shards on a stream without sites alone")
 
     @property
     def network(self) -> Network:
         """The sites, and the rates of events there."""
-        return self._of_sites("network").network
+        raise _needs_sites("network")
 
-    @property
+    @cached_property
     def site_statistics(self) -> SiteStatistics:
-        """The events of a batch counted by site, and the queries to place there."""
-        if not isinstance(self._run, SiteBatchRun):
-            raise WeftError("events are counted by site in a batch with sites=weft.Sites(column) alone")
-        return self._run.known
+        """The events of a batch counted by site in one scan, and the queries to place there."""
+        raise WeftError("events are counted by site in a batch with sites=weft.Sites(column) alone")
 
-    @property
+    @cached_property
     def placed(self) -> Placed:
         """Where projections of the queries are evaluated, what that costs and how good it is."""
-        return self._of_sites("placed").placed
+        raise _needs_sites("placed")
+
+    @cached_property
+    def site_program(self) -> SiteProgram:
+        """What every site evaluates and sends; on a stream with a checkpoint, as at the first start."""
+        raise _needs_sites("site_program")
 
     @property
-    def site_program(self) -> SiteProgram:
-        """What every site evaluates and sends."""
-        return self._of_sites("site_program").program
+    def _notes(self) -> CheckpointNotes:
+        """What is kept beside the checkpoint of a stream."""
+        return CheckpointNotes(self.source.events.sparkSession, self.workload.streaming.checkpoint)
 
-    def _of_sites(self, name: str) -> SiteBatchRun | SiteStreamRun:
-        if isinstance(self._run, SiteBatchRun | SiteStreamRun):
-            return self._run
-        raise WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
+
+def _needs_sites(name: str) -> WeftError:
+    return WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
 
 
 def _named(name: str, known: Mapping[str, Named], kind: str) -> Named:

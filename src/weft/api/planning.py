@@ -8,7 +8,7 @@ from weft.cost.shape import MOST_EXACT
 from weft.errors import DataError
 from weft.hosts.spark.divide import QueryGroup
 from weft.hosts.spark.frame import EventFrame
-from weft.hosts.spark.sampling import estimate
+from weft.hosts.spark.sampling import estimate, site_counts
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Optimized, Settings, Strategy, choose_plan
 from weft.optimizer.planning import Planning
@@ -16,6 +16,9 @@ from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import CountWindow, Query, TimeWindow
+from weft.placement.normal_form_query import normal_form_queries
+from weft.placement.site_program import attributes_by_type
+from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
 from weft.plan.nodes import Node
 from weft.schema import Schema
 from weft.statistics.model import Statistics
@@ -104,10 +107,21 @@ def estimated_statistics(source: EventFrame, queries: Sequence[Query], *, is_qui
     )
 
 
+def network_of(
+    source: EventFrame, queries: Sequence[Query], site: str, statistics: Statistics
+) -> SiteStatistics:
+    """Count the events at the sites in a column, in one scan; selectivities come from the statistics."""
+    placed = normal_form_queries(queries, source.schema, statistics)
+    attributes = set[str]().union(*attributes_by_type(placed, source.schema).values())
+    counted = site_counts(source, site, kinds_of(placed), attributes)
+    return site_statistics(queries, source.schema, statistics, counted)
+
+
 def merged_plan(planned: Sequence[PlannedGroup]) -> StoredPlan:
-    """Return the choice of all shares as one."""
-    trees = {name: found for one in planned for name, found in one.optimized.stored.trees.items()}
-    return StoredPlan(trees, all(one.optimized.stored.is_shared for one in planned))
+    """Return the stored plans of all groups as one."""
+    stored = [group.optimized.stored for group in planned]
+    trees = {name: tree for plan in stored for name, tree in plan.trees.items()}
+    return StoredPlan(trees, all(plan.is_shared for plan in stored))
 
 
 def load_plan(path: str | Path) -> StoredPlan:

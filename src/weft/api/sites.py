@@ -1,28 +1,24 @@
-"""The runs of queries that are evaluated at the sites of their events, in batch and on a stream."""
+"""Detections at the sites where events arise, in batch and on a stream."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pyspark import StorageLevel
-
-from weft.api.beside_checkpoint import BesideCheckpoint
+from weft.api.detection import Detection, Workload
+from weft.api.one_place import ASSIGNMENT
 from weft.api.options import Sites
-from weft.api.planning import estimated_statistics
-from weft.api.site_planning import network_of
-from weft.api.stream import ASSIGNMENT
-from weft.api.workload import Workload
+from weft.api.planning import network_of
 from weft.codec import from_json, stored, to_json
 from weft.errors import WeftError
-from weft.explanation.placements import ExplainedPlacement, sent_bytes
-from weft.hosts.spark.analyze import GROUP, Analysis, count_outcomes, outcomes_of_groups, transfers_of
+from weft.explanation.placements import placement_text, sent_bytes
+from weft.hosts.spark.analyze import Analysis, transfers_of
 from weft.hosts.spark.assignment import check_windows
 from weft.hosts.spark.batch import site_outcomes
 from weft.hosts.spark.outcomes import Outcomes
 from weft.hosts.spark.stream import Lateness, build_site_stream, fingerprint, use_rocksdb
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network
 from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.pipeline import ALGORITHM_OF, Placed, place
@@ -30,33 +26,38 @@ from weft.placement.site_program import site_program
 from weft.placement.site_statistics import SiteStatistics, stream_network
 from weft.plan.sites import SiteProgram
 from weft.runtime.stages.report import Transfer
-from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PLACEMENT = "placement"
+PLACEMENT = "placement"  # the name of a note beside a checkpoint
 
 
-def sites_of(workload: Workload) -> Sites:
-    """Return the sites of a workload that has them; trend queries have no placement."""
-    if workload.trend_queries:
-        names = ", ".join(query.name for query in workload.trend_queries)
-        raise WeftError(
-            f"trend queries have no placement: {names}\n"
-            "  hint: their aggregates are taken over all sites; detect them without sites="
-        )
-    if workload.sites is None:
-        raise ValueError("a workload without sites has no placement")
-    return workload.sites
+class SiteDetection(Detection):
+    """Queries that are evaluated at the sites of their events: there is no one plan, and no trends."""
 
-
-class _SiteRun:
-    """What both modes share: there is no one plan, and no trends."""
+    def __init__(self, workload: Workload, sites: Sites) -> None:
+        super().__init__(workload)
+        self.sites = sites
+        if self.trend_queries:
+            names = ", ".join(query.name for query in self.trend_queries)
+            raise WeftError(
+                f"trend queries have no placement: {names}\n"
+                "  hint: their aggregates are taken over all sites; detect them without sites="
+            )
 
     @property
+    @abstractmethod
+    def _problem(self) -> tuple[Network, tuple[NormalFormQuery, ...]]:
+        """The network with the rates of all kinds, and the queries to place there."""
+
+    @cached_property
     def trends(self) -> "DataFrame":
         raise WeftError("none of the queries is a trend query: look at matches")
+
+    @property
+    def transfers(self) -> "DataFrame":
+        return Outcomes(self._outcomes).transfers
 
     @property
     def plan(self) -> StoredPlan:
@@ -64,93 +65,63 @@ class _SiteRun:
             "a plan for many sites cannot be stored\n  hint: store one without sites=, or the statistics"
         )
 
-
-class SiteBatchRun(_SiteRun):
-    """A workload on events that are all there, evaluated at the sites at which these arose.
-
-    The events are counted once to choose where to evaluate what.
-    """
-
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
-        self.sites = sites_of(workload)
-        self._statistics = workload.statistics
+    @cached_property
+    def placed(self) -> Placed:
+        algorithm = ALGORITHM_OF[self.sites.placement]
+        return place(*self._problem, algorithm, seconds=self.workload.planning.search_seconds)
 
     @cached_property
-    def outcomes(self) -> "DataFrame":
-        work = self.workload
-        queries = tuple(dict.fromkeys(query.query for query in self.known.queries))
-        return site_outcomes(self.program, queries, work.source, work.columns, work.budget, work.partitions)
+    def site_program(self) -> SiteProgram:
+        return site_program(self.placed.graph, self._problem[1], self.source.schema, self.statistics)
 
-    @property
-    def matches(self) -> "DataFrame":
-        return Outcomes(self.outcomes).matches
+    def choose_plans(
+        self,
+        progress: Progress | None = None,  # noqa: ARG002
+        is_cancelled: Callable[[], bool] = lambda: False,  # noqa: ARG002
+    ) -> None:
+        _ = self.site_program  # a placement is found in seconds
 
-    @property
-    def statistics(self) -> Statistics:
-        if self._statistics is None:
-            work = self.workload
-            self._statistics = estimated_statistics(work.source, work.match_queries, is_quick=False)
-        return self._statistics
 
-    def sample_statistics(self) -> Statistics:
-        return self.statistics
+class SiteBatchDetection(SiteDetection):
+    """Queries on events that are all there; these are counted once to choose where to evaluate what."""
 
     @cached_property
-    def known(self) -> SiteStatistics:
-        """The network that the events make up, counted in one scan, and the queries to place there."""
-        work = self.workload
-        return network_of(work.source, work.match_queries, self.sites.column, self.statistics)
+    def _outcomes(self) -> "DataFrame":
+        queries = tuple(dict.fromkeys(query.query for query in self.site_statistics.queries))
+        budget, partitions = self.workload.budget, self.workload.partitions
+        return site_outcomes(self.site_program, queries, self.source, self._columns, budget, partitions)
+
+    @cached_property
+    def site_statistics(self) -> SiteStatistics:
+        return network_of(self.source, self.match_queries, self.sites.column, self.statistics)
 
     @property
     def network(self) -> Network:
-        return self.known.network
+        return self.site_statistics.network
 
-    @cached_property
-    def placed(self) -> Placed:
-        """Where projections of the queries are evaluated, what that costs and how good it is."""
-        seconds = self.workload.planning.search_seconds
-        algorithm = ALGORITHM_OF[self.sites.placement]
-        return place(self.known.network, self.known.queries, algorithm, seconds=seconds)
-
-    @cached_property
-    def program(self) -> SiteProgram:
-        """What every site evaluates and sends."""
-        schema = self.workload.source.schema
-        return site_program(self.placed.graph, self.known.queries, schema, self.statistics)
-
-    def choose_plans(self, progress: Progress | None, is_cancelled: Callable[[], bool]) -> None:  # noqa: ARG002
-        _ = self.program  # a placement is found in seconds
+    @property
+    def _problem(self) -> tuple[Network, tuple[NormalFormQuery, ...]]:
+        return self.network, self.site_statistics.queries
 
     def explain(self) -> str:
         """Return where queries are evaluated, what that sends and how far from the best it can be."""
-        return str(ExplainedPlacement(self.placed, self.known))
+        return placement_text(self.placed, self.site_statistics)
 
-    def analyze(self, write: "Callable[..., None] | None") -> Analysis:
-        measured = outcomes_of_groups([self.outcomes])
-        if measured is None:
-            raise ValueError("a program of sites has outcomes")
-        if write is not None:
-            measured.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            (counted,) = count_outcomes(measured, 1)
-            if write is not None:
-                write(Outcomes(measured.drop(GROUP)).matches)
-        finally:
-            if write is not None:
-                measured.unpersist()
-        transfers = transfers_of(counted.reports.values(), self._predicted())
-        return Analysis(counted.counts, transfers=transfers)
+    def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
+        (counted,) = self._run_groups([self._outcomes], write)
+        return Analysis(
+            counted.counts, transfers=transfers_of(counted.reports.values(), self._predicted_transfers())
+        )
 
-    def _predicted(self) -> list[Transfer]:
+    def _predicted_transfers(self) -> list[Transfer]:
         """Return what every channel is expected to bring."""
+        graph, program, known = self.placed.graph, self.site_program, self.site_statistics
         predicted = []
-        channels = zip(self.placed.graph.channels, self.program.channels, strict=True)
-        for (vertex, _), channel in channels:
-            rows = self.known.rows(self.placed.graph.rate(vertex))
-            size = rows * sent_bytes(self.known, vertex.projection)
-            sites = self.program.sites[channel.source], self.program.sites[channel.target]
-            predicted.append(Transfer(channel.projection, *sites, 0, 0, rows, size))
+        for (vertex, _), channel in zip(graph.channels, program.channels, strict=True):
+            rows = known.rows(graph.rate(vertex))
+            ends = program.sites[channel.source], program.sites[channel.target]
+            size = rows * sent_bytes(known, vertex.projection)
+            predicted.append(Transfer(channel.projection, *ends, 0, 0, rows, size))
         return predicted
 
 
@@ -163,108 +134,70 @@ class KnownPlacement:
     program: SiteProgram
 
 
-class SiteStreamRun(_SiteRun):
-    """A workload on a stream whose events arise at sites, evaluated there as far as that pays.
+class SiteStreamDetection(SiteDetection):
+    """Queries on a stream whose events arise at sites, evaluated there as far as that pays.
 
     The first start decides where queries are evaluated; the checkpoint remembers it.
     """
 
-    started: tuple[str, ...] = ()
-    ended: tuple[str, ...] = ()
-
-    def __init__(self, workload: Workload, lateness: Lateness) -> None:
-        self.workload = workload
-        self.sites = sites_of(workload)
+    def __init__(self, workload: Workload, sites: Sites, lateness: Lateness) -> None:
+        super().__init__(workload, sites)
         if workload.streaming.adaptation.decide != "off":
             raise WeftError("`adapt` cannot be combined with `sites`: a placement is kept")
-        if self.sites.network is None:
+        if sites.network is None:
             raise WeftError(
                 "`sites` of a stream needs `network`: there are no events to look at before it starts\n"
                 "  hint: give network=weft.Network(sites, rates), or that of weft.prepare for its past"
             )
         check_windows(workload.queries)
-        self.network: Network = self.sites.network
-        self.statistics = workload.statistics or Statistics()
+        self._network = sites.network
         self._lateness = lateness
-        self._placing = stream_network(
-            workload.queries, workload.source.schema, self.statistics, self.network
-        )
+        self._placing = stream_network(self.queries, self.source.schema, self.statistics, self._network)
 
     @cached_property
-    def outcomes(self) -> "DataFrame":
-        work = self.workload
-        use_rocksdb(work.source.events.sparkSession)
-        program = self.program
-        self._remember()
-        return build_site_stream(
-            program, self.network.sites, work.source, work.columns, work.budget, self._lateness
-        )
+    def _outcomes(self) -> "DataFrame":
+        use_rocksdb(self.source.events.sparkSession)
+        program, sites = self.site_program, self.network.sites
+        if self._known_program is None:
+            known = KnownPlacement(self._fingerprints, tuple(sites), program)
+            self._notes.write(PLACEMENT, to_json(PLACEMENT, known))
+        budget = self.workload.budget
+        return build_site_stream(program, sites, self.source, self._columns, budget, self._lateness)
 
     @property
-    def matches(self) -> "DataFrame":
-        return Outcomes(self.outcomes).matches
+    def network(self) -> Network:
+        return self._network
 
-    def sample_statistics(self) -> Statistics:
-        return self.statistics
+    @property
+    def _problem(self) -> tuple[Network, tuple[NormalFormQuery, ...]]:
+        return self._placing
 
     @cached_property
-    def placed(self) -> Placed:
-        """Where projections of the queries are evaluated, as the network at hand suggests."""
-        network, queries = self._placing
-        algorithm = ALGORITHM_OF[self.sites.placement]
-        return place(network, queries, algorithm, seconds=self.workload.planning.search_seconds)
-
-    @property
-    def graph(self) -> MuseGraph:
-        return self.placed.graph
-
-    @property
-    def queries_placed(self) -> tuple[NormalFormQuery, ...]:
-        return self._placing[1]
-
-    @cached_property
-    def program(self) -> SiteProgram:
-        """What every site evaluates and sends; with a checkpoint, as it was when the stream first ran."""
-        if self._known_program is not None:
-            return self._known_program
-        schema = self.workload.source.schema
-        return site_program(self.graph, self.queries_placed, schema, self.statistics)
-
-    def choose_plans(self, progress: Progress | None, is_cancelled: Callable[[], bool]) -> None:  # noqa: ARG002
-        _ = self.program  # a placement is found in seconds
+    def site_program(self) -> SiteProgram:
+        return super().site_program if self._known_program is None else self._known_program
 
     def explain(self) -> str:
         """Return what each site evaluates at each level, and what it sends."""
-        program = self.program
+        program = self.site_program
         lines = [f"{len(program.sites)} sites, {max(1, program.n_levels)} levels"]
         for channel in program.channels:
             way = f"{program.sites[channel.source]} -> {program.sites[channel.target]}"
             lines.append(f"{way}: {channel.projection} ({channel.rate:.6g} per second)")
         return "\n".join(lines)
 
-    def analyze(self, write: "Callable[..., None] | None") -> Analysis:  # noqa: ARG002
-        raise WeftError(
-            "a stream cannot be run once to be analyzed\n"
-            "  hint: look at .transfers, or analyze the queries on past events"
-        )
-
-    @property
-    def _beside(self) -> BesideCheckpoint:
-        return BesideCheckpoint(self.workload.source.events.sparkSession, self.workload.streaming.checkpoint)
-
     @property
     def _fingerprints(self) -> Mapping[str, str]:
-        return {query.name: fingerprint(query) for query in self.workload.queries}
+        return {query.name: fingerprint(query) for query in self.queries}
 
     @cached_property
     def _known_program(self) -> SiteProgram | None:
         """The program in the checkpoint, if there is one."""
-        if self._beside.read(ASSIGNMENT):
+        if self._notes.read(ASSIGNMENT):
             raise WeftError(
                 "the stream has started without sites, and its state is divided so\n"
                 "  hint: leave out `sites`, or start with a new checkpoint"
             )
-        texts = self._beside.read(PLACEMENT)
+        texts = self._notes.read(PLACEMENT)
         if not texts:
             return None
         known: KnownPlacement = from_json(PLACEMENT, *texts[0])
@@ -274,9 +207,3 @@ class SiteStreamRun(_SiteRun):
                 "  hint: give those of the first start, or start with a new checkpoint"
             )
         return known.program
-
-    def _remember(self) -> None:
-        """Add the program to the checkpoint, for the next start; what is there stays."""
-        if self._known_program is None:
-            known = KnownPlacement(self._fingerprints, tuple(self.network.sites), self.program)
-            self._beside.add(PLACEMENT, to_json(PLACEMENT, known))

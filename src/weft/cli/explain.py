@@ -1,23 +1,24 @@
 """The command `weft explain`: normal forms, the shared plan, and where sites evaluate it."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
-from pyspark.sql import SparkSession
 
-from weft.api.detection import Detection
-from weft.api.site_planning import explain_placement
 from weft.cli.console import Queries, check_picture, write_picture
-from weft.cli.options import Master, PlacementOptions, StoredPlanOptions, UsualColumnOptions, with_groups
-from weft.cli.report import progress_shown
+from weft.cli.options import (
+    Master,
+    PlacementOptions,
+    SiteOptions,
+    StoredPlanOptions,
+    UsualColumnOptions,
+    with_groups,
+)
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.errors import WeftError
+from weft.explanation.placement_picture import picture
 from weft.explanation.plans import explain as explain_queries
-from weft.hosts.spark.progress import current_progress
 from weft.io.sources import find_events
 from weft.language.read import read_queries
-from weft.statistics.file import save_statistics
 
 EXAMPLES = (
     "Examples:\n\n"
@@ -53,12 +54,12 @@ def explain(
         planning_of(planning)
         find_events(events)
         spark = start_spark(master)
-        detection = prepare_files(spark, queries, events, columns, planning)
-        if placed.placement:
-            typer.echo(_placement_text(spark, detection, placed, planning))
-            return
+        sites = SiteOptions(site=placed.site)
+        detection = prepare_files(spark, queries, events, columns, planning, sites=sites)
         choose_plan(spark, detection, planning)
         typer.echo(detection.explain())
+        if placed.picture is not None:
+            write_picture(placed.picture, picture(detection.placed.graph, unit="rows per second"))
 
 
 def _check(placed: PlacementOptions, events: str | None) -> None:
@@ -72,20 +73,3 @@ def _check(placed: PlacementOptions, events: str | None) -> None:
     if placed.site is None:
         raise WeftError("--placement needs --site, the column of the site at which events arise")
     check_picture(placed.picture)
-
-
-def _placement_text(
-    spark: SparkSession, detection: Detection, placed: PlacementOptions, planning: StoredPlanOptions
-) -> str:
-    """Return the placement of the queries on the sites of their events; draw it if that is wanted."""
-    assert placed.site is not None  # as was checked
-    with progress_shown("Looking at the events", partial(current_progress, spark)):
-        statistics = detection.statistics
-        if planning.save_statistics is not None:
-            save_statistics(statistics, planning.save_statistics)
-        explained = explain_placement(
-            detection.source, detection.queries, placed.site, statistics, seconds=planning.search_seconds
-        )
-    if placed.picture is not None:
-        write_picture(placed.picture, explained.picture)
-    return str(explained)

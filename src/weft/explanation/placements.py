@@ -1,9 +1,8 @@
 """Say where queries are best evaluated when events have sites, what that sends, and how good it is."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-from weft.explanation.placement_picture import number_text, picture
+from weft.explanation.placement_picture import number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
@@ -17,41 +16,27 @@ Column = Callable[[Projection, float], str]  # what a column says of the matches
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-@dataclass(frozen=True, eq=False)
-class ExplainedPlacement:
-    """A placement for the events of a frame, and what is known of these."""
-
-    placed: Placed
-    known: SiteStatistics
-
-    @property
-    def picture(self) -> str:
-        """The graph as SVG."""
-        return picture(self.placed.graph, unit="rows per second")
-
-    def __str__(self) -> str:
-        placed, known = self.placed, self.known
-        lines = [
-            f"Placement on {len(known.network.sites)} sites",
-            f"  cost         {number_text(placed.cost)} rows per second between sites, "
-            f"{number_text(known.rows(placed.cost))} in all",
-            f"  centralized  {number_text(placed.central_cost)} rows per second; this is "
-            f"{percent_text(placed.ratio)} of it",
-            f"  bound        {_bound_text(placed)}",
-        ]
-        if known.idle:
-            names = ", ".join(query.name for query in known.idle)
-            lines.append(f"  no matches   {names}: there are no events of some item")
-        columns = {
-            "rows per second": lambda _, rate: number_text(rate),
-            "rows": lambda _, rate: number_text(known.rows(rate)),
-            "bytes": lambda projection, rate: bytes_text(known.rows(rate) * sent_bytes(known, projection)),
-        }
-        found = projection_lines(placed.graph)
-        lines += ["", "Found, matches per second", *(f"  {line}" for line in found)]
-        sent = channel_lines(placed.graph, columns) if placed.graph.channels else ["nothing"]
-        lines += ["", "Sent between sites", *(f"  {line}".rstrip() for line in sent)]
-        return "\n".join(lines)
+def placement_text(placed: Placed, known: SiteStatistics) -> str:
+    """Return where queries are evaluated, what that sends, and how far from the best it can be."""
+    lines = [
+        f"Placement on {len(known.network.sites)} sites",
+        f"  cost         {number_text(placed.cost)} rows per second between sites, "
+        f"{number_text(known.rows(placed.cost))} in all",
+        f"  centralized  {number_text(placed.central_cost)} rows per second; this is "
+        f"{percent_text(placed.ratio)} of it",
+        f"  bound        {_bound_text(placed)}",
+    ]
+    if known.idle:
+        names = ", ".join(query.name for query in known.idle)
+        lines.append(f"  no matches   {names}: there are no events of some item")
+    columns = {
+        "rows per second": lambda _, rate: number_text(rate),
+        "rows": lambda _, rate: number_text(known.rows(rate)),
+        "bytes": lambda projection, rate: bytes_text(known.rows(rate) * sent_bytes(known, projection)),
+    }
+    lines += ["", "Found, matches per second", *(f"  {line}" for line in projection_lines(placed.graph))]
+    sent = channel_lines(placed.graph, columns) if placed.graph.channels else ["nothing"]
+    return "\n".join([*lines, "", "Sent between sites", *(f"  {line}".rstrip() for line in sent)])
 
 
 def sent_bytes(known: SiteStatistics, projection: Projection) -> float:

@@ -6,12 +6,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
-from weft.api.site_planning import network_of
+from weft.api.planning import estimated_statistics, network_of
 from weft.errors import DataError
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.schemas import event_schema
 from weft.language.read import read
 from weft.pattern.nodes import Query
+from weft.placement.site_statistics import SiteStatistics
 from weft.statistics.model import ItemKey, Statistics
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -37,10 +38,14 @@ def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
     return read(text, source.schema, origin="q", tie_break=False)
 
 
+def counted(source: EventFrame, queries: tuple[Query, ...]) -> SiteStatistics:
+    return network_of(source, queries, "place", estimated_statistics(source, queries, is_quick=False))
+
+
 def test_kinds_are_counted_by_site(events: DataFrame) -> None:
     source = source_of(events)
     queries = bound(QUERY, source)
-    found = network_of(source, queries, "place")
+    found = counted(source, queries)
     assert found.network.sites == ("north", "south")  # what no query looks at has no part in it
     assert found.rows(float(found.network.rates["A"].sum())) == pytest.approx(100)
     assert found.rows(found.network.rates["B[x > 1]"][1]) == pytest.approx(6)
@@ -67,7 +72,7 @@ def test_sites_may_be_numbers_and_are_ordered_as_such(events: DataFrame) -> None
     queries = read(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
-    found = network_of(source, queries, "place")
+    found = counted(source, queries)
     assert found.network.sites == tuple(map(str, range(11)))
 
 
@@ -77,7 +82,7 @@ def test_a_query_without_events_of_a_kind_is_idle(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, Z z) WITHIN 1 minute QUERY r PATTERN SEQ(A a, NOT Z z, B b) WITHIN 1 minute"
     )
     queries = bound(text, source)
-    found = network_of(source, queries, "place")
+    found = counted(source, queries)
     assert [query.name for query in found.idle] == ["q"]
     assert [query.name for query in found.queries] == ["r"]
 
@@ -87,7 +92,7 @@ def test_a_condition_that_spark_may_read_differently_is_estimated(events: DataFr
     source = source_of(frame)
     text = "QUERY q PATTERN SEQ(A a, B b) WHERE a.price > 1.5 WITHIN 1 minute"
     queries = bound(text, source)
-    found = network_of(source, queries, "place")
+    found = counted(source, queries)
     (kind,) = (kind for kind in found.network.rates if kind.startswith("A["))
     assert found.rows(float(found.network.rates[kind].sum())) == pytest.approx(60, rel=0.2)
 
@@ -98,7 +103,7 @@ def test_no_events_have_no_sites(events: DataFrame) -> None:
         (PAIRS.replace("B b", "Y b").replace("A a", "Z a"), events),
         (PAIRS, events.limit(0)),
     ):
-        found = network_of(source_of(frame), bound(text, source), "place")
+        found = counted(source_of(frame), bound(text, source))
         assert found.network.sites == ()
         assert found.queries == ()
         assert [query.name for query in found.idle] == ["q"]
@@ -110,4 +115,4 @@ def test_events_without_any_site_are_an_error(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     with pytest.raises(DataError, match="no event that a query looks at has a site"):
-        network_of(source, queries, "place")
+        counted(source, queries)

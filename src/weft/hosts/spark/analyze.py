@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
@@ -9,7 +10,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from weft.explanation.placement_picture import number_text
 from weft.explanation.placements import bytes_text
 from weft.explanation.plans import plan_lines
-from weft.hosts.spark.outcomes import Outcomes
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
@@ -160,20 +160,10 @@ def _with_amount(transfer: Transfer, rows: int, size: int) -> Transfer:
     return replace(transfer, rows=rows, bytes=size)
 
 
-def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame | None:
+def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame:
     """Return the outcomes of several groups in one frame, each with the number of its group."""
     numbered = [frame.withColumn(GROUP, F.lit(number)) for number, frame in enumerate(frames)]
-    if not numbered:
-        return None
-    whole = numbered[0]
-    for frame in numbered[1:]:
-        whole = whole.unionByName(frame, allowMissingColumns=True)
-    return whole
-
-
-def matches_among(measured: DataFrame) -> DataFrame:
-    """Return the matches of a run that was analyzed."""
-    return Outcomes(measured.drop(GROUP)).matches
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), numbered)
 
 
 def transfer_lines(transfers: Sequence[Transfer]) -> list[str]:

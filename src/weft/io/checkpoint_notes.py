@@ -1,13 +1,14 @@
-"""Small texts kept beside a checkpoint: what the next start has to know of the first."""
+"""Notes beside a checkpoint: small texts by which the next start of a stream knows the first."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
-class BesideCheckpoint:
+class CheckpointNotes:
     """The directory `weft` of a checkpoint; where there is no checkpoint, nothing is kept."""
 
     spark: SparkSession
@@ -24,12 +25,12 @@ class BesideCheckpoint:
             return []
         return [(row["value"], path) for row in rows]
 
-    def add(self, name: str, text: str) -> None:
-        """Keep one more text under a name; what is there stays."""
+    def write(self, name: str, text: str, mode: Literal["append", "overwrite"] = "append") -> None:
+        """Keep a text under a name, with those that are there or in their place."""
         path = self._path(name)
         if path is not None:
             frame = self.spark.createDataFrame([(text,)], "value string")
-            frame.coalesce(1).write.mode("append").text(path)
+            frame.coalesce(1).write.mode(mode).text(path)
 
     def _path(self, name: str) -> str | None:
         return None if self.checkpoint is None else f"{self.checkpoint.rstrip('/')}/weft/{name}"
