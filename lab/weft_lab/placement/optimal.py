@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 
 from weft.errors import PlacementError
-from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, partition_kinds
+from weft.placement.arrangement import Arrangement, Sites, partition_kinds
 from weft.placement.combinations import Combination
 from weft.placement.draft import GraphDraft
 from weft.placement.multi_query import multi_query
@@ -175,7 +175,7 @@ class _BranchAndBound:
             yield None, np.array([site])
         for kind in partition_kinds(query, projection.kinds):
             if not self.groupings:
-                yield kind, hosts_at_emitters(self.network, kind)
+                yield kind, self.ledger.events(kind).hosts
                 continue
             emitters = bits(self.network.emitters(kind))
             for targets in product(range(n_sites), repeat=len(emitters)):

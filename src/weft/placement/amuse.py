@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.errors import PlacementError
-from weft.placement.arrangement import Arrangement, hosts_at_emitters, partition_kinds
+from weft.placement.arrangement import Arrangement, partition_kinds
 from weft.placement.combinations import (
     CheapestCombinations,
     Combination,
@@ -77,10 +77,10 @@ def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
     1.0
     """
     network = others.ledger.network
-    whole = query.root
 
     def may_host(projection: Projection, kind: str) -> bool:
-        return projection == whole or _saves(network, projection, kind)
+        saves = rate_per_binding(network, Projection(kind, (kind,))) >= projection.rate(network)
+        return saves or projection == query.root
 
     projections = [
         items
@@ -88,11 +88,6 @@ def place_query_star(query: ProjectedQuery, others: GraphDraft) -> GraphDraft:
         if any(may_host(query.projection(items), kind) for kind in query.projection(items).kinds)
     ]
     return _construct(query, projections, others, may_host)
-
-
-def _saves(network: Network, projection: Projection, kind: str) -> bool:
-    """Whether all matches of a projection are no more than the events of a kind at one site."""
-    return rate_per_binding(network, Projection(kind, (kind,))) >= projection.rate(network)
 
 
 def _construct(
@@ -118,18 +113,13 @@ def _construct(
 
 def _most_selective(network: Network, query: ProjectedQuery, projections: list[int]) -> list[int]:
     """Return as many projections as can be handled, in the same order; the whole query, the last, is kept."""
-    if len(projections) <= MOST_PROJECTIONS:
-        return projections
-    kept = set(
-        heapq.nsmallest(MOST_PROJECTIONS, projections[:-1], key=lambda items: _share(network, query, items))
-    )
+
+    def matches_per_event(items: int) -> float:
+        projection = query.projection(items)
+        return projection.rate(network) / sum(network.totals[kind] for kind in projection.kinds)
+
+    kept = set(heapq.nsmallest(MOST_PROJECTIONS, projections[:-1], key=matches_per_event))
     return [items for items in projections if items in kept or items == query.whole]
-
-
-def _share(network: Network, query: ProjectedQuery, items: int) -> float:
-    """Return how many matches a projection finds for one event of its kinds."""
-    projection = query.projection(items)
-    return projection.rate(network) / sum(network.totals[kind] for kind in projection.kinds)
 
 
 class _Construction:
@@ -147,19 +137,16 @@ class _Construction:
         self.n_sites = len(network.sites)
         self.hosts = [1 << site for site in range(self.n_sites)]
         self.hosts += [network.emitters(kind) for kind in self.kinds]
-        self.divided = {kind: hosts_at_emitters(network, kind) for kind in self.kinds}
-        self.is_host = np.array(
-            [[float(hosts >> site & 1) for hosts in self.hosts] for site in range(self.n_sites)]
-        )
+        self.divided = {kind: others.ledger.events(kind).hosts for kind in self.kinds}
+        self.is_host = np.column_stack([mask_of(hosts, self.n_sites) for hosts in self.hosts]).astype(float)
         self.distances = network.distances @ self.is_host  # of a row, from a site to all sites of a column
         self.options: dict[str, list[Option]] = {}
         self.reading: dict[str, Numbers] = {}  # for every option and column, what it costs to read it
         self.inputs: list[int] = []
-        self._texts_read: dict[tuple[int, Combination], tuple[str, ...]] = {}
         self.least = np.zeros((0, len(self.hosts)))
-        for item in range(query.n_items):
-            self.offer(1 << item, [self.as_placed(query.projection(1 << item).text)])
-        for kind in sorted(query.negated):
+        for item in query.single_items:
+            self.offer(item, [self.as_placed(query.projection(item).text)])
+        for kind in query.event_kinds:
             self.options.setdefault(kind, [self.as_placed(kind)])
 
     def as_placed(self, text: str) -> Option:
@@ -253,10 +240,14 @@ class _Construction:
         yield from single
 
     def put_together(self, items: int, combination: Combination, column: int) -> GraphDraft | None:
-        """Return the inputs of a combination as a column reads them: of each the option that adds least."""
+        """Return the inputs of a combination, and negated events, as a column reads them.
+
+        Of each, it is the option that adds least.
+        """
         draft = self.nothing
         partition = self.partition(column)
-        for text in self.texts_read(items, combination):
+        negated = sorted(self.query.needed_kinds(items, combination))
+        for text in dict.fromkeys((*(self.query.projection(part).text for part in combination), *negated)):
             best: GraphDraft | None = None
             for arrangement, rests_on in self.tried(text, column):
                 is_divided = partition is not None and partition in arrangement.projection.kinds
@@ -267,15 +258,6 @@ class _Construction:
                 return None
             draft = best
         return draft
-
-    def texts_read(self, items: int, combination: Combination) -> tuple[str, ...]:
-        """Return the inputs of a combination and the negated events that a projection of them needs."""
-        known = self._texts_read.get((items, combination))
-        if known is None:
-            texts = (self.query.projection(part).text for part in combination)
-            negated = sorted(self.query.needed_kinds(items, combination))
-            known = self._texts_read[items, combination] = tuple(dict.fromkeys((*texts, *negated)))
-        return known
 
     def option(self, items: int, combination: Combination, column: int, draft: GraphDraft) -> Option:
         """Return the option of a projection whose inputs are in a draft."""

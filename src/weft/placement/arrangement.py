@@ -144,11 +144,6 @@ def cost_to_gather(network: Network, rates: Numbers) -> Numbers:
     return rates.sum() - rates if network.links is None else rates @ network.links
 
 
-def hosts_at_emitters(network: Network, kind: str) -> Sites:
-    """Return every site that emits a kind as its own host, and -1 for the others."""
-    return np.where(np.asarray(network.rates[kind]) > 0, np.arange(len(network.sites)), -1)
-
-
 def partition_kinds(query: ProjectedQuery, kinds: Iterable[str]) -> tuple[str, ...]:
     """Return those kinds that can divide matches: they occur once, and the query does not negate them."""
     kinds = tuple(kinds)

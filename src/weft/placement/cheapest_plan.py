@@ -13,16 +13,16 @@ Complexity  O(4^k) steps for k items at worst, far fewer if few projections are 
             with a number for each of the k kinds and the sites.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.placement.arrangement import Arrangement, Sites, cost_to_gather, hosts_at_emitters
+from weft.placement.arrangement import Arrangement, Sites, cost_to_gather
 from weft.placement.draft import GAIN, TransferLedger
-from weft.placement.network import Network, Numbers, bits
+from weft.placement.network import Numbers, bits
 from weft.placement.projection import ProjectedQuery, Projection
 
 MOST_SINKS = 128  # sites that are tried as single sinks
@@ -34,10 +34,10 @@ MOST_TARGETS = 4  # for the whole query, whose exact costs are compared
 class Targets:
     """The places where projections of a query may be wanted: all emitters of a kind, or a single site."""
 
-    def __init__(self, network: Network, query: ProjectedQuery) -> None:
-        self.network = network
+    def __init__(self, ledger: TransferLedger, query: ProjectedQuery) -> None:
+        network = self.network = ledger.network
+        self.ledger = ledger
         self.query = query
-        self._placements: dict[int, tuple[str | None, Sites]] = {}
         self.kinds = tuple(kind for kind in dict.fromkeys(query.kinds) if network.emitters(kind))
         n_sites = len(network.sites)
         rates = np.array([network.rates[kind] for kind in self.kinds]).reshape(-1, n_sites)
@@ -61,28 +61,23 @@ class Targets:
         return np.concatenate([prices @ self.emits.T, prices[..., self.sites]], axis=-1)
 
     @cached_property
-    def subsets(self) -> tuple["Subset", ...]:
-        """The projections of the query, by size."""
+    def subsets(self) -> dict[int, "Subset"]:
+        """The projections of the query by their items, small ones first."""
         order = sorted(range(1, self.query.whole + 1), key=lambda items: (items.bit_count(), items))
-        return tuple(self._subset(items) for items in order)
+        return {items: self._subset(items) for items in order}
 
     @cached_property
     def looked_at(self) -> frozenset[int]:
         """The projections that may be sent: of large queries, those with few matches for one of the items."""
         if self.query.n_items <= SMALL_QUERY:
-            return frozenset(self.by_items)
+            return frozenset(self.subsets)
         chosen: dict[tuple[int, int], list[int]] = {}
-        for subset in sorted(self.subsets, key=lambda subset: subset.total):
+        for subset in sorted(self.subsets.values(), key=lambda subset: subset.total):
             for item in bits(subset.items):
                 fewest = chosen.setdefault((item, subset.items.bit_count()), [])
                 if len(fewest) < FEWEST:
                     fewest.append(subset.items)
         return frozenset(items for fewest in chosen.values() for items in fewest)
-
-    @cached_property
-    def by_items(self) -> dict[int, "Subset"]:
-        """The projections of the query by their items."""
-        return {subset.items: subset for subset in self.subsets}
 
     def _subset(self, items: int) -> "Subset":
         projection = self.query.projection(items)
@@ -118,14 +113,9 @@ class Targets:
 
     def placement(self, target: int) -> tuple[str | None, Sites]:
         """Return the partitioning kind and the hosts of a projection that is found at a target."""
-        if target not in self._placements:
-            self._placements[target] = self._placement(target)
-        return self._placements[target]
-
-    def _placement(self, target: int) -> tuple[str | None, Sites]:
         if target >= len(self.kinds):
             return None, self.sites[target - len(self.kinds)][np.newaxis]
-        return self.kinds[target], hosts_at_emitters(self.network, self.kinds[target])
+        return self.kinds[target], self.ledger.events(self.kinds[target]).hosts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,16 +140,6 @@ class Present:
     price: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedProjection:
-    """A projection of a plan for a query: the target it is found at, its inputs, and what stands for them."""
-
-    items: int
-    target: int
-    inputs: tuple[int, ...]
-    substitutes: dict[int, Projection]
-
-
 class CheapestPlan:
     """The table of the dynamic program.
 
@@ -181,8 +161,8 @@ class CheapestPlan:
         self.single: dict[int, Numbers] = {}  # by element
         self.worth_sending: list[Subset] = []
         self._fill_singles(prices)
-        for subset in targets.subsets:
-            if subset.items in targets.looked_at or subset.items in present:
+        for items, subset in targets.subsets.items():
+            if items in targets.looked_at or items in present:
                 self._fill(subset)
 
     def _fill_singles(self, prices: Mapping[str, Numbers]) -> None:
@@ -269,25 +249,29 @@ class CheapestPlan:
         possible = [target for target in targets if costs[target] < np.inf]
         return sorted(possible, key=lambda target: float(costs[target]))[:MOST_TARGETS]
 
-    def plan(self, target: int) -> list[PlannedProjection]:
-        """Return the parts of the cheapest plan that finds the query at a target; inputs come first."""
-        parts: dict[int, PlannedProjection] = {}
-        self._collect(self.targets.query.whole, target, parts)
-        return list(parts.values())
+    def arrangements(self, target: int) -> dict[str, Arrangement]:
+        """Return the arrangements, by text, of the cheapest plan that finds the query at a target."""
+        arranged: dict[int, Arrangement] = {}
+        self._arrange(self.targets.query.whole, target, arranged)
+        return {arrangement.projection.text: arrangement for arrangement in arranged.values()}
 
-    def _collect(self, items: int, target: int, parts: dict[int, PlannedProjection]) -> None:
-        if items in parts:
+    def _arrange(self, items: int, target: int, arranged: dict[int, Arrangement]) -> None:
+        if items in arranged:
             return
+        targets = self.targets
         inputs = self._inputs(items, target)
         substitutes: dict[int, Projection] = {}
         for read in inputs:
             if read & (read - 1):
-                source = self._source(self.targets.by_items[read], target)
+                source = self._source(targets.subsets[read], target)
                 if isinstance(source, int):
-                    self._collect(read, source, parts)
-                elif source.text != self.targets.by_items[read].text:
+                    self._arrange(read, source, arranged)
+                elif source.text != targets.subsets[read].text:
                     substitutes[read] = source
-        parts[items] = PlannedProjection(items, target, inputs, substitutes)
+        place = targets.placement(target)
+        arranged[items] = targets.ledger.arrange(
+            targets.query, items, inputs, *place, substitutes=substitutes
+        )
 
     def _source(self, subset: Subset, target: int) -> int | Projection:
         """Return what is best read at a target for a projection, or where it is best found to be sent."""
@@ -304,7 +288,7 @@ class CheapestPlan:
 
     def _inputs(self, items: int, target: int) -> tuple[int, ...]:
         """Return the inputs of a projection that is found at a target."""
-        whole = self.targets.by_items[items].elements
+        whole = self.targets.subsets[items].elements
         parts = [
             (part.items, part.elements, float(self.there[part.items][target]))
             for part in self.worth_sending
@@ -341,18 +325,3 @@ def likely_sinks(rates: Numbers) -> Sites:
     by_rate = np.argsort(-rates.sum(axis=0), kind="stable")
     chosen = dict.fromkeys([*by_rate[: MOST_SINKS // 2].tolist(), *order.tolist()])
     return np.sort(np.array(list(chosen)[:MOST_SINKS]))
-
-
-def arrangements_of(
-    ledger: TransferLedger, targets: Targets, parts: Iterable[PlannedProjection], taken: Collection[str]
-) -> dict[str, Arrangement]:
-    """Return the arrangements of the parts of a plan, but for texts that are taken."""
-    arrangements: dict[str, Arrangement] = {}
-    for part in parts:
-        text = targets.query.projection(part.items).text
-        if text not in taken:
-            partition, hosts = targets.placement(part.target)
-            arrangements[text] = ledger.arrange(
-                targets.query, part.items, part.inputs, partition, hosts, substitutes=part.substitutes
-            )
-    return arrangements

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.placement.arrangement import Arrangement, Sites, hosts_at_emitters, members
+from weft.placement.arrangement import Arrangement, Sites, members
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network, Numbers, bits_of, mask_of
 from weft.placement.projection import ProjectedQuery, Projection
@@ -84,7 +84,7 @@ class TransferLedger:
         """Return the arrangement of events as they arise: every site has its own."""
         known = self._events.get(kind)
         if known is None:
-            hosts = hosts_at_emitters(self.network, kind)
+            hosts = np.where(np.asarray(self.network.rates[kind]) > 0, np.arange(len(self.network.sites)), -1)
             known = self._events[kind] = Arrangement(self.network, Projection(kind, (kind,)), kind, hosts)
         return known
 

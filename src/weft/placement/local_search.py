@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 
 from weft.placement.arrangement import Arrangement
-from weft.placement.cheapest_plan import CheapestPlan, Present, Targets, arrangements_of
+from weft.placement.cheapest_plan import CheapestPlan, Present, Targets
 from weft.placement.draft import GraphDraft, TransferLedger
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers, mask_of
@@ -46,7 +46,7 @@ class PlacementSearch:
         unique = {query.root.text: query for query in queries if query.n_items > 1}
         self.roots = tuple(unique)
         self.queries = tuple(unique.values())
-        self.targets = tuple(Targets(network, query) for query in self.queries)
+        self.targets = {query: Targets(self.ledger, query) for query in self.queries}
         self._usable = usable_projections(self.queries)
         self._replies: dict[tuple[int, frozenset[Arrangement]], GraphDraft] = {}
 
@@ -72,7 +72,7 @@ class PlacementSearch:
         return self._replies[key]
 
     def _reply(self, base: GraphDraft, number: int, scales: Mapping[str, float]) -> GraphDraft:
-        targets = self.targets[number]
+        targets = self.targets[self.queries[number]]
         prices, present = self._prices(base, targets)
         best: GraphDraft | None = None
         for _ in range(3):
@@ -81,8 +81,7 @@ class PlacementSearch:
             )
             cheapest: GraphDraft | None = None
             for target in table.best_targets():
-                added = arrangements_of(self.ledger, targets, table.plan(target), base.arrangements)
-                draft = base.with_arrangements(added)
+                draft = base.with_arrangements({**table.arrangements(target), **base.arrangements})
                 if draft.is_cheaper_than(cheapest):
                     cheapest = draft
             assert cheapest is not None
@@ -203,8 +202,8 @@ class PlacementSearch:
         single = np.array([int(np.argmin(sum(prices.values()) + total * leaving))])
         parts = (query, arrangement.items, arrangement.inputs)
         yield self.ledger.arrange(*parts, None, single, substitutes=arrangement.substitutes)
-        targets = next(targets for targets in self.targets if targets.query is query)
-        subset = targets.by_items[arrangement.items]
+        targets = self.targets[query]
+        subset = targets.subsets[arrangement.items]
         for number in subset.can_be_placed[subset.can_be_placed < len(targets.kinds)].tolist():
             kind = targets.kinds[number]
             divided = [read for read, items in inputs.items() if kind in query.projection(items).kinds]

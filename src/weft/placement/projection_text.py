@@ -21,6 +21,7 @@ from weft.pattern.canonical import (
 )
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.pattern.series_parallel import Nesting, nesting_of
+from weft.tree import find
 
 Columns = tuple[str, ...]
 
@@ -64,8 +65,7 @@ def kind_of(item: Item, form: NormalForm) -> str:
 
 def leaves_of(form: NormalForm) -> list[tuple[Item, NormalForm]]:
     """Return the items of a form and of its negations, each with the form it is in."""
-    inner = [leaf for negation in form.negations for leaf in leaves_of(negation.form)]
-    return [*((item, form) for item in form.items), *inner]
+    return [(item, part) for part in find(form, NormalForm) for item in part.items]
 
 
 def operators_of(form: NormalForm) -> list[Columns]:

@@ -6,14 +6,14 @@ that its site has received, and its own; all conditions are checked again. A neg
 another site has checked is not: what a match has in common with that input must be one of its matches.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
 from weft.optimizer.trees import Tree
-from weft.pattern.normal_form import NormalForm
+from weft.pattern.normal_form import Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph, Vertex
@@ -25,7 +25,7 @@ from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
 from weft.plan.sites import SITE, Among, Channel, Finding, Origins, SiteProgram, SiteWork
 from weft.schema import LONG, Schema
 from weft.statistics.model import Statistics
-from weft.tree import find
+from weft.tree import find, walk
 
 Checker = tuple[str, int]  # the text of a projection that checks a negation, and its items
 
@@ -291,31 +291,16 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
     """
     by_type: dict[str, set[str]] = {}
     for query in queries:
-        returned = [column.expression for column in query.query.returns]
-        for name, attribute in _mentioned(query.whole_form, {}, (), returned):
-            own = by_type.setdefault(name, set())
-            if attribute is not None:
-                own.add(attribute)
+        form = query.whole_form
+        types = {item.variable: item.type for item in find(form, Item)}
+        keys = {key for part in find(form, NormalForm) for key in part.keys}
+        for name in types.values():
+            by_type.setdefault(name, set()).update(keys)
+        for part in (form, *(column.expression for column in query.query.returns)):
+            for node in walk(part):
+                if isinstance(node, Attribute | Aggregate) and node.name:
+                    by_type[types[node.variable]].add(node.name)
     if schema.types_overlap:  # an event of one type is one of another too
         every = set[str]().union(*by_type.values())
         by_type = dict.fromkeys(by_type, every)
     return {name: tuple(sorted(attributes)) for name, attributes in by_type.items()}
-
-
-def _mentioned(
-    form: NormalForm, outer: Mapping[str, str], keys: tuple[str, ...], expressions: Iterable[Expression]
-) -> Iterator[tuple[str, str | None]]:
-    """Yield the types of a form, and each with the attributes that are mentioned of it.
-
-    `outer` are the types of the variables around a negated form, `keys` the attributes on which it agrees.
-    """
-    types = {**outer, **{item.variable: item.type for item in form.items}}
-    for item in form.items:
-        yield item.type, None
-        yield from ((item.type, key) for key in (*keys, *form.keys))
-    for expression in (*form.predicates, *expressions):
-        named = [(node.variable, node.name) for node in find(expression, Attribute)]
-        named += [(node.variable, node.name) for node in find(expression, Aggregate) if node.name]
-        yield from ((types[variable], name) for variable, name in named if variable in types)
-    for negation in form.negations:
-        yield from _mentioned(negation.form, types, (*keys, *form.keys), negation.predicates)
