@@ -287,7 +287,14 @@ def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
 def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> dict[str, tuple[str, ...]]:
     """Return, for every type that the queries look at, the attributes that travel: those they speak of.
 
-    An event may be sent for several queries, and is the same for all; so they are those of all queries.
+    An event may be sent for several queries, and is the same for all; so they are those of all queries. What
+    is returned may speak of variables that another alternative binds.
+
+    >>> from weft.language.parser import parse
+    >>> from weft.placement.normal_form_query import normal_form_queries
+    >>> text = "QUERY q PATTERN SEQ(A a, NOT N n, OR(B b, C c)) WHERE [k] AND n.x > a.y RETURN b.z AS z"
+    >>> attributes_by_type(normal_form_queries(parse(text), None, Statistics()), Schema({}, time="ts"))
+    {'A': ('k', 'y'), 'B': ('k', 'z'), 'N': ('k', 'x'), 'C': ('k',)}
     """
     by_type: dict[str, set[str]] = {}
     for query in queries:
@@ -298,7 +305,7 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
             by_type.setdefault(name, set()).update(keys)
         for part in (form, *(column.expression for column in query.query.returns)):
             for node in walk(part):
-                if isinstance(node, Attribute | Aggregate) and node.name:
+                if isinstance(node, Attribute | Aggregate) and node.name and node.variable in types:
                     by_type[types[node.variable]].add(node.name)
     if schema.types_overlap:  # an event of one type is one of another too
         every = set[str]().union(*by_type.values())
