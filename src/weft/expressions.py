@@ -243,6 +243,11 @@ def _aggregate_type(aggregate: Aggregate) -> Type:
     return aggregate.argument_type
 
 
+def flip(comparison: Comparison) -> Comparison:
+    """Return the same comparison with its sides exchanged."""
+    return Comparison(FLIPPED[comparison.operator], comparison.right, comparison.left)
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def variables_of(expression: Hashable) -> frozenset[str]:
     """Return the variables that an expression mentions.

@@ -1,29 +1,21 @@
 """Turn one flat, OR-free alternative into its normal form."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Set
 
 from weft.errors import Problem, QueryError
-from weft.expressions import Equivalence, Expression, variables_of
+from weft.expressions import Expression, variables_of
 from weft.normalize.resolve_absent import resolve_absent
 from weft.normalize.simplify_predicates import simplify_predicates
 from weft.normalize.split_alternatives import (
     Alternative,
     SplitNegation,
     declared_variables,
+    negated_variables,
     positive_variables,
 )
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Pattern, Query, Sequence
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.tree import find
-
-
-@dataclass(frozen=True, slots=True)
-class _Scoped:
-    """A negation and the variables of its neighbors in the flat form."""
-
-    negation: Negation
-    after: tuple[str, ...]
-    before: tuple[str, ...]
 
 
 def build_form(alternative: Alternative, query: Query) -> NormalForm:
@@ -35,75 +27,64 @@ def build_form(alternative: Alternative, query: Query) -> NormalForm:
     >>> sorted(build_form(Alternative(pattern), Query("q", pattern)).order)
     [('a', 'c'), ('b', 'c')]
     """
-    keys = tuple(
-        dict.fromkeys(
-            [name for part in query.where if isinstance(part, Equivalence) for name in part.attributes]
-            + list(query.partition_by)
-        )
-    )
-    conditions = [part for part in query.where if not isinstance(part, Equivalence)]
     if alternative.pattern is None:
         raise ValueError("an alternative without events has no normal form")
-    return _form(alternative.pattern, alternative.empty, conditions, frozenset(), keys, query)
+    return _form(alternative.pattern, alternative.empty, query.conditions, frozenset(), query)
 
 
 def _form(
     pattern: Pattern,
     empty: frozenset[str],
-    conditions: list[Expression],
+    conditions: Collection[Expression],
     outside: frozenset[str],
-    keys: tuple[str, ...],
     query: Query,
 ) -> NormalForm:
     """Build the form of a positive or negated pattern; `outside` are the variables around a negation."""
     items = tuple(_items(pattern))
     bound = frozenset(item.variable for item in items)
-    negated = frozenset(
-        event.variable for negation in find(query.pattern, Negation) for event in find(negation, Event)
-    )
-    own = [part for part in conditions if not (variables_of(part) & (negated - bound - empty))]
-    resolved = [resolve_absent(part, bound | outside, empty) for part in own]
-    form = NormalForm(
+    hidden = negated_variables(query.pattern) - bound - empty
+    own = _resolve(conditions, hidden, bound | outside, empty)
+    return NormalForm(
         items=items,
         order=frozenset(_order(pattern)),
-        predicates=simplify_predicates(
-            part for part in resolved if part is not None and variables_of(part) <= bound
+        predicates=simplify_predicates(part for part in own if variables_of(part) <= bound),
+        keys=query.keys,
+        negations=tuple(
+            _negated_form(*scoped, bound | outside, empty, conditions, query) for scoped in _scopes(pattern)
         ),
-        keys=keys,
-        negations=(),
         window=query.window,
         partition_by=query.partition_by,
     )
-    negations = tuple(
-        _negated_form(scoped, bound | outside, empty, conditions, keys, query) for scoped in _scopes(pattern)
-    )
-    return NormalForm(
-        form.items, form.order, form.predicates, form.keys, negations, form.window, form.partition_by
-    )
+
+
+def _resolve(
+    conditions: Collection[Expression], hidden: Set[str], bound: Set[str], empty: Set[str]
+) -> list[Expression]:
+    """Return what conditions without hidden variables say when only `bound` variables have events."""
+    visible = [part for part in conditions if not variables_of(part) & hidden]
+    return [left for part in visible if (left := resolve_absent(part, bound, empty)) is not None]
 
 
 def _negated_form(
-    scoped: _Scoped,
+    negation: Negation,
+    after: tuple[str, ...],
+    before: tuple[str, ...],
     bound: frozenset[str],
     empty: frozenset[str],
-    conditions: list[Expression],
-    keys: tuple[str, ...],
+    conditions: Collection[Expression],
     query: Query,
 ) -> NegatedForm:
-    operand = scoped.negation.operand
-    origin = _origin(query.pattern, operand)
+    origin = _origin(query.pattern, negation.operand)
     family = declared_variables(origin)  # all variables written under this NOT
-    if isinstance(scoped.negation, SplitNegation):
-        empty |= scoped.negation.empty
+    if isinstance(negation, SplitNegation):
+        empty |= negation.empty
     mine = [part for part in conditions if variables_of(part) & family]
-    form = _form(operand, empty, mine, bound, keys, query)
+    form = _form(negation.operand, empty, mine, bound, query)
     inner = frozenset(form.variables)
     nested = family - positive_variables(origin)  # a condition on these belongs to a NOT inside
-    resolved = [
-        resolve_absent(part, bound | inner, empty) for part in mine if not variables_of(part) & nested
-    ]
-    crossing = [part for part in resolved if part is not None and not variables_of(part) <= inner]
-    return NegatedForm(form, scoped.after, scoped.before, simplify_predicates(crossing))
+    resolved = _resolve(mine, nested, bound | inner, empty)
+    crossing = [part for part in resolved if not variables_of(part) <= inner]
+    return NegatedForm(form, after, before, simplify_predicates(crossing))
 
 
 def _origin(pattern: Pattern, operand: Pattern) -> Pattern:
@@ -147,26 +128,19 @@ def _order(pattern: Pattern) -> set[tuple[str, str]]:
     return pairs
 
 
-def _scopes(pattern: Pattern) -> list[_Scoped]:
-    """Return the negations of a flat pattern with their neighbors, nested operators included."""
+def _scopes(pattern: Pattern) -> Iterator[tuple[Negation, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the negations of a flat pattern and of its operators, with the variables next to them."""
     if isinstance(pattern, Negation):
-        return [_Scoped(pattern, (), ())]
-    if not isinstance(pattern, Sequence | Conjunction):
-        return []
-    found: list[_Scoped] = []
-    for index, operand in enumerate(pattern.operands):
-        if not isinstance(operand, Negation):
-            found += _scopes(operand)
-        elif isinstance(pattern, Conjunction):
-            found.append(_Scoped(operand, (), ()))
-        else:
-            before = [_positive_items(other) for other in pattern.operands[:index]]
-            after = [_positive_items(other) for other in pattern.operands[index + 1 :]]
-            previous = next((names for names in reversed(before) if names), ())
-            following = next((names for names in after if names), ())
-            found.append(_Scoped(operand, previous, following))
-    return found
-
-
-def _positive_items(pattern: Pattern) -> tuple[str, ...]:
-    return tuple(item.variable for item in _items(pattern))
+        yield pattern, (), ()
+    elif isinstance(pattern, Conjunction):
+        for operand in pattern.operands:
+            yield from _scopes(operand)
+    elif isinstance(pattern, Sequence):
+        variables = [tuple(item.variable for item in _items(operand)) for operand in pattern.operands]
+        for index, operand in enumerate(pattern.operands):
+            if isinstance(operand, Negation):
+                previous = next(filter(None, reversed(variables[:index])), ())
+                following = next(filter(None, variables[index + 1 :]), ())
+                yield operand, previous, following
+            else:
+                yield from _scopes(operand)

@@ -45,7 +45,9 @@ def _normalize(query: Query, observer: Observer) -> tuple[NormalForm, ...]:
     for alternative in alternatives:
         _check_split(alternative)
     flat = tuple(
-        Alternative(flatten_operators(one.pattern), one.empty) for one in alternatives if one.pattern
+        Alternative(flatten_operators(alternative.pattern), alternative.empty)
+        for alternative in alternatives
+        if alternative.pattern
     )
     observer("flatten_operators", flat)
     for alternative in flat:

@@ -1,6 +1,7 @@
 """Split a query into alternatives: OR and SOME distributed to the outside, optional items absent or not."""
 
 import itertools
+import math
 from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError
@@ -41,7 +42,7 @@ def split_alternatives(pattern: Pattern, query: str) -> tuple[Alternative, ...]:
 
     >>> from weft.pattern.nodes import Event
     >>> a, b = Event("A", "a"), Event("B", "b")
-    >>> [one.pattern for one in split_alternatives(Disjunction((a, b)), "q")]
+    >>> [alternative.pattern for alternative in split_alternatives(Disjunction((a, b)), "q")]
     [Event(type='A', variable='a'), Event(type='B', variable='b')]
     """
     return tuple(
@@ -61,42 +62,38 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
         case Kleene():
             return [Alternative(pattern)]
         case Disjunction(operands=operands):
-            found = [alternative for operand in operands for alternative in _alternatives(operand, query)]
-            return _checked(found, query)
+            alternatives = [found for operand in operands for found in _alternatives(operand, query)]
+            _check_count(len(alternatives), query)
+            return alternatives
         case Some(operands=operands):
             return _combinations(pattern, [_alternatives(operand, query) for operand in operands], query)
         case Negation(operand=operand):
-            return [_negated(operand, query)]
+            return [_negate(operand, query)]
         case Sequence(operands=operands) | Conjunction(operands=operands):
             choices = [_alternatives(operand, query) for operand in operands]
-            n_choices = 1
-            for choice in choices:
-                n_choices *= len(choice)
-                _check_count(n_choices, query)
-            return [_rebuilt(pattern, combination) for combination in itertools.product(*choices)]
+            _check_count(math.prod(map(len, choices)), query)
+            return [_rebuild(pattern, combination) for combination in itertools.product(*choices)]
 
 
 def _combinations(some: Some, choices: list[list[Alternative]], query: str) -> list[Alternative]:
     """Return the AND of every non-empty combination of operands, small ones first."""
-    n_choices = 1
-    for choice in choices:
-        n_choices *= 1 + len(choice)  # each of its alternatives, or not taken
-        _check_count(n_choices - 1, query)
+    n_choices = math.prod(1 + len(choice) for choice in choices)  # each of its alternatives, or not taken
+    _check_count(n_choices - 1, query)  # without the choice of none at all
     return [
-        _rebuilt(Conjunction((), some.span), combination)
+        _rebuild(Conjunction((), some.span), combination)
         for size in range(1, len(choices) + 1)
         for taken in itertools.combinations(choices, size)
         for combination in itertools.product(*taken)
     ]
 
 
-def _rebuilt(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
-    operands = tuple(one.pattern for one in combination if one.pattern is not None)
-    empty = frozenset[str]().union(*(one.empty for one in combination))
+def _rebuild(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
+    operands = tuple(choice.pattern for choice in combination if choice.pattern is not None)
+    empty = frozenset[str]().union(*(choice.empty for choice in combination))
     return Alternative(type(pattern)(operands, pattern.span) if operands else None, empty)
 
 
-def _negated(operand: Pattern, query: str) -> Alternative:
+def _negate(operand: Pattern, query: str) -> Alternative:
     """NOT (P or Q) is NOT P and NOT Q: a Conjunction that flattening splices into its parent.
 
     So is NOT SOME(P, Q), as a match of both holds one of each. With a NOT inside, which looks at the
@@ -105,18 +102,13 @@ def _negated(operand: Pattern, query: str) -> Alternative:
     if isinstance(operand, Some) and not any(find(operand, Negation)):
         operand = Disjunction(operand.operands, operand.span)
     negations = tuple(
-        SplitNegation(one.pattern, operand.span, one.empty)
-        for one in _alternatives(operand, query)
-        if one.pattern is not None
+        SplitNegation(alternative.pattern, operand.span, alternative.empty)
+        for alternative in _alternatives(operand, query)
+        if alternative.pattern is not None
     )
     if len(negations) == 1:
         return Alternative(negations[0])
     return Alternative(Conjunction(negations) if negations else None)
-
-
-def _checked(found: list[Alternative], query: str) -> list[Alternative]:
-    _check_count(len(found), query)
-    return found
 
 
 def _check_count(n_alternatives: int, query: str) -> None:
@@ -142,3 +134,8 @@ def positive_variables(pattern: Pattern) -> frozenset[str]:
 def declared_variables(pattern: Pattern) -> frozenset[str]:
     """Return all variables of a pattern, negated ones included."""
     return frozenset(event.variable for event in find(pattern, Event))
+
+
+def negated_variables(pattern: Pattern) -> frozenset[str]:
+    """Return the variables written inside a negation of the pattern."""
+    return frozenset[str]().union(*map(declared_variables, find(pattern, Negation)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, product
 
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence
+from weft.expressions import Aggregate, Attribute, CountTrends
 from weft.normalize.position_automaton import (
     MOST_POSITIONS,
     Built,
@@ -27,7 +27,7 @@ from weft.pattern.nodes import (
     Sequence,
 )
 from weft.plan.template import Automaton, Template, TrendColumn
-from weft.schema import Schema, Type
+from weft.schema import Schema
 from weft.tree import find, transform_up
 
 
@@ -62,7 +62,7 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
         query=query.name,
         items=items.all,
         alternatives=tuple(alternatives),
-        keys=_keys(query),
+        keys=tuple(sorted({*query.group_by, *query.keys})),
         group_by=query.group_by,
         length=length,
         slide=slide,
@@ -83,11 +83,6 @@ def _window(query: Query) -> tuple[int | None, int | None]:
     return query.window.length, query.window.length if query.slide is None else query.slide
 
 
-def _keys(query: Query) -> tuple[str, ...]:
-    equal = [name for part in query.where if isinstance(part, Equivalence) for name in part.attributes]
-    return tuple(sorted({*query.group_by, *equal, *query.partition_by}))
-
-
 def _flat(node: object) -> object:
     """Unwrap an operator of one operand, and splice an operator into one of its kind."""
     if not isinstance(node, Sequence | Conjunction | Disjunction):
@@ -104,8 +99,10 @@ def _flat(node: object) -> object:
 def _alternatives(
     pattern: Pattern, query: Query, conditions: Conditions, items: Items
 ) -> Iterator[tuple[Automaton, ...]]:
-    divided = isinstance(pattern, Disjunction) and any(find(pattern, Conjunction))
-    for operand in pattern.operands if divided and isinstance(pattern, Disjunction) else (pattern,):
+    operands: tuple[Pattern, ...] = (pattern,)
+    if isinstance(pattern, Disjunction) and any(find(pattern, Conjunction)):
+        operands = pattern.operands
+    for operand in operands:
         parts = operand.operands if isinstance(operand, Conjunction) else (operand,)
         negated = [part for part in parts if isinstance(part, Negation) and len(parts) > 1]
         built = [build_automaton(part, query, conditions, items) for part in parts if part not in negated]
@@ -120,12 +117,10 @@ def _check_conjunction(
     conjunction: Conjunction, built: list[Built], query: Query, conditions: Conditions
 ) -> None:
     """Refuse what relates the operands of AND to each other: their trends are counted independently."""
-    for one, other in combinations(conjunction.operands, 2):
-        common = sorted(
-            {event.type for event in find(one, Event)} & {event.type for event in find(other, Event)}
-        )
+    for left, right in combinations(conjunction.operands, 2):
+        common = _types(left) & _types(right)
         if common:
-            message = f"two operands of AND have the type {common[0]} in common"
+            message = f"two operands of AND have the type {min(common)} in common"
             raise refused(query, message, conjunction.span)
     for condition in conditions.between:
         holders = [part for part in built if {condition.before, condition.after} & part.variables]
@@ -156,7 +151,7 @@ def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
     returned = [_column(column, query) for column in query.returns]
     shown = {column.name for column in returned if column.function is None}
     missing = [
-        TrendColumn(name, None, None, name, _type_of(name, schema))
+        TrendColumn(name, None, None, name, None if schema is None else schema.type_of(name))
         for name in query.group_by
         if name not in shown
     ]
@@ -165,10 +160,6 @@ def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
             message = f"RETURN has a column named {column.column}, as GROUP BY has"
             raise refused(query, message, written.span, "name the column differently, with AS")
     return (*missing, *returned)
-
-
-def _type_of(name: str, schema: Schema | None) -> Type | None:
-    return None if schema is None else schema.type_of(name)
 
 
 def _column(column: ReturnColumn, query: Query) -> TrendColumn:

@@ -4,17 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError, Span
-from weft.expressions import (
-    FLIPPED,
-    Aggregate,
-    Attribute,
-    Comparison,
-    Equivalence,
-    Expression,
-    variables_of,
-)
+from weft.expressions import Aggregate, Attribute, Comparison, Expression, flip, variables_of
 from weft.normalize.simplify_predicates import simplify_predicates
-from weft.normalize.split_alternatives import positive_variables
+from weft.normalize.split_alternatives import negated_variables, positive_variables
 from weft.pattern.canonical import canonical
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
 from weft.plan.template import EVENT, PREVIOUS, EdgePredicate
@@ -59,13 +51,11 @@ def conditions_of(query: Query, pattern: Pattern) -> Conditions:
     """
     lists = {kleene.operand.variable for kleene in find(pattern, Kleene) if isinstance(kleene.operand, Event)}
     groups = dict(_groups(pattern, ()))
-    negated = {event.variable for negation in find(pattern, Negation) for event in find(negation, Event)}
+    negated = negated_variables(pattern)
     on_event: dict[str, list[Expression]] = {event.variable: [] for event in find(pattern, Event)}
     in_list: dict[str, list[EdgePredicate]] = {}
     between: list[Between] = []
-    for condition in query.where:
-        if isinstance(condition, Equivalence):
-            continue
+    for condition in query.conditions:
         _refuse_whole_lists(query, condition)
         names = variables_of(condition)
         if any(attribute.place == "previous" for attribute in find(condition, Attribute)):
@@ -77,14 +67,10 @@ def conditions_of(query: Query, pattern: Pattern) -> Conditions:
         else:
             between.append(_between(query, condition, groups, lists | negated))
     return Conditions(
-        {variable: _in_order(simplify_predicates(found)) for variable, found in on_event.items()},
-        {variable: tuple(sorted(set(found), key=repr)) for variable, found in in_list.items()},
+        {variable: tuple(sorted(simplify_predicates(own), key=repr)) for variable, own in on_event.items()},
+        {variable: tuple(sorted(set(steps), key=repr)) for variable, steps in in_list.items()},
         tuple(between),
     )
-
-
-def _in_order(expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    return tuple(sorted(expressions, key=repr))
 
 
 def _renamed(expression: Expression, variable: str) -> Expression:
@@ -134,11 +120,7 @@ def _step_in_list(part: Expression) -> EdgePredicate | None:
     )
     if (left, right) == ({True}, {False}):
         return _step(part)
-    return _step(_turned(part)) if (left, right) == ({False}, {True}) else None
-
-
-def _turned(comparison: Comparison) -> Comparison:
-    return Comparison(FLIPPED[comparison.operator], comparison.right, comparison.left)
+    return _step(flip(part)) if (left, right) == ({False}, {True}) else None
 
 
 def _step(comparison: Comparison) -> EdgePredicate:
@@ -154,10 +136,8 @@ def _groups(pattern: Pattern, around: tuple[Pattern, ...]) -> Iterator[tuple[str
             yield variable, around
         case Kleene(operand=operand, most=most):
             yield from _groups(operand, around if most == 1 else (*around, pattern))
-        case Negation(operand=operand):
-            yield from _groups(operand, around)
         case _:
-            for operand in pattern.operands:
+            for operand in (pattern.operand,) if isinstance(pattern, Negation) else pattern.operands:
                 yield from _groups(operand, around)
 
 
@@ -177,6 +157,6 @@ def _between(
     if isinstance(part, Comparison):
         left, right = sorted(variables_of(part.left)), sorted(variables_of(part.right))
         if len(left) == len(right) == 1 and left != right:
-            return Between(left[0], right[0], _step(part), _step(_turned(part)), condition.span)
+            return Between(left[0], right[0], _step(part), _step(flip(part)), condition.span)
     message = f"a condition on {listed} is no comparison of one of them alone with the other alone"
     raise refused(query, message, condition.span)

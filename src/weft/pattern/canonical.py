@@ -10,7 +10,6 @@ from itertools import islice, permutations, product
 from typing import TypeVar
 
 from weft.expressions import (
-    FLIPPED,
     Aggregate,
     And,
     Attribute,
@@ -20,6 +19,7 @@ from weft.expressions import (
     Literal,
     Not,
     Or,
+    flip,
     variables_of,
 )
 from weft.pattern.normal_form import Item, NormalForm
@@ -153,9 +153,5 @@ def _flat(kind: type[And] | type[Or], operands: tuple[Expression, ...]) -> Expre
 
 def _oriented(comparison: Comparison) -> Comparison:
     """Put the smaller operand (by its text) on the left, a literal always on the right."""
-    left, right = comparison.left, comparison.right
-    left_key = (isinstance(left, Literal), repr(left))
-    right_key = (isinstance(right, Literal), repr(right))
-    if left_key <= right_key:
-        return comparison
-    return Comparison(FLIPPED[comparison.operator], right, left)
+    left, right = ((isinstance(side, Literal), repr(side)) for side in (comparison.left, comparison.right))
+    return comparison if left <= right else flip(comparison)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from weft.errors import Span
-from weft.expressions import CountTrends, Expression, Predicate
+from weft.expressions import CountTrends, Equivalence, Expression, Predicate
 
 MAX_ALTERNATIVES = 256  # of one query: more ways to match are refused
 
@@ -112,6 +112,17 @@ class Query:
     span: Span | None = field(default=None, compare=False, repr=False)
     slide: int | None = None  # microseconds; of a trend query without SLIDE, the length of the window
     group_by: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The attributes on which all events of a match agree, each once."""
+        equal = (name for part in self.where if isinstance(part, Equivalence) for name in part.attributes)
+        return tuple(dict.fromkeys((*equal, *self.partition_by)))
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """The conjuncts that are conditions on values, without the equivalences."""
+        return tuple(part for part in self.where if not isinstance(part, Equivalence))
 
     @property
     def is_trend(self) -> bool:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.expressions import Aggregate, Attribute, Equivalence, Expression, variables_of
+from weft.expressions import Aggregate, Attribute, Expression, variables_of
 from weft.pattern.nodes import CountWindow, Event, Query, TimeWindow
 from weft.testing.evaluate import holds
 from weft.testing.events import ReferenceEvent, agree, deduplicate, is_before, positions
@@ -56,10 +56,7 @@ def prepare(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool) 
     Every event counts for positions; one with a NULL key can then neither be bound nor negate.
     """
     distinct = deduplicate(events)
-    equivalences = [predicate for predicate in query.where if isinstance(predicate, Equivalence)]
-    keys = (*query.partition_by, *(name for equal in equivalences for name in equal.attributes))
-    conjuncts = tuple(predicate for predicate in query.where if not isinstance(predicate, Equivalence))
-    usable = [event for event in distinct if agree(event, event, keys)]
+    usable = [event for event in distinct if agree(event, event, query.keys)]
     clock, reach = {event.row: event.time for event in distinct}, math.inf
     match query.window:
         case TimeWindow(length=length):
@@ -72,9 +69,9 @@ def prepare(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool) 
         tie_break=tie_break,
         clock=clock,
         reach=reach,
-        keys=keys,
-        conjuncts=conjuncts,
-        candidates={item: _candidates(item, usable, conjuncts) for item in find(query.pattern, Event)},
+        keys=query.keys,
+        conjuncts=query.conditions,
+        candidates={item: _candidates(item, usable, query.conditions) for item in find(query.pattern, Event)},
     )
 
 
