@@ -7,12 +7,10 @@ that are no anchors, each one longer than the events and starting with 0. `order
 comes before place b; a window below 0 is none.
 """
 
-from typing import Any, TypeAlias
-
 import numpy as np
 from numba import njit
 
-Array: TypeAlias = Any  # a NumPy array; Numba infers the element type
+from weft.kernels.arrays import Array
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.kernels.trends.naturals import (
-    add,
     add_multiple,
     add_product,
     assign,
@@ -55,7 +54,7 @@ def value_of(limbs: np.ndarray) -> int:
 
 @given(naturals, naturals)
 def test_sums(one: int, other: int) -> None:
-    assert Pool(one, other).after(add, 0, 1) == one + other
+    assert Pool(one, other).after(add_multiple, 0, 1, 1) == one + other
 
 
 @given(naturals, naturals, st.integers(0, 2**32 - 1))

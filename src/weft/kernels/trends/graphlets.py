@@ -148,7 +148,7 @@ def _run_graphlet(
     work.counters[GRAPHLET_SNAPSHOTS] += 1
     if n_chosen > 1:
         work.counters[SHARED] += 1
-    factor = (work.scratch + 3 + 2 * _most_positions(members)) * width
+    factor = work.factor
     _begin_map(events, pool, factor)
     n_mapped, first_mapped, is_whole = 0, begin, True
     group = begin
@@ -261,14 +261,6 @@ def _lower_by_events(
     for event in range(begin, end):
         if events.extreme_valid[column, event] and events.matched[event] >> one & np.uint64(1):
             lower_row(work.pool, row, extreme, events.extremes[column, event])
-
-
-@njit(cache=True, nogil=True)
-def _most_positions(members: Members) -> int:
-    most = 0
-    for member in range(members.queries.size):
-        most = max(most, members.position_starts[member + 1] - members.position_starts[member])
-    return most
 
 
 @njit(cache=True, nogil=True)

@@ -50,7 +50,10 @@ class Members(NamedTuple):
 
 
 class SharedEvents(NamedTuple):
-    """The events of a set of queries, by partition and in it by rank.
+    """The events that a set of queries takes or negates, by partition and in it by rank.
+
+    Bit i of takes[q] says that an event is one of item i of query q. Values are naturals of a fixed number of
+    limbs, a column for each sum that somebody asks for; extremes are int64.
 
     `kinds` is the Kleene type of an event that all queries take only in its repetition, else -1; bit c of
     `matched` says that the members of class c take it.
@@ -73,7 +76,7 @@ class Machinery(NamedTuple):
 
     An instance is a member in one window. Rows of instance i begin at rows[i]: its sources, then the
     snapshot and what it was when the graphlet began. At undone_at[i] its trends were undone. `scratch` is
-    the first of the spare rows.
+    the first of the spare rows; the numbers of the map of a graphlet begin at `factor`.
     """
 
     pool: Pool
@@ -86,6 +89,7 @@ class Machinery(NamedTuple):
     n_active: Array
     counters: Array
     scratch: int
+    factor: int
 
 
 @njit(cache=True, nogil=True)
@@ -125,6 +129,7 @@ def machinery(members: Members, events: SharedEvents, n_limbs: int) -> Machinery
         np.zeros(1, np.int64),
         np.zeros(N_COUNTERS, np.int64),
         scratch,
+        (scratch + 3 + 2 * n_positions) * width,
     )
 
 

@@ -30,12 +30,6 @@ def assign_word(limbs: Array, lengths: Array, target: int, value: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add(limbs: Array, lengths: Array, target: int, other: int) -> None:
-    """Add a number to another."""
-    add_multiple(limbs, lengths, target, other, 1)
-
-
-@njit(cache=True, nogil=True)
 def add_multiple(limbs: Array, lengths: Array, target: int, other: int, factor: int) -> None:
     """Add a number, times a factor below two to the 32, to another number, which may be itself."""
     n_other, n_target = lengths[other], lengths[target]
@@ -143,7 +137,7 @@ def sum_runs(content: Array, offsets: Array, order: Array, runs: Array) -> tuple
         for place in range(runs[run], runs[run + 1]):
             number = order[place]
             load(limbs, lengths, 1, content, offsets[number], offsets[number + 1])
-            add(limbs, lengths, 0, 1)
+            add_multiple(limbs, lengths, 0, 1, 1)
         start = ends[run]
         ends[run + 1] = start + lengths[0]
         for place in range(lengths[0]):

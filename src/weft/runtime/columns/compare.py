@@ -1,7 +1,7 @@
 """Bind predicates to the kernels: what compares a left with a right value becomes a row of int64 tests."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 import numpy as np
@@ -20,7 +20,7 @@ from weft.kernels.trends.segments import extreme_segments
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate, holds_everywhere
 from weft.runtime.columns.events import Array, Events, comparable
 from weft.runtime.matches.state import Step
-from weft.runtime.matches.table import Lists, Table, first_rows, last_rows
+from weft.runtime.matches.table import Lists, Table, as_lists, first_rows, last_rows
 from weft.tree import find, transform_up
 
 MASKS: dict[ComparisonOperator, int] = {"<": 1, "=": 2, "<=": 3, ">": 4, "!=": 5, ">=": 6}
@@ -57,11 +57,99 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The values of one side of all tests, for the rows that have no NULL among them."""
+    """The values of one side of all tests, for the rows of a table that have no NULL among them.
 
+    `kept` are the numbers of these rows, None where all are.
+    """
+
+    rows: Table
     kept: Array | None
     values: Array
     hashes: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """What is asked of a pair of a left and a right row: tests for a kernel, the rest for pairs it found.
+
+    `distinct` are pairs of columns, one of lists at least, that hold no event in common.
+    """
+
+    tests: tuple[Test, ...]
+    residual: tuple[Expression, ...]
+    distinct: tuple[tuple[int, int], ...]
+
+    @property
+    def is_for_kernel(self) -> bool:
+        """Whether a kernel alone decides."""
+        return not self.residual and not self.distinct
+
+    @property
+    def masks(self) -> Array:
+        """The sign mask of each test."""
+        return masks_of(test.operator for test in self.tests)
+
+    @property
+    def flipped(self) -> "Comparisons":
+        return replace(self, tests=tuple(test.flipped for test in self.tests))
+
+    def left(self, table: Table, step: Step) -> Operands:
+        """Evaluate the left side of the tests."""
+        return self._operands([test.left for test in self.tests], table, step)
+
+    def right(self, table: Table, step: Step) -> Operands:
+        """Evaluate the right side of the tests."""
+        return self._operands([test.right for test in self.tests], table, step)
+
+    def _operands(self, values: Sequence[Value], table: Table, step: Step) -> Operands:
+        """Evaluate one side of the tests; rows with a NULL are left out, they satisfy nothing."""
+        matrix = np.empty((len(values), table.n_rows), np.int64)
+        kept: Array | None = None
+        for number, value in enumerate(values):
+            matrix[number], valid = _remembered(value, table, step)
+            if valid is not None:
+                kept = valid if kept is None else kept & valid
+        selected = None if kept is None or kept.all() else np.flatnonzero(kept)
+        if selected is not None:
+            matrix, table = np.ascontiguousarray(matrix[:, selected]), table.take(selected)
+        equal = [number for number, test in enumerate(self.tests) if test.operator == "="]
+        hashes = mix_hashes(matrix[equal]) if equal else np.empty(0, np.int64)
+        return Operands(table, selected, matrix, hashes)
+
+    def holds(self, pairs: Table, events: Events) -> Array:
+        """Return which pairs, as rows, satisfy what the kernel does not look at."""
+        holds = np.ones(pairs.n_rows, np.bool_)
+        for predicate in self.residual:
+            holds &= holds_everywhere(predicate, events, pairs)
+        for a, b in self.distinct:
+            holds &= ~_share_events(pairs, a, b)
+        return holds
+
+    def confirmed(self, pairs: Table, events: Events) -> Table:
+        """Return the pairs that satisfy what the kernel does not look at."""
+        return pairs if self.is_for_kernel else pairs.take(np.flatnonzero(self.holds(pairs, events)))
+
+
+def compare_columns(
+    predicates: Sequence[Expression],
+    distinct: Sequence[tuple[int, int]],
+    n_left: int,
+    is_list: Sequence[bool],
+) -> Comparisons:
+    """Divide what is asked of the first `n_left` columns and the others into tests and the rest."""
+    tests: list[Test] = []
+    residual: list[Expression] = []
+    for predicate in predicates:
+        own = _tests_of(predicate, n_left, is_list)
+        if own is None:
+            residual.append(predicate)
+        else:
+            tests += own
+    with_lists = tuple((a, b) for a, b in distinct if is_list[a] or is_list[b])
+    tests += [
+        Test(Value(row_of=a), "!=", Value(row_of=b - n_left)) for a, b in distinct if (a, b) not in with_lists
+    ]
+    return Comparisons(tuple(tests), tuple(residual), with_lists)
 
 
 def renumbered(expression: Expression, offset: int) -> Expression:
@@ -76,21 +164,6 @@ def renumbered(expression: Expression, offset: int) -> Expression:
         return node
 
     return transform_up(expression, moved)
-
-
-def split_tests(
-    predicates: Sequence[Expression], n_left: int, is_list: Sequence[bool]
-) -> tuple[list[Test], list[Expression]]:
-    """Return the predicates that compare the left with the right columns, as tests, and the others."""
-    tests: list[Test] = []
-    others: list[Expression] = []
-    for predicate in predicates:
-        found = _tests_of(predicate, n_left, is_list)
-        if found is None:
-            others.append(predicate)
-        else:
-            tests += found
-    return tests, others
 
 
 def _tests_of(predicate: Expression, n_left: int, is_list: Sequence[bool]) -> list[Test] | None:
@@ -151,22 +224,6 @@ def _values(
     return [Value(own, ordered, reduction) for reduction in reductions[operator]]
 
 
-def operands(values: Sequence[Value], tests: Sequence[Test], table: Table, step: Step) -> Operands:
-    """Evaluate one side of the tests on a table; rows with a NULL are left out, they satisfy nothing."""
-    matrix = np.empty((len(values), table.n_rows), np.int64)
-    kept: Array | None = None
-    for number, value in enumerate(values):
-        matrix[number], valid = _remembered(value, table, step)
-        if valid is not None:
-            kept = valid if kept is None else kept & valid
-    equal = [number for number, test in enumerate(tests) if test.operator == "="]
-    selected = None if kept is None or kept.all() else np.flatnonzero(kept)
-    if selected is not None:
-        matrix = np.ascontiguousarray(matrix[:, selected])
-    hashes = mix_hashes(matrix[equal]) if equal else np.empty(0, np.int64)
-    return Operands(selected, matrix, hashes)
-
-
 def _remembered(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
     """Evaluate a value; on single events, which many nodes read, only once per step."""
     if len(table.columns) > 1:
@@ -203,7 +260,7 @@ def _reduced(
     lists = table.columns[number]
     if not isinstance(lists, Lists):
         raise TypeError(f"column {number} holds no lists")
-    selected = np.repeat(np.arange(table.n_rows), lists.lengths)
+    selected = lists.owners
     column = evaluate(expression, Scope(events, table, selected, {number: lists.rows}))
     numbers = comparable(column, events.strings, ordered=value.ordered)
     best = extreme_segments(numbers, np.ones(numbers.size, np.bool_), lists.offsets, value.reduction == "max")
@@ -214,9 +271,9 @@ def _reduced(
     return numbers[best], valid
 
 
-def masks_of(tests: Sequence[Test]) -> Array:
-    """Return the sign mask of each test."""
-    return np.array([MASKS[test.operator] for test in tests], np.int64)
+def masks_of(operators: Iterable[ComparisonOperator]) -> Array:
+    """Return the sign mask of each operator."""
+    return np.array([MASKS[operator] for operator in operators], np.int64)
 
 
 def hash_runs(rows: Operands, elements: Operands) -> tuple[Array, Array]:
@@ -245,30 +302,12 @@ def grows_in_runs(clocks: Array, elements: Operands, order: Array) -> bool:
     return not falls.any()
 
 
-def holds_all(
-    table: Table, predicates: Sequence[Expression], distinct: Sequence[tuple[int, int]], events: Events
-) -> Array:
-    """Return which rows satisfy all predicates and hold no event twice in a pair of columns."""
-    holds = np.ones(table.n_rows, np.bool_)
-    for predicate in predicates:
-        holds &= holds_everywhere(predicate, events, table)
-    for a, b in distinct:
-        holds &= ~same_event_pairs(table, a, b)
-    return holds
-
-
-def same_event_pairs(table: Table, a: int, b: int) -> Array:
+def _share_events(table: Table, a: int, b: int) -> Array:
     """Return which rows hold some event in both of two columns."""
-    left, right = _as_lists(table.columns[a]), _as_lists(table.columns[b])
-    owners = [np.repeat(np.arange(table.n_rows), part.lengths) for part in (left, right)]
+    left, right = as_lists(table.columns[a]), as_lists(table.columns[b])
     n_events = int(max(left.rows.max(initial=0), right.rows.max(initial=0))) + 1
-    left_keys, right_keys = (
-        owner * n_events + part.rows for owner, part in zip(owners, (left, right), strict=True)
-    )
+    owners = left.owners
+    is_shared = np.isin(owners * n_events + left.rows, right.owners * n_events + right.rows)
     shared = np.zeros(table.n_rows, np.bool_)
-    shared[owners[0][np.isin(left_keys, right_keys)]] = True
+    shared[owners[is_shared]] = True
     return shared
-
-
-def _as_lists(column: Array | Lists) -> Lists:
-    return column if isinstance(column, Lists) else Lists(np.arange(column.size + 1), column)

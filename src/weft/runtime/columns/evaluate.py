@@ -33,7 +33,7 @@ from weft.kernels.trends.segments import (
     sum_segments,
 )
 from weft.runtime.columns.events import Array, Column, Events, comparable
-from weft.runtime.matches.table import Lists, Table, first_rows, last_rows, ranges
+from weft.runtime.matches.table import Lists, Table, as_lists, first_rows, last_rows, ranges
 from weft.schema import BOOLEAN, DOUBLE, LONG, Type
 from weft.tree import find
 
@@ -195,8 +195,7 @@ def _attribute(attribute: Attribute, scope: Scope) -> Column:
 
 
 def _aggregate(aggregate: Aggregate, scope: Scope) -> Column:
-    column = scope.table.columns[column_number(aggregate.variable)]
-    lists = column if isinstance(column, Lists) else Lists(np.arange(column.size + 1), column)
+    lists = as_lists(scope.table.columns[column_number(aggregate.variable)])
     result = _aggregate_lists(aggregate, lists, scope.events)
     return result if scope.selected is None else result.take(scope.selected)
 

@@ -34,7 +34,7 @@ from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
 from weft.runtime.matches.retention import Lags, lags_of, needs_of
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
-from weft.runtime.matches.table import Lists, Table, concatenated, empty_table, events_table
+from weft.runtime.matches.table import Table, concatenated, empty_table, events_table, flattened
 
 BATCH_EVENTS = 1_000_000
 
@@ -321,20 +321,7 @@ def _unseen(candidates: Table, seen: Table) -> Table:
 
 def _row_keys(table: Table) -> Array:
     """Return a 128-bit key of each row."""
-    flat: list[Array] = []
-    lengths = np.zeros(table.n_rows, np.int64)
-    owners: list[Array] = []
-    numbers: list[Array] = []
-    for number, column in enumerate(table.columns):
-        rows = column.rows if isinstance(column, Lists) else column
-        counts = column.lengths if isinstance(column, Lists) else np.ones(table.n_rows, np.int64)
-        owners.append(np.repeat(np.arange(table.n_rows), counts))
-        numbers.append(np.full(rows.size, number))
-        flat.append(rows.astype(np.uint64))
-        lengths += counts
-    order = np.argsort(np.concatenate(owners), kind="stable")
-    offsets = np.zeros(table.n_rows + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    columns, hashes = np.concatenate(numbers)[order], np.arange(len(table.columns), dtype=np.uint64)
-    lanes = hash_bindings(offsets, hashes, columns, np.concatenate(flat), order, np.array([1, 2]))
+    offsets, numbers, rows = flattened(table, range(len(table.columns)))
+    places, hashes = np.arange(rows.size), np.arange(len(table.columns), dtype=np.uint64)
+    lanes = hash_bindings(offsets, hashes, numbers, rows.astype(np.uint64), places, np.array([1, 2]))
     return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)

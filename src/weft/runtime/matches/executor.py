@@ -9,7 +9,7 @@ from weft.plan.nodes import Plan, Scan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Executor, Found, Program
-from weft.runtime.matches.table import Lists, Table
+from weft.runtime.matches.table import Table, as_lists
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import wake_after
 from weft.runtime.state.segments import arrivals_of
@@ -88,14 +88,10 @@ class MatchExecutor:
 
 def has_any(table: Table, is_marked: Array) -> Array:
     """Say of each row of a table whether it has a marked event."""
-    found = np.zeros(table.n_rows, np.bool_)
-    for column in table.columns:
-        if isinstance(column, Lists):
-            owners = np.repeat(np.arange(table.n_rows), column.lengths)
-            found[owners[is_marked[column.rows]]] = True
-        else:
-            found |= is_marked[column]
-    return found
+    has_marked = np.zeros(table.n_rows, np.bool_)
+    for column in map(as_lists, table.columns):
+        has_marked[column.owners[is_marked[column.rows]]] = True
+    return has_marked
 
 
 @lru_cache(maxsize=16)

@@ -1,16 +1,14 @@
 """Run a Join: new rows of either side against all rows of the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from weft.expressions import Expression
 from weft.kernels.matches.join import JoinSide, probe_earlier
 from weft.plan.nodes import Join, list_columns
 from weft.plan.order import Side, ends_last
-from weft.runtime.columns.compare import Test, Value, holds_all, masks_of, operands, split_tests
-from weft.runtime.columns.events import Array
+from weft.runtime.columns.compare import Comparisons, Operands, Test, Value, compare_columns
 from weft.runtime.matches.state import Delta, Step, length_of
 from weft.runtime.matches.table import Table, concatenated, empty_table
 
@@ -40,19 +38,11 @@ class BoundJoin:
         return self._ends_last if own == (False,) else None
 
     @cached_property
-    def _divided(self) -> tuple[list[Test], list[Expression]]:
-        tests, residual = split_tests(self.node.predicates, self.n_left, self.is_list)
-        if self._follows is None:
-            tests += [self._order_test(earlier, later) for earlier, later in self.node.order]
-        for a, b in self.node.distinct:
-            if not (self.is_list[a] or self.is_list[b]):
-                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.n_left)))
-        return tests, residual
-
-    @cached_property
-    def _distinct_lists(self) -> list[tuple[int, int]]:
-        """The pairs of columns that the kernel cannot keep distinct."""
-        return [(a, b) for a, b in self.node.distinct if self.is_list[a] or self.is_list[b]]
+    def _comparisons(self) -> Comparisons:
+        found = compare_columns(self.node.predicates, self.node.distinct, self.n_left, self.is_list)
+        if self._follows is not None:
+            return found
+        return replace(found, tests=(*found.tests, *(self._order_test(*pair) for pair in self.node.order)))
 
     def _order_test(self, earlier: int, later: int) -> Test:
         if earlier < self.n_left:
@@ -78,21 +68,20 @@ class BoundJoin:
         """Join two tables, counting only the pairs in which the probing side ends last."""
         if not left.n_rows or not right.n_rows:
             return empty_table(self.is_list)
-        tests, residual = self._divided
-        left_side, left_kept = self._side(left, [test.left for test in tests], step)
-        right_side, right_kept = self._side(right, [test.right for test in tests], step)
-        if right_probes:
-            build, probe, strict = left_side, right_side, self._follows == "right"
-        else:
-            build, probe, strict = right_side, left_side, True
-            tests = [test.flipped for test in tests]
+        comparisons = self._comparisons
+        left_operands, right_operands = comparisons.left(left, step), comparisons.right(right, step)
+        left, right = left_operands.rows, right_operands.rows
+        build, probe = self._side(left_operands, step), self._side(right_operands, step)
+        strict = self._follows == "right"
+        if not right_probes:
+            build, probe, strict, comparisons = probe, build, True, comparisons.flipped
         monotone = step.clock(self.node.extent).monotone
         if not monotone and build.hashes.size:
             build, probe, monotone = _with_own_chains(build, probe)
         built, probed, status, n_examined = probe_earlier(
             build,
             probe,
-            masks_of(tests),
+            comparisons.masks,
             length_of(self.node.extent),
             strict,
             monotone,
@@ -100,19 +89,9 @@ class BoundJoin:
             step.meter.remaining(self.node),
         )
         left_rows, right_rows = (built, probed) if right_probes else (probed, built)
-        if left_kept is not None:
-            left_rows = left_kept[left_rows]
-        if right_kept is not None:
-            right_rows = right_kept[right_rows]
-        if right_probes:
-            step.check(status, self.node, right, right_rows)
-        else:
-            step.check(status, self.node, left, left_rows)
-        left, right = left.take(left_rows), right.take(right_rows)
-        table = self._side_by_side(left, right)
-        if residual or self._distinct_lists:
-            holds = holds_all(table, residual, self._distinct_lists, step.events)
-            table = table.take(np.flatnonzero(holds))
+        step.check(status, self.node, right if right_probes else left, probed)
+        pairs = self._side_by_side(left.take(left_rows), right.take(right_rows))
+        table = comparisons.confirmed(pairs, step.events)
         step.meter.count(self.node, examined=n_examined, built=table.n_rows)
         return table
 
@@ -122,18 +101,15 @@ class BoundJoin:
         earlier, later = (left, right) if self._follows == "right" else (right, left)
         return Table((*left.columns, *right.columns), earlier.first, later.last)
 
-    def _side(self, table: Table, values: list[Value], step: Step) -> tuple[JoinSide, Array | None]:
-        found = operands(values, self._divided[0], table, step)
-        kept = table if found.kept is None else table.take(found.kept)
-        clock = step.clock(self.node.extent).values
-        side = JoinSide(
-            ranks=step.at(step.events.ranks, kept.last),
-            firsts=step.at(clock, kept.first),
-            lasts=step.at(clock, kept.last),
-            values=found.values,
-            hashes=found.hashes,
+    def _side(self, operands: Operands, step: Step) -> JoinSide:
+        table, clock = operands.rows, step.clock(self.node.extent).values
+        return JoinSide(
+            ranks=step.at(step.events.ranks, table.last),
+            firsts=step.at(clock, table.first),
+            lasts=step.at(clock, table.last),
+            values=operands.values,
+            hashes=operands.hashes,
         )
-        return side, found.kept
 
 
 def _with_own_chains(build: JoinSide, probe: JoinSide) -> tuple[JoinSide, JoinSide, bool]:

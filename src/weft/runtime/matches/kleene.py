@@ -1,6 +1,6 @@
 """Run a KleeneExpand: every list of elements that fits an input row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,20 +9,18 @@ from weft.expressions import FLIPPED, Aggregate, Attribute, Comparison, Expressi
 from weft.kernels.matches.kleene import Edges, Elements, Rows, expand_lists
 from weft.plan.nodes import KleeneExpand, list_columns
 from weft.runtime.columns.compare import (
-    MASKS,
+    Comparisons,
     Test,
     Value,
+    compare_columns,
     grows_in_runs,
     hash_runs,
-    holds_all,
     masks_of,
-    operands,
-    split_tests,
 )
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate
 from weft.runtime.columns.events import Array, comparable
 from weft.runtime.matches.state import HIGHEST, LOWEST, Delta, Step, length_of
-from weft.runtime.matches.table import Lists, Table, concatenated, events_table, first_rows, last_rows
+from weft.runtime.matches.table import Lists, Table, as_lists, concatenated, first_rows, last_rows
 from weft.tree import find
 
 
@@ -38,7 +36,7 @@ class BoundKleene:
         return len(list_columns(self.node)) - 1
 
     @cached_property
-    def _divided(self) -> tuple[list[Test], list[Comparison], list[Expression]]:
+    def _divided(self) -> tuple[Comparisons, list[Comparison]]:
         is_list = (*list_columns(self.node)[:-1], False)  # an element is a single event
         edges, others = [], []
         for predicate in self.node.predicates:
@@ -49,15 +47,13 @@ class BoundKleene:
                 others.append(predicate)
         elementwise = [p for p in others if self._is_elementwise(p)]
         residual = [p for p in others if p not in elementwise]
-        tests, rest = split_tests(elementwise, self.column, is_list)
-        for a, b in self.node.distinct:
-            if a != self.column and not is_list[a]:
-                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - self.column)))
+        found = compare_columns(elementwise, self.node.distinct, self.column, is_list)
+        tests = found.tests
         if self.node.input is None:
             same_key = [p for p in residual if self._is_same_key(p)]
             residual = [p for p in residual if p not in same_key]
-            tests += [self._seed_test(p) for p in same_key if isinstance(p, Comparison)]
-        return tests, edges, residual + rest
+            tests += tuple(self._seed_test(p) for p in same_key if isinstance(p, Comparison))
+        return replace(found, tests=tests, residual=(*residual, *found.residual)), edges
 
     def _edge(self, predicate: Expression) -> Comparison | None:
         """Return the predicate as previous-against-current comparison if it is one."""
@@ -114,11 +110,9 @@ class BoundKleene:
     def _expand(
         self, table: Table, elements: Table, step: Step, *, seeded: bool = False, all_new: bool = False
     ) -> Table:
-        tests, edges, residual = self._divided
-        row_side = operands([test.left for test in tests], tests, table, step)
-        element_side = operands([test.right for test in tests], tests, elements, step)
-        kept_rows = table if row_side.kept is None else table.take(row_side.kept)
-        kept_elements = elements if element_side.kept is None else elements.take(element_side.kept)
+        comparisons, edges = self._divided
+        row_side, element_side = comparisons.left(table, step), comparisons.right(elements, step)
+        kept_rows, kept_elements = row_side.rows, element_side.rows
         if not kept_rows.n_rows or not kept_elements.n_rows:
             return self._no_rows(table if not seeded else Table((), table.first, table.last))
         order, runs = hash_runs(row_side, element_side)
@@ -145,7 +139,7 @@ class BoundKleene:
                 step.is_new[element_rows],
             ),
             _edge_values(edges, element_rows, step, self.column),
-            masks_of(tests),
+            comparisons.masks,
             self.node.least,
             HIGHEST if self.node.most is None else self.node.most,
             length_of(self.node.extent),
@@ -156,10 +150,7 @@ class BoundKleene:
         step.check(status, self.node, kept_rows, n_rows)
         lists = Lists(offsets, element_rows[members])
         result = self._with_lists(kept_rows.take(n_rows), lists, seeded=seeded)
-        distinct_lists = [(a, b) for a, b in self.node.distinct if isinstance(result.columns[a], Lists)]
-        if residual or distinct_lists:
-            holds = holds_all(result, residual, distinct_lists, step.events)
-            result = result.take(np.flatnonzero(holds))
+        result = comparisons.confirmed(result, step.events)
         step.meter.count(self.node, examined=n_examined, built=result.n_rows)
         return result.sorted()
 
@@ -193,10 +184,7 @@ def _edge_values(edges: list[Comparison], element_rows: Array, step: Step, colum
     current = np.empty((n_elements, len(edges)), np.int64)
     valid = np.ones((n_elements, 2 * len(edges)), np.bool_)
     selected = np.arange(n_elements)
-    placeholder = Lists(np.arange(n_elements + 1), element_rows)
-    blank: tuple[Array | Lists, ...] = (*(element_rows for _ in range(column)), placeholder)
-    table = events_table(element_rows)
-    table = Table(blank, table.first, table.last)
+    table = Table((*[element_rows] * column, as_lists(element_rows)), element_rows, element_rows)
     scope = Scope(step.events, table, selected, {column: element_rows}, {column: element_rows})
     for number, edge in enumerate(edges):
         ordered = edge.operator not in ("=", "!=")
@@ -204,4 +192,4 @@ def _edge_values(edges: list[Comparison], element_rows: Array, step: Step, colum
             found = evaluate(side, scope)
             matrix[:, number] = comparable(found, step.events.strings, ordered=ordered)
             valid[:, 2 * number + offset] = found.validity
-    return Edges(previous, current, valid, np.array([MASKS[edge.operator] for edge in edges], np.int64))
+    return Edges(previous, current, valid, masks_of(edge.operator for edge in edges))

@@ -6,20 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.expressions import Expression
 from weft.kernels.matches.join import OVERFLOW
 from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
 from weft.plan.nodes import Absence, Extent, NegationCheck, Node, list_columns
-from weft.runtime.columns.compare import (
-    Test,
-    Value,
-    grows_in_runs,
-    hash_runs,
-    holds_all,
-    masks_of,
-    operands,
-    split_tests,
-)
+from weft.runtime.columns.compare import Comparisons, compare_columns, grows_in_runs, hash_runs
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.join import paired
 from weft.runtime.matches.retention import Lags, settled_after
@@ -53,22 +43,13 @@ class BoundAbsence:
         )
 
     @cached_property
-    def _divided(self) -> tuple[list[Test], list[Expression]]:
-        n_columns = len(self.row_is_list)
-        tests, residual = split_tests(self.absence.predicates, n_columns, self.is_list)
-        for a, b in self.absence.distinct:
-            if not (self.is_list[a] or self.is_list[b]):
-                tests.append(Test(Value(row_of=a), "!=", Value(row_of=b - n_columns)))
-        return tests, residual
-
-    @cached_property
-    def _distinct_lists(self) -> list[tuple[int, int]]:
-        """The pairs of columns that the kernel cannot keep distinct."""
-        return [(a, b) for a, b in self.absence.distinct if self.is_list[a] or self.is_list[b]]
+    def _comparisons(self) -> Comparisons:
+        absence = self.absence
+        return compare_columns(absence.predicates, absence.distinct, len(self.row_is_list), self.is_list)
 
     @cached_property
     def _is_decided_by_kernel(self) -> bool:
-        return not (self._divided[1] or self._distinct_lists or self.absence.unless)
+        return self._comparisons.is_for_kernel and not self.absence.unless
 
     def is_decidable(self, table: Table, step: Step) -> Array:
         """Return which rows have a scope that nothing to come can enter."""
@@ -85,13 +66,10 @@ class BoundAbsence:
         negated = rows_of(self.absence.negated)
         if not table.n_rows or not negated.n_rows:
             return violated
-        tests, residual = self._divided
-        row_side = operands([test.left for test in tests], tests, table, step)
-        negated_side = operands([test.right for test in tests], tests, negated, step)
-        rows = table if row_side.kept is None else table.take(row_side.kept)
-        others = negated if negated_side.kept is None else negated.take(negated_side.kept)
+        row_side = self._comparisons.left(table, step)
+        negated_side = self._comparisons.right(negated, step)
         order, runs = hash_runs(row_side, negated_side)
-        others = others.take(order)
+        rows, others = row_side.rows, negated_side.rows.take(order)
         ranks, clocks = self._scopes(rows, step)
         negated_clocks = step.clocks_of(others, self.absence.extent)
         monotone = step.clock(self.absence.extent).monotone
@@ -102,7 +80,7 @@ class BoundAbsence:
                 negated_clocks,
                 negated_side.values[:, order],
             ),
-            masks_of(tests),
+            self._comparisons.masks,
             monotone or grows_in_runs(negated_clocks[:, 1], negated_side, order),
             self._is_decided_by_kernel,
             step.meter.limit,
@@ -115,16 +93,14 @@ class BoundAbsence:
         step.check(status, self.node, rows, hit)
         step.meter.count(self.node, examined=n_examined, built=0)
         if not self._is_decided_by_kernel:
-            hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), residual, rows_of, step)]
+            hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), rows_of, step)]
         violated[hit if row_side.kept is None else row_side.kept[hit]] = True
         return violated
 
-    def _confirmed(
-        self, rows: Table, negated: Table, residual: list[Expression], rows_of: RowsOf, step: Step
-    ) -> Array:
+    def _confirmed(self, rows: Table, negated: Table, rows_of: RowsOf, step: Step) -> Array:
         """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
         both = paired(rows, negated)
-        holds = holds_all(both, residual, self._distinct_lists, step.events)
+        holds = self._comparisons.holds(both, step.events)
         # The scopes of a NOT inside the NOT are those of the negated row.
         inner_rows = Table(both.columns, negated.first, negated.last)
         for inner in self._unless:

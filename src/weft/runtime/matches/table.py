@@ -1,6 +1,6 @@
 """Tables of partial matches: columns of event rows or of lists of them, sorted by the last event."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -20,11 +20,14 @@ class Lists:
     def lengths(self) -> Array:
         return np.diff(self.offsets)
 
+    @property
+    def owners(self) -> Array:
+        """The match of each row."""
+        return np.repeat(np.arange(self.offsets.size - 1), self.lengths)
+
     def take(self, selected: Array) -> "Lists":
         lengths = self.lengths[selected]
-        offsets = np.zeros(selected.size + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return Lists(offsets, self.rows[ranges(self.offsets[selected], lengths)])
+        return Lists(offsets_of(lengths), self.rows[ranges(self.offsets[selected], lengths)])
 
 
 MatchColumn: TypeAlias = Array | Lists
@@ -62,19 +65,18 @@ class Table:
 
     def moved(self, places: Array) -> "Table":
         """Return the table after its events moved to other rows; order among events is kept."""
-        columns = tuple(
-            Lists(column.offsets, places[column.rows]) if isinstance(column, Lists) else places[column]
-            for column in self.columns
-        )
-        return Table(columns, places[self.first], places[self.last])
+        return self._with_rows(lambda rows: places[rows])
 
     def shifted(self, dropped: int) -> "Table":
         """Return the table after the first `dropped` events are gone."""
+        return self._with_rows(lambda rows: rows - dropped)
+
+    def _with_rows(self, change: Callable[[Array], Array]) -> "Table":
         columns = tuple(
-            Lists(column.offsets, column.rows - dropped) if isinstance(column, Lists) else column - dropped
+            Lists(column.offsets, change(column.rows)) if isinstance(column, Lists) else change(column)
             for column in self.columns
         )
-        return Table(columns, self.first - dropped, self.last - dropped)
+        return Table(columns, change(self.first), change(self.last))
 
 
 def events_table(rows: Array) -> Table:
@@ -109,9 +111,7 @@ def _joined(parts: Sequence[MatchColumn]) -> MatchColumn:
     if not lists:
         return np.concatenate(parts)  # type: ignore[arg-type]
     lengths = np.concatenate([part.lengths for part in lists])
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Lists(offsets, np.concatenate([part.rows for part in lists]))
+    return Lists(offsets_of(lengths), np.concatenate([part.rows for part in lists]))
 
 
 def flattened(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
@@ -128,17 +128,16 @@ def flattened(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array
     if not any(isinstance(column, Lists) for column in chosen):
         offsets = np.arange(table.n_rows + 1) * len(chosen)
         return offsets, np.tile(numbers, table.n_rows), np.stack(cast(list[Array], chosen), 1).reshape(-1)
-    lengths = [
-        column.lengths if isinstance(column, Lists) else np.ones(column.size, np.int64) for column in chosen
-    ]
-    offsets = np.zeros(table.n_rows + 1, np.int64)
-    np.cumsum(np.sum(lengths, axis=0), out=offsets[1:])
-    by_match = np.argsort(
-        np.concatenate([np.repeat(np.arange(table.n_rows), own) for own in lengths]), kind="stable"
-    )
-    rows = [column.rows if isinstance(column, Lists) else column for column in chosen]
-    every = np.repeat(numbers, [own.size for own in rows])[by_match]
-    return offsets, every, np.concatenate(rows)[by_match]
+    lists = [as_lists(column) for column in chosen]
+    by_match = np.argsort(np.concatenate([own.owners for own in lists]), kind="stable")
+    every = np.repeat(numbers, [own.rows.size for own in lists])[by_match]
+    offsets = offsets_of(np.sum([own.lengths for own in lists], axis=0))
+    return offsets, every, np.concatenate([own.rows for own in lists])[by_match]
+
+
+def as_lists(column: MatchColumn) -> Lists:
+    """Return a column as lists; a single event is a list of one."""
+    return column if isinstance(column, Lists) else Lists(np.arange(column.size + 1), column)
 
 
 def first_rows(column: MatchColumn) -> Array:
@@ -149,6 +148,13 @@ def first_rows(column: MatchColumn) -> Array:
 def last_rows(column: MatchColumn) -> Array:
     """Return the latest event of each row of a column."""
     return column.rows[column.offsets[1:] - 1] if isinstance(column, Lists) else column
+
+
+def offsets_of(lengths: Array) -> Array:
+    """Return where stretches of given lengths begin, one after the other, and where the last one ends."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 def ranges(starts: Array, lengths: Array) -> Array:
