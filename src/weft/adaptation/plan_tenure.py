@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from weft.plan.dag import roots, topological_order
-from weft.plan.extents import added, is_instant, longest, span_of
+from weft.plan.extents import add_extents, is_instant, longest, span_of
 from weft.plan.nodes import (
     NegationCheck,
     Node,
@@ -100,7 +100,7 @@ def wait_of(plan: Plan) -> int | None:
     9
     """
     lags = lags_of(topological_order(plan))
-    wait = longest(added(span_of(node), lags[node]) for node in roots(plan.outputs))
+    wait = longest(add_extents(span_of(node), lags[node]) for node in roots(plan.outputs))
     if is_instant(wait):
         return 0
     return wait.length if wait is not None and wait.clock == "time" else None

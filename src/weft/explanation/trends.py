@@ -7,7 +7,7 @@ from weft.expressions import Comparison, Expression
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text
 from weft.plan.template import START, Automaton, Template, Transition, TrendItem
-from weft.plan.trend_sets import merged_template, sharable_sets, template_lines
+from weft.plan.trend_sets import merged_template_lines, sharable_sets
 
 
 def trend_lines(templates: Sequence[Template]) -> list[str]:
@@ -36,7 +36,7 @@ def trend_lines(templates: Sequence[Template]) -> list[str]:
     lines = ["Trend templates"]
     for template in templates:
         lines += [f"  {template.query}", *(f"    {line}" for line in _template_lines(template))]
-    merged = template_lines(merged_template(templates))
+    merged = merged_template_lines(templates)
     lines += ["", "Transitions of all trend queries", *(f"  {line}" for line in merged)]
     return [*lines, "", "Sharing", *(f"  {line}" for line in _sharing_lines(templates))]
 

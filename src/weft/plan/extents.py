@@ -6,18 +6,8 @@ the longer of them are None, which is never too short.
 
 from collections.abc import Iterable
 
-from weft.plan.nodes import (
-    Await,
-    DistinctUnion,
-    Extent,
-    Filter,
-    Join,
-    KleeneExpand,
-    NegationCheck,
-    Node,
-    Project,
-    Scan,
-)
+from weft.plan import nodes
+from weft.plan.nodes import Extent, Node
 
 INSTANT = Extent("position", 0)  # one moment, on whatever clock
 LONGEST_SUM = 1 << 61  # far from overflow when added to a clock
@@ -26,20 +16,20 @@ LONGEST_SUM = 1 << 61  # far from overflow when added to a clock
 def span_of(node: Node) -> Extent | None:
     """Return the extent that every row of a node fits.
 
-    >>> pairs = Join(Scan("A"), Scan("B"), ((0, 1),), (), (), Extent("time", 9))
-    >>> span_of(Project(pairs, (1, 0), Extent("time", 5))), span_of(Scan("A")) == INSTANT
+    >>> pairs = nodes.Join(nodes.Scan("A"), nodes.Scan("B"), ((0, 1),), (), (), Extent("time", 9))
+    >>> span_of(nodes.Project(pairs, (1, 0), Extent("time", 5))), span_of(nodes.Scan("A")) == INSTANT
     (Extent(clock='time', length=5, partition_by=()), True)
     """
     match node:
-        case Scan():
+        case nodes.Scan():
             return INSTANT
-        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
+        case nodes.Filter(input=source) | nodes.NegationCheck(input=source) | nodes.Await(input=source):
             return span_of(source)
-        case Join(extent=extent) | KleeneExpand(extent=extent):
+        case nodes.Join(extent=extent) | nodes.KleeneExpand(extent=extent):
             return extent
-        case Project(input=source, extent=extent):
+        case nodes.Project(input=source, extent=extent):
             return span_of(source) if extent is None else extent
-        case DistinctUnion(inputs=inputs):
+        case nodes.DistinctUnion(inputs=inputs):
             return longest(map(span_of, inputs))
 
 
@@ -73,10 +63,10 @@ def longest(extents: Iterable[Extent | None]) -> Extent | None:
     return found
 
 
-def added(a: Extent | None, b: Extent | None) -> Extent | None:
-    """Return the extent of one after the other.
+def add_extents(a: Extent | None, b: Extent | None) -> Extent | None:
+    """Return the extent of two extents, the second after the first.
 
-    >>> added(Extent("time", 5), Extent("time", 7)).length
+    >>> add_extents(Extent("time", 5), Extent("time", 7)).length
     12
     """
     if a is None or b is None:

@@ -203,45 +203,34 @@ def negated_nodes(absence: Absence) -> tuple[Node, ...]:
     return (absence.negated, *(node for inner in absence.unless for node in negated_nodes(inner)))
 
 
-def list_columns(node: Node) -> tuple[bool, ...]:
-    """Return, for each column of a node's table, whether it holds lists of events.
+def columns_of(node: Node) -> tuple[tuple[str, bool], ...]:
+    """Return, for each column of a node's table, the type of its events and whether it holds lists of them.
 
-    >>> list_columns(KleeneExpand(Scan("A"), Scan("B"), 1, None, ((0, 1),), (), (), None))
-    (False, True)
-    """
-    match node:
-        case Scan():
-            return (False,)
-        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
-            return list_columns(source)
-        case Join(left=left, right=right):
-            return list_columns(left) + list_columns(right)
-        case KleeneExpand(input=source):
-            return (*(() if source is None else list_columns(source)), True)
-        case Project(input=source, columns=columns):
-            found = list_columns(source)
-            return tuple(found[column] for column in columns)
-        case DistinctUnion(inputs=inputs):
-            return list_columns(inputs[0])
-
-
-def column_types(node: Node) -> tuple[str, ...]:
-    """Return the event type of each column of a node's table.
-
-    >>> column_types(Join(Scan("A"), Scan("B"), ((0, 1),), (), (), None))
-    ('A', 'B')
+    >>> columns_of(KleeneExpand(Scan("A"), Scan("B"), 1, None, ((0, 1),), (), (), None))
+    (('A', False), ('B', True))
     """
     match node:
         case Scan(type=name):
-            return (name,)
+            return ((name, False),)
         case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
-            return column_types(source)
+            return columns_of(source)
         case Join(left=left, right=right):
-            return column_types(left) + column_types(right)
+            return columns_of(left) + columns_of(right)
         case KleeneExpand(input=source, elements=elements):
-            return (*(() if source is None else column_types(source)), *column_types(elements))
+            ((name, _),) = columns_of(elements)
+            return (*(() if source is None else columns_of(source)), (name, True))
         case Project(input=source, columns=columns):
-            found = column_types(source)
-            return tuple(found[column] for column in columns)
+            unordered = columns_of(source)
+            return tuple(unordered[column] for column in columns)
         case DistinctUnion(inputs=inputs):
-            return column_types(inputs[0])
+            return columns_of(inputs[0])
+
+
+def list_columns(node: Node) -> tuple[bool, ...]:
+    """Return, for each column of a node's table, whether it holds lists of events."""
+    return tuple(is_list for _, is_list in columns_of(node))
+
+
+def column_types(node: Node) -> tuple[str, ...]:
+    """Return the event type of each column of a node's table."""
+    return tuple(name for name, _ in columns_of(node))

@@ -3,18 +3,8 @@
 from functools import lru_cache
 from typing import Literal
 
-from weft.plan.nodes import (
-    Await,
-    DistinctUnion,
-    Filter,
-    Join,
-    KleeneExpand,
-    NegationCheck,
-    Node,
-    Project,
-    Scan,
-    list_columns,
-)
+from weft.plan import nodes
+from weft.plan.nodes import Join, Node, list_columns
 
 Side = Literal["left", "right"]
 
@@ -23,33 +13,33 @@ Side = Literal["left", "right"]
 def closed_order(node: Node) -> frozenset[tuple[int, int]]:
     """Return the pairs (earlier, later) of columns that hold in every row, transitively closed.
 
-    >>> inner = Join(Scan("A"), Scan("B"), ((0, 1),), (), (), None)
-    >>> sorted(closed_order(Join(inner, Scan("C"), ((1, 2),), (), (), None)))
+    >>> inner = Join(nodes.Scan("A"), nodes.Scan("B"), ((0, 1),), (), (), None)
+    >>> sorted(closed_order(Join(inner, nodes.Scan("C"), ((1, 2),), (), (), None)))
     [(0, 1), (0, 2), (1, 2)]
     """
     match node:
-        case Scan():
+        case nodes.Scan():
             return frozenset()
-        case Filter(input=source) | NegationCheck(input=source) | Await(input=source):
+        case nodes.Filter(input=source) | nodes.NegationCheck(input=source) | nodes.Await(input=source):
             return closed_order(source)
-        case Project(input=source, columns=columns, order=order):
+        case nodes.Project(input=source, columns=columns, order=order):
             places = {column: place for place, column in enumerate(columns)}
             return _closure({*((places[a], places[b]) for a, b in closed_order(source)), *order})
-        case DistinctUnion(inputs=inputs):
+        case nodes.DistinctUnion(inputs=inputs):
             return frozenset.intersection(*map(closed_order, inputs))
         case Join(left=left, right=right, order=order):
             offset = len(list_columns(left))
             moved = {(a + offset, b + offset) for a, b in closed_order(right)}
             return _closure({*closed_order(left), *moved, *order})
-        case KleeneExpand(input=source, order=order):
+        case nodes.KleeneExpand(input=source, order=order):
             return _closure({*(() if source is None else closed_order(source)), *order})
 
 
 def ends_last(join: Join) -> Side | None:
     """Return the side that holds the last event of every row: each column of the other precedes one of it.
 
-    >>> inner = Join(Scan("A"), Scan("C"), ((0, 1),), (), (), None)
-    >>> ends_last(Join(inner, Scan("B"), ((0, 2), (2, 1)), (), (), None))
+    >>> inner = Join(nodes.Scan("A"), nodes.Scan("C"), ((0, 1),), (), (), None)
+    >>> ends_last(Join(inner, nodes.Scan("B"), ((0, 2), (2, 1)), (), (), None))
     'left'
     """
     n_left = len(list_columns(join.left))

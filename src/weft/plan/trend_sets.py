@@ -11,7 +11,7 @@ queries of a set that ask for it, and the number of trends is needed for all of 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Literal
@@ -32,16 +32,6 @@ class TrendSet:
     templates: tuple[int, ...]
     types: tuple[str, ...]
     pane: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class MergedTemplate:
-    """The template of a workload: every type once, every transition with the queries for which it holds."""
-
-    starts: Mapping[str, tuple[str, ...]]
-    transitions: Mapping[tuple[str, str], tuple[str, ...]]
-    ends: Mapping[str, tuple[str, ...]]
-    shared: tuple[str, ...]  # types whose Kleene sub-pattern more than one query has
 
 
 def kleene_types(template: Template) -> frozenset[str]:
@@ -69,11 +59,11 @@ def sharable_sets(templates: Sequence[Template]) -> tuple[TrendSet, ...]:
         alike = (template.keys, frozenset(template.group_by), template.length is None)
         remaining.setdefault(alike, []).append(index)
     types = [kleene_types(template) for template in templates]
-    found = [members for group in remaining.values() for members in _divided(group, types)]
-    return tuple(_set_of(members, templates, types) for members in sorted(found))
+    sets = [members for group in remaining.values() for members in _divide(group, types)]
+    return tuple(_set_of(members, templates, types) for members in sorted(sets))
 
 
-def _divided(indices: list[int], types: Sequence[frozenset[str]]) -> Iterable[list[int]]:
+def _divide(indices: list[int], types: Sequence[frozenset[str]]) -> Iterable[list[int]]:
     while indices:
         counts = Counter(name for index in indices for name in types[index])
         largest, count = min(counts.items(), key=lambda entry: (-entry[1], entry[0]), default=("", 0))
@@ -95,40 +85,29 @@ def _set_of(members: list[int], templates: Sequence[Template], types: Sequence[f
     return TrendSet(tuple(members), tuple(sorted(common)), gcd(*lengths) if lengths else None)
 
 
-def merged_template(templates: Sequence[Template]) -> MergedTemplate:
-    """Return the template of a workload, or of one set; types are in the order in which queries name them."""
-    starts: dict[str, dict[str, None]] = {}
-    transitions: dict[tuple[str, str], dict[str, None]] = {}
-    ends: dict[str, dict[str, None]] = {}
+def merged_template_lines(templates: Sequence[Template]) -> list[str]:
+    """Return the template of a workload as text: every transition once, with the queries for which it holds.
+
+    Types are in the order in which queries name them.
+    """
+    queries: dict[tuple[str | None, str | None], dict[str, None]] = {}  # of a transition; None: start, end
     for template in templates:
         for automaton in _automata(template):
             types = [template.items[position.item].type for position in automaton.positions]
-            for position, after in zip(automaton.positions, types, strict=True):
-                for feed in position.feeds:
-                    before = automaton.sources[feed.source].position
-                    if before == START:
-                        starts.setdefault(after, {})[template.query] = None
-                    else:
-                        transitions.setdefault((types[before], after), {})[template.query] = None
-            for feed in automaton.ends:
-                ends.setdefault(types[automaton.sources[feed.source].position], {})[template.query] = None
-    counts = Counter(name for template in templates for name in kleene_types(template))
-    return MergedTemplate(
-        {name: tuple(queries) for name, queries in starts.items()},
-        {pair: tuple(queries) for pair, queries in transitions.items()},
-        {name: tuple(queries) for name, queries in ends.items()},
-        tuple(sorted(name for name, count in counts.items() if count > 1)),
-    )
-
-
-def template_lines(merged: MergedTemplate) -> list[str]:
-    """Return a merged template as text, a line for each transition.
-
-    >>> template_lines(MergedTemplate({"B": ("p", "q")}, {("B", "B"): ("p", "q")}, {"B": ("p", "q")}, ("B",)))
-    ['start -> B: p, q', 'B -> B: p, q (B+ is sharable)', 'B -> end: p, q']
-    """
-    lines = [f"start -> {name}: {', '.join(queries)}" for name, queries in merged.starts.items()]
-    for (before, after), queries in merged.transitions.items():
-        mark = f" ({after}+ is sharable)" if before == after and after in merged.shared else ""
-        lines.append(f"{before} -> {after}: {', '.join(queries)}{mark}")
-    return lines + [f"{name} -> end: {', '.join(queries)}" for name, queries in merged.ends.items()]
+            last = [
+                None if source.position == START else types[source.position] for source in automaton.sources
+            ]
+            transitions: list[tuple[str | None, str | None]] = [
+                (last[feed.source], after)
+                for position, after in zip(automaton.positions, types, strict=True)
+                for feed in position.feeds
+            ]
+            for transition in transitions + [(last[end.source], None) for end in automaton.ends]:
+                queries.setdefault(transition, {})[template.query] = None
+    n_queries = Counter(name for template in templates for name in kleene_types(template))
+    lines = []
+    for before, after in sorted(queries, key=lambda pair: (pair[0] is not None, pair[1] is None)):
+        is_shared = after is not None and before == after and n_queries[after] > 1
+        mark = f" ({after}+ is sharable)" if is_shared else ""
+        lines.append(f"{before or 'start'} -> {after or 'end'}: {', '.join(queries[before, after])}{mark}")
+    return lines

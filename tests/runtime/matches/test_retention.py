@@ -1,7 +1,7 @@
 """When rows come into being, and until when they are kept, read off the plan."""
 
 from weft.plan.dag import topological_order
-from weft.plan.extents import INSTANT, added, is_within, longest, span_of
+from weft.plan.extents import INSTANT, add_extents, is_within, longest, span_of
 from weft.plan.nodes import (
     Absence,
     Branch,
@@ -53,9 +53,9 @@ def test_extents_compare_and_add_on_one_clock_only() -> None:
     assert longest([FIVE, INSTANT, SEVEN]) == SEVEN
     assert longest([]) == INSTANT
     assert longest([FIVE, None]) is longest([FIVE, COUNT]) is None
-    assert added(FIVE, TEN) == FIFTEEN
-    assert added(FIVE, INSTANT) == added(INSTANT, FIVE) == FIVE
-    assert added(FIVE, None) is added(FIVE, COUNT) is None
+    assert add_extents(FIVE, TEN) == FIFTEEN
+    assert add_extents(FIVE, INSTANT) == add_extents(INSTANT, FIVE) == FIVE
+    assert add_extents(FIVE, None) is add_extents(FIVE, COUNT) is None
     assert is_within(FIVE, SEVEN)
     assert is_within(SEVEN, None)
     assert is_within(INSTANT, FIVE)

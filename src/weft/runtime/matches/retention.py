@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.plan.extents import added, longest, span_of
+from weft.plan.extents import add_extents, longest, span_of
 from weft.plan.nodes import (
     Absence,
     Await,
@@ -50,7 +50,7 @@ def settled_after(absence: Absence, lags: Lags) -> Extent | None:
     """
     inner = (settled_after(one, lags) for one in absence.unless)
     lag = longest((lags[absence.negated], *inner))
-    return lag if absence.before else added(lag, absence.extent)
+    return lag if absence.before else add_extents(lag, absence.extent)
 
 
 def needs_of(order: Sequence[Node], lags: Lags) -> dict[Node, set[Need]]:
@@ -80,7 +80,7 @@ def _add_needs_of_repetition(order: Sequence[Node], lags: Lags, needs: dict[Node
         if node in needs or node in is_built_on or isinstance(node, NegationCheck):
             is_built_on.update(inputs_of(node))
     reaches = longest(need.reach for found in needs.values() for need in found)
-    kept = added(reaches, longest(lags.values()))
+    kept = add_extents(reaches, longest(lags.values()))
     for node in order:
         if isinstance(node, NegationCheck) and node in is_built_on and _looks_back_anywhere(node.absence):
             begins = longest((span_of(node.input), node.absence.extent))
@@ -102,7 +102,7 @@ def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:
             ]
         case KleeneExpand(extent=extent):
             lag = longest(lags[source] for source in inputs_of(node))
-            return [(source, Need("first", added(extent, lag))) for source in inputs_of(node)]
+            return [(source, Need("first", add_extents(extent, lag))) for source in inputs_of(node)]
         case NegationCheck(input=source, absence=absence):
             begins = span_of(source)
             if _looks_back(absence):
@@ -116,14 +116,14 @@ def _need_of_side(node: Join, lag: Extent | None, *, ends: bool) -> Need:
 
     A side that ends the match waits only for rows that end before it.
     """
-    return Need("last", lag) if ends else Need("first", added(node.extent, lag))
+    return Need("last", lag) if ends else Need("first", add_extents(node.extent, lag))
 
 
 def _needs_of_negated(absence: Absence, begins: Extent | None, lag: Extent | None) -> list[tuple[Node, Need]]:
     """Return how long negated rows are kept; a row's scope begins at most `begins` before its last event."""
-    found = [(absence.negated, Need("first", added(begins, lag)))]
+    found = [(absence.negated, Need("first", add_extents(begins, lag)))]
     for inner in absence.unless:  # its scope lies about a negated row
-        earlier = added(begins, inner.extent) if _looks_back(inner) else begins
+        earlier = add_extents(begins, inner.extent) if _looks_back(inner) else begins
         found += _needs_of_negated(inner, earlier, lag)
     return found
 
