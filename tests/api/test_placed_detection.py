@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.helpers.engine import expected_outcome, is_supported
+from tests.helpers.engine import expected_outcome
 from tests.helpers.frames import matches_by_query, sited_detection_of
-from tests.helpers.placed import is_placeable
-from tests.helpers.strategies import random_case
+from tests.helpers.placed import placeable_case
+from tests.helpers.tally import Count
 from typer.testing import CliRunner
 
 import weft
@@ -130,14 +130,15 @@ def test_centralized_evaluation_sends_every_event(robots: DataFrame, without_sit
 
 
 @pytest.mark.parametrize("seed", range(N_CASES))
-def test_random_cases_on_spark(spark: SparkSession, seed: int) -> None:
-    case = random_case(20_000 + seed, most_queries=2)
-    while not case.events or not is_placeable(case) or not is_supported(case):
-        seed += N_CASES
-        case = random_case(20_000 + seed, most_queries=2)
+def test_random_cases_on_spark(spark: SparkSession, seed: int, count: Count) -> None:
+    case = placeable_case(20_000 + seed, most_queries=2)
     placement: PlacementName = "muse" if seed % 2 else "single-sink"
     detection = sited_detection_of(spark, case, random.Random(seed), placement=placement)
-    assert matches_by_query(detection) == expected_outcome(case)
+    found = matches_by_query(detection)
+    assert found == expected_outcome(case)
+    n_matches = sum(map(len, found.values()))
+    assert n_matches > 0
+    count(cases=1, matches=n_matches)
 
 
 def test_events_without_an_id_keep_their_identity(robots: DataFrame) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from tests.helpers.engine import Bindings, arrow_events, bindings_of, derived_schema, plain
+from tests.helpers.engine import Bindings, arrow_events, bindings_of, derived_schema, is_supported, plain
 from tests.helpers.random_queries import Dice
-from tests.helpers.strategies import Case
+from tests.helpers.strategies import Case, matching_case
 
 from weft.optimizer.assemble import assemble, leaf_node
 from weft.optimizer.pipeline import context_of
@@ -67,6 +67,15 @@ class PlacedOutcome:
 
 def is_placeable(case: Case) -> bool:
     return not any(isinstance(query.window, CountWindow) for query in case.queries)
+
+
+def placeable_case(seed: int, most_queries: int = 3) -> Case:
+    """Return a case with matches whose queries can be placed."""
+
+    def accepts(case: Case) -> bool:
+        return is_placeable(case) and is_supported(case)
+
+    return matching_case(seed, most_queries=most_queries, accepts=accepts)
 
 
 def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:

@@ -1,17 +1,13 @@
 """A MuSE graph on a stream gives the reference's matches, each once, and sends what a batch does."""
 
 import pytest
-from tests.helpers.engine import expected_outcome, is_supported
-from tests.helpers.placed import is_placeable, placed_case, run_program
+from tests.helpers.engine import expected_outcome
+from tests.helpers.placed import placeable_case, placed_case, run_program
 from tests.helpers.placed_streams import matches_of, run_placed_stream
 from tests.helpers.random_graphs import RandomGraph
-from tests.helpers.strategies import Case, SeededDice, matching_case
+from tests.helpers.strategies import SeededDice
 from tests.helpers.streams import as_stream
 from tests.helpers.tally import Count, seed_blocks
-
-
-def is_accepted(case: Case) -> bool:
-    return is_placeable(case) and is_supported(case)
 
 
 @pytest.mark.parametrize("seeds", seed_blocks(140_000, 20, soak=1_000, block=10))
@@ -19,7 +15,7 @@ def test_a_stream_in_pieces_gives_the_matches_of_the_reference(seeds: range, cou
     """Events out of order, some twice, sites that are idle, steps tried twice, workers that forget."""
     n_matches = 0
     for seed in seeds:
-        case = as_stream(matching_case(seed, most_queries=2, accepts=is_accepted))
+        case = as_stream(placeable_case(seed, most_queries=2))
         dice = SeededDice(seed)
         placed = placed_case(case, dice, dice.integer(1, 4))
         program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())

@@ -3,13 +3,15 @@
 Cases are drawn from seeds, not by Hypothesis: graphs of smaller cases are other graphs, so nothing shrinks.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.helpers.engine import expected_outcome, is_supported
-from tests.helpers.placed import PlacedCase, expected_rows, is_placeable, placed_case, run_program
+from tests.helpers.engine import expected_outcome
+from tests.helpers.placed import PlacedCase, expected_rows, placeable_case, placed_case, run_program
 from tests.helpers.random_graphs import RandomGraph
-from tests.helpers.strategies import Case, SeededDice, event, matching_case, random_case
+from tests.helpers.strategies import FEWEST_MATCHES, SEED_STEP, Case, SeededDice, event, random_case
+from tests.helpers.tally import Count
 
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.pipeline import place
@@ -23,38 +25,63 @@ QUERY ends  PATTERN SEQ(NOT B n, A a, NOT C m, D d, NOT C k) WHERE a.k = d.k WIT
 """
 
 
-def placeable_case(seed: int) -> Case:
-    """Return a case with matches whose queries can be placed."""
-    return matching_case(seed, most_queries=3, accepts=lambda case: is_placeable(case) and is_supported(case))
+Check = Callable[[PlacedCase, MuseGraph], None]
 
 
-def check(placed: PlacedCase, graph: MuseGraph) -> None:
-    outcome = run_program(placed, placed.program(graph))
-    assert outcome.matches == expected_outcome(placed.case)
-    assert outcome.sent == expected_rows(placed, graph)
+@pytest.fixture
+def check(count: Count) -> Check:
+    """Compare what the program of a graph finds and sends with what is expected, in a case with matches."""
+
+    def compare(placed: PlacedCase, graph: MuseGraph) -> None:
+        outcome = run_program(placed, placed.program(graph))
+        assert outcome.matches == expected_outcome(placed.case)
+        assert outcome.sent == expected_rows(placed, graph)
+        n_matches = sum(map(len, outcome.matches.values()))
+        assert n_matches >= FEWEST_MATCHES
+        count(cases=1, matches=n_matches)
+
+    return compare
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_graph_finds_the_matches_of_the_reference(seed: int) -> None:
+def test_any_graph_finds_the_matches_of_the_reference(seed: int, check: Check) -> None:
     dice = SeededDice(seed)
     placed = placed_case(placeable_case(seed), dice, dice.integer(1, 4))
     check(placed, RandomGraph(dice, placed.network, placed.queries).build())
 
 
+def negated_case(seed: int) -> Case:
+    """Return drawn events among which queries with negations have matches, three of them at least."""
+    while True:
+        drawn = random_case(seed)
+        case = Case(NEGATED, drawn.events, drawn.order_by, drawn.id)
+        if case.n_matches >= FEWEST_MATCHES:
+            return case
+        seed += SEED_STEP
+
+
 @pytest.mark.parametrize("seed", range(15))
-def test_negations_are_checked_once_and_for_all_sites(seed: int) -> None:
+def test_negations_are_checked_once_and_for_all_sites(seed: int, check: Check) -> None:
     dice = SeededDice(seed)
-    drawn = random_case(seed)
-    placed = placed_case(Case(NEGATED, drawn.events, drawn.order_by, drawn.id), dice, 3)
+    placed = placed_case(negated_case(seed), dice, 3)
     check(placed, RandomGraph(dice, placed.network, placed.queries).build())
+
+
+def test_negations_of_most_cases_reject_something() -> None:
+    """Without the negated events, there are more matches."""
+    n_rejecting = 0
+    for seed in range(15):
+        case = negated_case(seed)
+        quiet = tuple(event for event in case.events if "B" not in event.types)
+        n_rejecting += Case(NEGATED, quiet, case.order_by, case.id).n_matches > case.n_matches
+    assert n_rejecting >= 8
 
 
 @pytest.mark.parametrize("algorithm", ["best", "amuse", "amuse-star", "single-sink", "central"])
 @pytest.mark.parametrize("seed", range(6))
-def test_every_algorithm_finds_the_matches_of_the_reference(algorithm: str, seed: int) -> None:
+def test_every_algorithm_finds_the_matches_of_the_reference(algorithm: str, seed: int, check: Check) -> None:
     placed = placed_case(placeable_case(500 + seed), SeededDice(seed), 3)
-    if placed.queries:
-        check(placed, place(placed.network, placed.queries, algorithm, steps=20).graph)
+    check(placed, place(placed.network, placed.queries, algorithm, steps=20).graph)
 
 
 def small_case(seed: int, step: int) -> PlacedCase:
@@ -68,7 +95,7 @@ def small_case(seed: int, step: int) -> PlacedCase:
 
 @pytest.mark.parametrize("groupings", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_the_optimum_finds_the_matches_of_the_reference(seed: int, groupings: bool) -> None:
+def test_the_optimum_finds_the_matches_of_the_reference(seed: int, groupings: bool, check: Check) -> None:
     placed = small_case(700 + seed, 10)
     draft = optimal(placed.network, placed.queries, groupings=groupings)
     check(placed, draft.graph(placed.queries))
