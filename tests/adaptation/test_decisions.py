@@ -63,19 +63,22 @@ def test_a_violated_invariant_means_another_plan(
     assert n_violated > 5
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_all_conditions_of_the_greedy_order_miss_nothing(seed: int) -> None:
+def test_all_conditions_of_the_greedy_order_miss_nothing() -> None:
     """Theorem 2."""
-    dice = random.Random(seed)
-    first, *later = list(walk(dice, random_pattern(dice, 5), 8))
-    every = adopted(Invariants(Measured(), k=None), first)
-    for shape in later:
-        assert (every.violation(shape) is not None) == (greedy_order(shape) != greedy_order(first))
+    changed = []
+    for seed in range(30):
+        dice = random.Random(seed)
+        first, *later = list(walk(dice, random_pattern(dice, 5), 8))
+        every = adopted(Invariants(Measured(), k=None), first)
+        for shape in later:
+            changed.append(greedy_order(shape) != greedy_order(first))
+            assert (every.violation(shape) is not None) == changed[-1]
+    assert 0.2 < sum(changed) / len(changed) < 0.8
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_more_invariants_miss_nothing_that_fewer_find(name: str) -> None:
-    model = Measured()
+    model, n_violated = Measured(), 0
     for seed in range(15):
         dice = random.Random(seed)
         first, *later = list(walk(dice, random_pattern(dice, 5), 6))
@@ -86,6 +89,8 @@ def test_more_invariants_miss_nothing_that_fewer_find(name: str) -> None:
         for shape in later:
             answers = [function.violation(shape) is not None for function in functions]
             assert answers == sorted(answers)
+            n_violated += answers[-1]
+    assert n_violated > 10
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -132,7 +137,7 @@ def test_invariants_are_verified_in_the_order_of_the_plan() -> None:
     invariants = adopted(Invariants(PartialMatches(), k=None), CAMERAS)
     found = invariants.violation(replace(CAMERAS, rates=(5.0, 15.0, 10.0), window=1.0))
     assert found is not None
-    assert (found.kind, found.mask, found.value, found.compared_to) == ("invariant", 0b100, 10.0, 5.0)
+    assert found.mask == 0b100
     assert invariants.watched[0].taken == pytest.approx(10.0 * 600)
     assert found.sentence("ABC") == "the choice of C costs 10, another one 5"
     assert found.sentence() == "the choice of item 2 costs 10, another one 5"
@@ -155,7 +160,6 @@ def test_a_distance_is_overcome_by_a_larger_change() -> None:
     assert invariants.violation(replace(CAMERAS, rates=(100.0, 15.0, 16.0))) is None
     found = invariants.violation(replace(CAMERAS, rates=(100.0, 15.0, 17.0)))
     assert found is not None
-    assert found.tolerance == 0.1
     assert found.sentence("ABC").endswith("another one 9000, which 10.0% of difference do not allow")
 
 

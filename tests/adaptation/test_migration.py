@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import arrow_events, expected_outcome, outcome_of
 from tests.helpers.random_plans import random_plan
-from tests.helpers.strategies import Case, event, random_case
+from tests.helpers.strategies import FEWEST_MATCHES, Case, event, matching_case
 from tests.helpers.streams import (
     Stream,
     counted,
@@ -22,8 +22,9 @@ from tests.helpers.streams import (
     plans_of,
     program_of,
 )
+from tests.helpers.tally import Count, seed_blocks
 
-from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
+from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.plan_tenure import leading_types
 from weft.codec import from_json, to_json
 from weft.errors import BudgetError
@@ -103,9 +104,12 @@ def various_plans(case: Case, seed: int) -> list[Plan]:
     return [*plans_of(case), *(random_plan(case, 10 * seed + number) for number in range(3))]
 
 
-def check(case: Case, plans: Sequence[Plan], seed: int, n_runs: int = 1) -> None:
-    """Compare with the reference; what time alone does not settle, with a plan that does not change."""
-    waiting, expected = never_settled(case), expected_outcome(case)
+def check(case: Case, plans: Sequence[Plan], seed: int, n_runs: int = 1) -> int:
+    """Compare with the reference; what time alone does not settle, with a plan that does not change.
+
+    Return how many matches came out, of all runs.
+    """
+    waiting, expected, n_matches = never_settled(case), expected_outcome(case), 0
     for number in range(n_runs):
         run = run_migrating(case, plans, n_runs * seed + number)
         found, unchanged = (merged(stream).matches for stream in (run.changing, run.static))
@@ -113,12 +117,19 @@ def check(case: Case, plans: Sequence[Plan], seed: int, n_runs: int = 1) -> None
             assert found.get(name, {}) == (unchanged.get(name, {}) if name in waiting else matches)
         assert run.changing.late == 0
         assert counted(run.changing) == {name: len(own) for name, own in found.items() if own}
+        n_matches += sum(map(len, found.values()))
+    return n_matches
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_plans_that_change_find_what_the_reference_finds(seed: int) -> None:
-    case = random_case(20_000 + seed)
-    check(case, various_plans(case, seed), seed, n_runs=2)
+@pytest.mark.parametrize("seeds", seed_blocks(20_000, 10, block=5))
+def test_plans_that_change_find_what_the_reference_finds(seeds: range, count: Count) -> None:
+    """Of cases with at least three matches each, most have matches that time settles, so they come out."""
+    found = []
+    for seed in seeds:
+        case = matching_case(seed)
+        found.append(check(case, various_plans(case, seed), seed, n_runs=2))
+    count(cases=len(found), matches=sum(found))
+    assert sum(n_matches > 0 for n_matches in found) >= 0.8 * len(found)
 
 
 QUERIES = {
@@ -157,10 +168,18 @@ def random_events(dice: random.Random, n_events: int) -> tuple[ReferenceEvent, .
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_every_kind_of_pattern_survives_changes(name: str) -> None:
+def test_every_kind_of_pattern_survives_changes(name: str, count: Count) -> None:
+    """Every stream is drawn until it has matches, which all come out."""
+    n_matches = 0
     for seed in range(3):
-        case = Case(f"QUERY q PATTERN {QUERIES[name]}", random_events(random.Random(f"{name} {seed}"), 40))
-        check(case, plans_for(case.text), seed)
+        dice = random.Random(f"{name} {seed}")
+        case = Case(f"QUERY q PATTERN {QUERIES[name]}", random_events(dice, 40))
+        while case.n_matches < FEWEST_MATCHES:
+            case = replace(case, events=random_events(dice, 40))
+        n_found = check(case, plans_for(case.text), seed)
+        assert n_found > 0
+        n_matches += n_found
+    count(cases=3, matches=n_matches)
 
 
 class Fed:
@@ -314,13 +333,6 @@ def test_a_plan_of_other_queries_is_refused() -> None:
     fed = Fed("SEQ(A a, B b, C c) WITHIN 5 seconds", "A1")
     with pytest.raises(ValueError, match=r"new plan answers nothing, the old one q; .*same queries"):
         fed.executor.switch(Plan(()), "parallel")
-
-
-def test_the_cheaper_way_is_chosen_unless_one_is_forced() -> None:
-    for buffered, way in ((10, "rebuild"), (1_000_000, "parallel")):
-        predicted = Prediction(old=9.0, new=1.0, rest=60.0, buffered=buffered, per_event=0.1)
-        assert choose_way(predicted) == way
-        assert [choose_way(predicted, forced) for forced in WAYS] == list(WAYS)
 
 
 def test_a_changed_workload_forgets_the_plan_that_was_adapted() -> None:

@@ -6,28 +6,27 @@ the latest window, and a log of the latest changes. A step that is repeated deci
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
-from weft.adaptation.migration import MigratingExecutor, Prediction, Way, choose_way
+from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation
 from weft.adaptation.watch_budget import cost_of, is_due
 from weft.adaptation.watched_plan import Alarm, Replan, WatchedPlan
 from weft.cost.measured import Measured
 from weft.normalize.pipeline import normalize
-from weft.optimizer.shape_of import item_keys, questions_of
+from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Query, TimeWindow
+from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.stages.shard_executor import Observation, PlanChange, ShardExecutor
 from weft.schema import Schema
 from weft.statistics.live import LiveStatistics
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import ItemKey, Statistics
 from weft.statistics.sliding_counts import UnwatchedSteps
 
 MOST_LOGGED = 16
@@ -66,33 +65,10 @@ class StreamAdapter:
         self.statistics = statistics
         self.adaptation = adaptation
         self._model = Measured().at_rate(statistics.events_per_second)
+        self._inquiry = inquiry_of([form for query in queries for form in normalize(query)])
+        self._groups = sorted({question.group for question in self._inquiry.questions}, key=repr)
         self._known: dict[str, _ShardState] = {}
         self._plans: dict[str, Plan] = {}
-
-    @cached_property
-    def _forms(self) -> list[Any]:
-        return [form for query in self.queries for form in normalize(query)]
-
-    @cached_property
-    def _items(self) -> list[ItemKey]:
-        """The items of all queries, in an order that does not depend on that of the queries."""
-        return sorted({key for form in self._forms for key in item_keys(form)}, key=repr)
-
-    @cached_property
-    def _questions(self) -> list[Question]:
-        found: dict[Question, None] = {}
-        for form in self._forms:
-            window = form.window.length / 1e6 if isinstance(form.window, TimeWindow) else None
-            found |= dict.fromkeys(questions_of(form, window))
-        return list(found)
-
-    @cached_property
-    def _groups(self) -> list[GroupKey]:
-        return sorted({question.group for question in self._questions}, key=repr)
-
-    @cached_property
-    def _keys(self) -> list[str]:
-        return sorted({key for form in self._forms for key in form.keys})
 
     def lines(self) -> list[str]:
         """Say what is watched in the beginning."""
@@ -102,13 +78,14 @@ class StreamAdapter:
         """Return the plan to run now; in the beginning, without a state, the one given."""
         if state is None or state["plan"] is None:
             return given
-        name = repr(state["plan"])
-        if name not in self._plans:
+        text = state["plan"]
+        if text not in self._plans:
             known = self._known.get(state["token"]) or self._state(state)
             if len(self._plans) >= MOST_KNOWN:
                 self._plans.clear()
-            self._plans[name] = known.watched.plan
-        return self._plans[name].without(_missing(self._plans[name], given))
+            self._plans[text] = known.watched.plan
+        served, kept = ({output.query for output in plan.outputs} for plan in (self._plans[text], given))
+        return self._plans[text].without(frozenset(served - kept))
 
     def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
         """Return an executor that `switch` can change."""
@@ -116,8 +93,7 @@ class StreamAdapter:
 
     def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
         """Let an executor that is up to date go on with another plan of the same queries."""
-        if isinstance(executor, MigratingExecutor):
-            executor.switch(plan, "rebuild" if state is None else state["way"])
+        _migrating(executor).switch(plan, "rebuild" if state is None else state["way"])
 
     def observe(
         self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
@@ -127,11 +103,13 @@ class StreamAdapter:
         own = known or self._state(state)
         is_first, version = not own.step, own.version
         own.step += 1
+        work = self._work(_migrating(executor))
         # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
-        work = self._work(executor) if own.way == "rebuild" else 0.0
-        cost = cost_of(events, own.watched.cost, work)
+        cost = cost_of(events, own.watched.cost, work if own.way == "rebuild" else 0.0)
         if is_first or self._is_due(own, cost):
-            self._watch_step(own, executor, events, frontier)
+            if events.n_events and _migrating(executor).n_plans == 1:
+                _note_work(own, work / events.n_events)
+            self._watch_step(own, events, frontier)
             own.unwatched, own.stored = UnwatchedSteps(), self._stored(own)
         else:
             own.unwatched.add(events, own.live.types, cost)
@@ -146,34 +124,20 @@ class StreamAdapter:
     def _is_due(self, state: _ShardState, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
         share = self.adaptation.watching
-        return share >= 1 or (cost > 0 and is_due(state.unwatched, cost, share, len(self._questions)))
+        return share >= 1 or (cost > 0 and is_due(state.unwatched, cost, share, len(self._inquiry.questions)))
 
-    def _watch_step(self, state: _ShardState, executor: ShardExecutor, events: Events, frontier: int) -> None:
+    def _watch_step(self, state: _ShardState, events: Events, frontier: int) -> None:
         """Look at the events of a step, and plan anew where that is called for."""
         state.live.catch_up(state.unwatched)
         state.live.observe(events, frontier)
-        self._measure(state, executor, events)
         known = state.live.statistics()
         if events.n_events and self._is_worth_planning(state, known):
             alarms = state.watched.alarms(known)
             if alarms:
                 self._answer(state, alarms, known)
 
-    def _measure(self, state: _ShardState, executor: ShardExecutor, events: Events) -> None:
-        """Note the work of the step for each event; when it is known for a change, tell what that gained."""
-        if not isinstance(executor, MigratingExecutor) or not events.n_events or executor.n_plans > 1:
-            return
-        latest = self._work(executor) / events.n_events
-        if state.log and state.log[-1].measured is None:
-            before = state.work[0]
-            gain = 1.0 - latest / before if before > 0 else 0.0
-            state.log[-1] = replace(state.log[-1], measured=gain)
-        state.work = [latest]
-
-    def _work(self, executor: ShardExecutor) -> float:
+    def _work(self, executor: MigratingExecutor) -> float:
         """Return the nanoseconds that the rows built and examined in this step stand for."""
-        if not isinstance(executor, MigratingExecutor):
-            return 0.0
         built, examined = (sum(own.values()) for own in (executor.meter.built, executor.meter.examined))
         return self._model.row_out * built + self._model.candidate * examined
 
@@ -185,52 +149,34 @@ class StreamAdapter:
 
     def _answer(self, state: _ShardState, alarms: Sequence[Alarm], known: Statistics) -> None:
         """Plan each component with an alarm anew, and go on with what pays; all statistics are new."""
-        found: Replan | None = None
+        better: Replan | None = None
         for alarm in alarms:
             limit = Limit(steps=self.adaptation.steps)
             replan = state.watched.replan(alarm, known, limit, seed=state.version)
             state.watched.learn(alarm, replan.gain)
-            if self._is_better(state, replan):
-                found = replan if found is None else found.beside(replan)
-        variances = self._variances(state.live, known)
-        way = None if found is None else self._way(state, found)
-        if found is None or way is None:
-            state.watched.adopt(state.watched.stored_plan, known, variances)
-            return
-        state.version += 1
-        state.way = way
-        state.watched.adopt(state.watched.with_trees(found.trees), known, variances)
-        change = PlanChange(
-            state.step, state.version, "; ".join(found.reasons), tuple(found.trees), way, found.gain
-        )
-        state.log = [*state.log, change][-MOST_LOGGED:]
+            running = state.watched.stored_plan.trees
+            is_other = any(running[name] != trees for name, trees in replan.trees.items())
+            if is_other and replan.gain >= self.adaptation.least_gain:
+                better = replan if better is None else better.beside(replan)
+        stored_plan = state.watched.stored_plan
+        if better is not None and self._is_worth_switching(state, better):
+            state.version, state.way = state.version + 1, self._way
+            stored_plan = state.watched.with_trees(better.trees)
+            reason, queries = "; ".join(better.reasons), tuple(better.trees)
+            change = PlanChange(state.step, state.version, reason, queries, state.way, better.gain)
+            state.log = [*state.log, change][-MOST_LOGGED:]
+        state.watched.adopt(stored_plan, known, self._variances(state.live, known))
 
-    def _is_better(self, state: _ShardState, found: Replan) -> bool:
-        running = state.watched.stored_plan.trees
-        is_other = any(running[name] != trees for name, trees in found.trees.items())
-        return is_other and found.gain >= self.adaptation.least_gain
+    @property
+    def _way(self) -> Way:
+        """How to switch: a plan that is better repeats a window in less time than the old one runs for it."""
+        return self.adaptation.way or "rebuild"
 
-    def _way(self, state: _ShardState, found: Replan) -> Way | None:
-        """Return how to switch, or None where the new plan does not pay for it."""
-        wanted, seconds = self.adaptation, state.live.window_seconds
-        rate = max(state.live.statistics().events_per_second, 1e-9)
-        predicted = Prediction(
-            old=found.cost_before,
-            new=found.cost_after,
-            rest=self._longest_window,
-            buffered=rate * self._longest_window,
-            per_event=found.cost_after / rate,
-        )
-        way = choose_way(predicted, wanted.way)
-        cost = predicted.parallel if way == "parallel" else predicted.rebuild
-        cost -= predicted.new * predicted.rest  # that it takes to run the new plan at all
-        saved = (found.cost_before - found.cost_after) * wanted.horizon * seconds
-        return way if saved > cost else None
-
-    @cached_property
-    def _longest_window(self) -> float:
-        lengths = [form.window.length / 1e6 for form in self._forms if isinstance(form.window, TimeWindow)]
-        return max(lengths, default=0.0)
+    def _is_worth_switching(self, state: _ShardState, replan: Replan) -> bool:
+        """Say whether a new plan saves more than it costs to switch: the work of a plan for a window."""
+        repeated = replan.cost_before if self._way == "parallel" else replan.cost_after
+        saved = (replan.cost_before - replan.cost_after) * self.adaptation.horizon * state.live.window_seconds
+        return saved > repeated * (self._inquiry.longest or 0.0)
 
     def _decision(self) -> DecisionFunction:
         wanted = self.adaptation
@@ -248,18 +194,13 @@ class StreamAdapter:
 
     def _state(self, stored: Mapping[str, Any] | None) -> _ShardState:
         """Return the state that the journal has, or that of the beginning."""
-        live = LiveStatistics(
-            self._items,
-            self._questions,
-            self._keys,
-            longest=self._longest_window or None,
-            initial=self.statistics,
-        )
+        items, questions, keys, longest = self._inquiry
+        live = LiveStatistics(items, questions, keys, longest=longest, initial=self.statistics)
         if stored is None:
             watched = self._watch(self.stored_plan, self.statistics, self._variances(live, self.statistics))
             return _ShardState(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
-        stored_plan = self.stored_plan if stored["plan"] is None else _stored_plan_of(stored["plan"])
-        variances = dict(zip(self._items, stored["variances"], strict=False))
+        stored_plan = self.stored_plan if stored["plan"] is None else StoredPlan.from_json(stored["plan"])
+        variances = dict(zip(items, stored["variances"], strict=False))
         watched = self._watch(stored_plan, self._statistics_of(stored["adopted"]), variances)
         watched.tune(stored["distances"])
         live.restore(stored["live"])
@@ -286,17 +227,17 @@ class StreamAdapter:
         """Return how the rates of items vary, where the selection of invariants asks for that."""
         if self.adaptation.selection != "violation-probability":
             return {}
-        return {item: live.rate_variance(item, known.rate(item)) for item in self._items}
+        return {item: live.rate_variance(item, known.rate(item)) for item in self._inquiry.items}
 
     def _stored(self, state: _ShardState) -> Mapping[str, Any]:
         """Return all of a state that only steps that are watched change, as values of JSON."""
         watched = state.watched
         return {
             "number": state.version,
-            "plan": _plain(watched.stored_plan) if state.version else None,
+            "plan": watched.stored_plan.to_json() if state.version else None,
             "way": state.way,
             "adopted": self._numbers_of(watched.statistics),
-            "variances": [watched.variances[item] for item in self._items] if watched.variances else [],
+            "variances": list(watched.variances.values()),
             "distances": watched.distances,
             "live": state.live.to_json(),
             "log": [{**asdict(change), "queries": list(change.queries)} for change in state.log],
@@ -306,42 +247,32 @@ class StreamAdapter:
     def _numbers_of(self, known: Statistics) -> list[Any]:
         """Return statistics as numbers, in the order of items, groups and keys."""
         return [
-            [known.rate(item) for item in self._items],
+            [known.rate(item) for item in self._inquiry.items],
             [known.selectivity(group) for group in self._groups],
-            [known.agreement(key) for key in self._keys],
+            [known.agreement(key) for key in self._inquiry.keys],
             known.total_rate,
         ]
 
     def _statistics_of(self, numbers: Sequence[Any]) -> Statistics:
         rates, selectivities, agreements, total_rate = numbers
         return Statistics(
-            dict(zip(self._items, rates, strict=True)),
+            dict(zip(self._inquiry.items, rates, strict=True)),
             dict(zip(self._groups, selectivities, strict=True)),
-            dict(zip(self._keys, agreements, strict=True)),
+            dict(zip(self._inquiry.keys, agreements, strict=True)),
             total_rate,
             self.statistics.duration,
         )
 
 
-def adapter_of(
-    queries: Sequence[Query], schema: Schema, stored_plan: str, statistics: Statistics, adaptation: Adaptation
-) -> StreamAdapter:
-    """Return an adapter for queries with a stored plan, which is given as JSON."""
-    return StreamAdapter(queries, schema, StoredPlan.from_json(stored_plan), statistics, adaptation)
+def _migrating(executor: ShardExecutor) -> MigratingExecutor:
+    """Return an executor that an adapter made."""
+    assert isinstance(executor, MigratingExecutor)
+    return executor
 
 
-def _plain(stored_plan: StoredPlan) -> dict[str, Any]:
-    return {
-        "is_shared": stored_plan.is_shared,
-        "trees": {name: list(trees) for name, trees in stored_plan.trees.items()},
-    }
-
-
-def _stored_plan_of(plain: Mapping[str, Any]) -> StoredPlan:
-    return StoredPlan({name: tuple(trees) for name, trees in plain["trees"].items()}, plain["is_shared"])
-
-
-def _missing(plan: Plan, given: Plan) -> frozenset[str]:
-    """Return the queries of a plan that are not in another."""
-    kept = {output.query for output in given.outputs}
-    return frozenset(output.query for output in plan.outputs if output.query not in kept)
+def _note_work(state: _ShardState, latest: float) -> None:
+    """Note the work of a step for each event; when it is known for a change, tell what that gained."""
+    if state.log and state.log[-1].measured is None:
+        before = state.work[0]
+        state.log[-1] = replace(state.log[-1], measured=1.0 - latest / before if before > 0 else 0.0)
+    state.work = [latest]

@@ -23,35 +23,20 @@ FARTHEST = 1.0  # a distance that is tuned never exceeds it: twice the cost is a
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why to plan anew: what is no longer as it was, and the two values that say so.
+    """Why to plan anew: a predicate about some items, which a mask tells, or about none."""
 
-    Of an invariant, these are the cost of what was chosen and that of the other option, both as they are
-    now. Of a statistic, they are its values now and when the plan was made.
-    """
-
-    kind: Literal["invariant", "statistic", "always"]
     subject: str
-    mask: int
-    value: float
-    compared_to: float
-    tolerance: float = 0.0
-    is_share: bool = True  # the tolerance, of the value that is compared to
+    predicate: str
+    mask: int = 0
 
     def sentence(self, names: Sequence[str] = ()) -> str:
         """Return the violation in words, with the names of the items or their numbers.
 
-        >>> Violation("statistic", "rate", 0b10, 30.0, 20.0, tolerance=0.2).sentence(["a", "b"])
+        >>> Violation("the rate", "is 30, more than 20% away from 20", 0b10).sentence(["a", "b"])
         'the rate of b is 30, more than 20% away from 20'
         """
-        if self.kind == "always":
-            return "planned anew without asking"
         items = [names[item] if names else f"item {item}" for item in items_of(self.mask)]
-        about = f"{self.subject} of {', '.join(items)}" if items else self.subject
-        if self.kind == "statistic":
-            tolerance = f"{self.tolerance:.0%}" if self.is_share else f"{self.tolerance:g}"
-            return f"the {about} is {self.value:.6g}, more than {tolerance} away from {self.compared_to:.6g}"
-        allowed = f", which {self.tolerance:.1%} of difference do not allow" if self.tolerance else ""
-        return f"the {about} costs {self.value:.6g}, another one {self.compared_to:.6g}{allowed}"
+        return " ".join([self.subject, *(["of", ", ".join(items)] if items else []), self.predicate])
 
 
 class DecisionFunction:
@@ -136,7 +121,9 @@ class Invariants(DecisionFunction):
         for invariant in self._suspects(shape):
             taken, other = invariant.condition.values(shape, prices)
             if not invariant.condition.allows(taken, other, self.distance):
-                return Violation("invariant", "choice", invariant.block, taken, other, self.distance)
+                allowed = f", which {self.distance:.1%} of difference do not allow" if self.distance else ""
+                costs = f"costs {taken:.6g}, another one {other:.6g}{allowed}"
+                return Violation("the choice", costs, invariant.block)
         return None
 
     def _watch_all(self, decided: Decided, shape: Shape, terms: Terms) -> None:
@@ -185,10 +172,9 @@ class Threshold(DecisionFunction):
     """
 
     def __init__(self, t: float, *, is_share: bool = True) -> None:
-        self._t = t
-        allowed = f"{t:.0%}" if is_share else f"{t:g}"
-        self.rule = f"when a statistic is more than {allowed} away from what it was when the plan was made"
-        self._is_share = is_share
+        self._t, self._is_share = t, is_share
+        self._allowed = f"more than {t:.0%} away" if is_share else f"more than {t:g} away"
+        self.rule = f"when a statistic is {self._allowed} from what it was when the plan was made"
         self._adopted: list[float] = []
 
     def adopt(self, decided: Decided, shape: Shape, variances: Sequence[float] = ()) -> None:  # noqa: ARG002
@@ -199,7 +185,8 @@ class Threshold(DecisionFunction):
         """Return the first statistic that deviates too much."""
         for (subject, mask, value), adopted in zip(statistics_of(shape), self._adopted, strict=False):
             if abs(value - adopted) > self._t * (adopted if self._is_share else 1.0):
-                return Violation("statistic", subject, mask, value, adopted, self._t, is_share=self._is_share)
+                found = f"is {value:.6g}, {self._allowed} from {adopted:.6g}"
+                return Violation(f"the {subject}", found, mask)
         return None
 
 
@@ -210,7 +197,7 @@ class Unconditional(DecisionFunction):
 
     def violation(self, shape: Shape) -> Violation | None:  # noqa: ARG002
         """Return that it is time."""
-        return Violation("always", "everything", 0, 0.0, 0.0)
+        return Violation("planned anew", "without asking")
 
 
 class Static(DecisionFunction):

@@ -15,7 +15,7 @@ Complexity  O(c) prices of trees to choose from c conditions; O(K b) to verify t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import erfc, fsum, inf, sqrt
+from math import erfc, fsum, hypot, sqrt
 
 from weft.cost.model import CostModel, PlanStep
 from weft.cost.shape import Shape
@@ -61,11 +61,8 @@ def by_violation_probability(shape: Shape, variances: Sequence[float]) -> Tightn
             moved.append(replace(shape, rates=tuple(rates)))
 
     def tightness(invariant: Invariant, model: CostModel) -> float:
-        changes = []
-        for elsewhere in moved:
-            taken, other = invariant.condition.values(elsewhere, model)
-            changes.append((other - taken) - (invariant.other - invariant.taken))
-        spread = sqrt(fsum(change * change for change in changes))
+        sides = [invariant.condition.values(elsewhere, model) for elsewhere in moved]
+        spread = hypot(*((other - taken) - (invariant.other - invariant.taken) for taken, other in sides))
         return -violation_probability(invariant.taken, invariant.other, spread)
 
     return tightness
@@ -148,17 +145,15 @@ def average_relative_difference(decided: Decided, shape: Shape, model: CostModel
     0.611111111111111
     """
     prices = CachedPrices(model)
-    conditions = [condition for block in decided.blocks for condition in block.conditions]
-    differences = [abs(_relative(*condition.values(shape, prices))) for condition in conditions]
-    finite = [difference for difference in differences if difference < inf]
-    return fsum(finite) / len(finite) if finite else 0.0
-
-
-def _relative(taken: float, other: float) -> float:
-    if taken == other:
-        return 0.0
-    smaller = min(taken, other)
-    return (other - taken) / smaller if smaller > 0 else (inf if taken < other else -inf)
+    sides = [
+        sorted(condition.values(shape, prices)) for block in decided.blocks for condition in block.conditions
+    ]
+    differences = [
+        (larger - smaller) / smaller if larger > smaller else 0.0
+        for smaller, larger in sides
+        if smaller > 0 or larger == smaller
+    ]
+    return fsum(differences) / len(differences) if differences else 0.0
 
 
 class CachedPrices:

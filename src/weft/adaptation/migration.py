@@ -13,7 +13,6 @@ Complexity: In parallel, the work of both plans for about a window, the old one'
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -30,42 +29,6 @@ from weft.runtime.state.journal import BEGINNING
 from weft.runtime.state.segments import arrivals_of
 
 Way = Literal["parallel", "rebuild"]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What a change of plans will cost, in units of the cost model.
-
-    `old` and `new` are the work of the plans per second, `rest` the seconds for which the old plan would
-    go on, `buffered` the events that are kept, and `per_event` the new plan's work for one of them.
-    """
-
-    old: float
-    new: float
-    rest: float
-    buffered: float
-    per_event: float
-
-    @property
-    def parallel(self) -> float:
-        return (self.old + self.new) * self.rest
-
-    @property
-    def rebuild(self) -> float:
-        return self.buffered * self.per_event + self.new * self.rest
-
-
-def choose_way(predicted: Prediction, forced: Way | None = None) -> Way:
-    """Return the way that is forced, or else the cheaper one; of equal ones, that without a pause.
-
-    >>> choose_way(Prediction(old=50.0, new=5.0, rest=60.0, buffered=600, per_event=0.5))
-    'rebuild'
-    >>> choose_way(Prediction(old=5.0, new=4.0, rest=60.0, buffered=100_000, per_event=0.5))
-    'parallel'
-    """
-    if forced is not None:
-        return forced
-    return "rebuild" if predicted.rebuild < predicted.parallel else "parallel"
 
 
 class MigratingExecutor:

@@ -1,10 +1,17 @@
-"""How a stream adapts its plan; little is imported here, because it travels to the workers of Spark."""
+"""How a stream adapts its plan, and what that takes; little is imported here: it travels to the workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.adaptation.adapter import StreamAdapter
+    from weft.optimizer.stored_plan import StoredPlan
+    from weft.pattern.nodes import Query
+    from weft.schema import Schema
+    from weft.statistics.model import Statistics
 
 Decider = Literal["invariants", "threshold", "unconditional", "off"]
 DECIDERS: tuple[Decider, ...] = ("invariants", "threshold", "unconditional", "off")
@@ -69,3 +76,21 @@ class Adaptation:
 
     def _refuse(self, name: str, remedy: str) -> NoReturn:
         raise WeftError(f"{name} of the adaptation is {getattr(self, name)!r}; {remedy}")
+
+
+@dataclass(frozen=True)
+class AdaptedGroup:
+    """The queries of a group, and what their plan was chosen by, as they travel to the workers."""
+
+    queries: tuple["Query", ...]
+    schema: "Schema"
+    stored_plan: "StoredPlan"
+    statistics: "Statistics"
+    adaptation: Adaptation
+
+    def adapter(self) -> "StreamAdapter":
+        """Return what changes the plan while it runs."""
+        # Imported here, and the optimizer with it: a worker without such a group needs none of it.
+        from weft.adaptation.adapter import StreamAdapter
+
+        return StreamAdapter(self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation)

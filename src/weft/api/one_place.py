@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
-from weft.adaptation.adapted_group import AdaptedGroup
+from weft.adaptation.settings import AdaptedGroup
 from weft.api.detection import Detection, Workload
 from weft.api.planning import (
     PlannedGroup,
@@ -283,7 +283,7 @@ class StreamDetection(OnePlaceDetection):
         adaptation = self.workload.streaming.adaptation
         if adaptation.decide == "off" or self.workload.planning.plan not in ("auto", "mcep"):
             return None
-        stored = planned.optimized.stored.to_json()
+        stored = planned.optimized.stored
         return AdaptedGroup(planned.group.queries, self.source.schema, stored, self.statistics, adaptation)
 
     def explain(self) -> str:

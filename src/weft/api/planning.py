@@ -9,13 +9,14 @@ from weft.errors import DataError
 from weft.hosts.spark.divide import QueryGroup
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import estimate, site_counts
+from weft.language.read import text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Optimized, Settings, Strategy, choose_plan
 from weft.optimizer.planning import Planning
-from weft.optimizer.shape_of import item_keys, questions_of
+from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import CountWindow, Query, TimeWindow
+from weft.pattern.nodes import CountWindow, Query
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.site_program import attributes_by_type
 from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
@@ -92,16 +93,13 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
 def estimated_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
-    windows = {
-        form: form.window.length / 1e6 if isinstance(form.window, TimeWindow) else None for form in forms
-    }
-    questions = [question for form in forms for question in questions_of(form, windows[form])]
+    items, questions, keys, longest = inquiry_of(forms)
     return estimate(
         source,
-        dict.fromkeys(key for form in forms for key in item_keys(form)),
-        dict.fromkeys(questions),
-        dict.fromkeys(key for form in forms for key in form.keys),
-        window=max((window for window in windows.values() if window is not None), default=None),
+        items,
+        questions,
+        keys,
+        window=longest,
         counts_all=any(isinstance(form.window, CountWindow) for form in forms),
         is_quick=is_quick,
     )
@@ -126,13 +124,7 @@ def merged_plan(planned: Sequence[PlannedGroup]) -> StoredPlan:
 
 def load_plan(path: str | Path) -> StoredPlan:
     """Read a plan that was stored with `save_plan` or `weft run --save-plan`."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: this is not a text file in UTF-8 (byte {error.start})") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    return StoredPlan.from_json(text, str(path))
+    return StoredPlan.from_json(text_of_file(path), str(path))
 
 
 def save_plan(plan: StoredPlan, path: str | Path) -> None:

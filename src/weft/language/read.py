@@ -93,7 +93,7 @@ def _files(place: int, given: object, origin: str, n_given: int) -> Iterator[_Fi
     if isinstance(given, str) and not _is_path(given):
         yield _File(place, origin if n_given == 1 else f"queries[{place}]", given)
     elif isinstance(given, str | Path):
-        yield from (_File(place, str(file), _text_of(file)) for file in query_files(Path(given)))
+        yield from (_File(place, str(file), text_of_file(file)) for file in query_files(Path(given)))
     elif not isinstance(given, Query | QueryBuilder):
         raise WeftError(
             f"`queries` holds {given!r}: expected query text, a path, a Query or a builder (weft.query)"
@@ -121,13 +121,14 @@ def query_files(path: Path) -> list[Path]:
     return files
 
 
-def _text_of(file: Path) -> str:
+def text_of_file(path: str | Path) -> str:
+    """Return the text of a file in UTF-8; what is wrong with it is said."""
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{file}: this is not a text file in UTF-8 (byte {error.start})") from None
+        raise DataError(f"{path}: this is not a text file in UTF-8 (byte {error.start})") from None
     except OSError as error:
-        raise DataError(f"{file}: {error.strerror}") from None
+        raise DataError(f"{path}: {error.strerror}") from None
 
 
 def _origin(source: QueryText, origin: str) -> str:

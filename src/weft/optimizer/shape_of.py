@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
 from weft.optimizer.assemble import Context, needs_of
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
-from weft.pattern.nodes import CountWindow
+from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, group_key
 from weft.tree import find
@@ -90,6 +92,32 @@ def item_keys(form: NormalForm) -> list[ItemKey]:
     """Return the items of a form and of all that it negates."""
     own = [item_key(item, form) for item in form.items]
     return own + [key for negation in form.negations for key in item_keys(negation.form)]
+
+
+class Inquiry(NamedTuple):
+    """What a plan would like to know of items, predicate groups and keys; `longest` is a window in seconds.
+
+    The order of items and keys does not depend on that of the queries.
+    """
+
+    items: list[ItemKey]
+    questions: list[Question]
+    keys: list[str]
+    longest: float | None
+
+
+def inquiry_of(forms: Sequence[NormalForm]) -> Inquiry:
+    """Return all that a plan for some forms would like to know."""
+    windows = [
+        form.window.length / MICROSECONDS if isinstance(form.window, TimeWindow) else None for form in forms
+    ]
+    asked = [questions_of(form, window) for form, window in zip(forms, windows, strict=True)]
+    return Inquiry(
+        items=sorted({key for form in forms for key in item_keys(form)}, key=repr),
+        questions=list(dict.fromkeys(chain.from_iterable(asked))),
+        keys=sorted({key for form in forms for key in form.keys}),
+        longest=max((window for window in windows if window is not None), default=None),
+    )
 
 
 def window_seconds(form: NormalForm, statistics: Statistics) -> float:

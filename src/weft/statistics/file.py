@@ -19,8 +19,7 @@ for every query with the same predicates.
 
 import json
 import sys
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from weft.codec import VERSION, check_version
 from weft.errors import DataError, QueryError, WeftError, near_name
 from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
-from weft.language.read import read
+from weft.language.read import read, text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_key
 from weft.pattern.canonical import in_columns, own_predicates, renamed
@@ -43,17 +42,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Json = Any  # what json.loads gives
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFields:
-    """The fields that an object of the file must have, and those that it may have."""
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-
-
-DOCUMENT = EntryFields((), ("version", "duration", "total_rate", "rates", "selectivities", "agreements"))
-RATE = EntryFields(("pattern", "per_second"), ("where",))
-SELECTIVITY = EntryFields(("pattern", "where", "selectivity"))
+# The fields of an object of the file, and whether each is required.
+DOCUMENT = dict.fromkeys(("version", "duration", "total_rate", "rates", "selectivities", "agreements"), False)
+RATE = {"pattern": True, "per_second": True, "where": False}
+SELECTIVITY = dict.fromkeys(("pattern", "where", "selectivity"), True)
 
 
 def save_statistics(statistics: Statistics, path: str | Path) -> None:
@@ -68,11 +60,7 @@ def save_statistics(statistics: Statistics, path: str | Path) -> None:
 def load_statistics(path: str | Path, schema: Schema) -> Statistics:
     """Return the statistics of a file, checked against the schema of the events they speak of."""
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: this is not a text file in UTF-8 (byte {error.start})") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        document = json.loads(text_of_file(path))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}") from None
     except ValueError as error:  # a number of thousands of digits
@@ -164,14 +152,12 @@ class _Reader:
         fields = self._fields(document, "", DOCUMENT)
         check_version(document, self.origin)
         rates: dict[ItemKey, float] = {}
-        for place, entry in self._entries(fields, "rates"):
-            own = self._fields(entry, place, RATE)
-            self._add(rates, self._item(own, place), self._number(own, "per_second", place), place)
+        for place, entry in self._entries(fields, "rates", RATE):
+            self._add(rates, self._item(entry, place), self._number(entry, "per_second", place), place)
         selectivities: dict[GroupKey, float] = {}
-        for place, entry in self._entries(fields, "selectivities"):
-            own = self._fields(entry, place, SELECTIVITY)
-            share = self._number(own, "selectivity", place, most=1.0)
-            self._add(selectivities, self._group(own, place), share, place)
+        for place, entry in self._entries(fields, "selectivities", SELECTIVITY):
+            share = self._number(entry, "selectivity", place, most=1.0)
+            self._add(selectivities, self._group(entry, place), share, place)
         return Statistics(
             rates,
             selectivities,
@@ -184,27 +170,33 @@ class _Reader:
         where = f"{self.origin}: {place}" if place else self.origin
         return WeftError(f"{where}: found {found}; {remedy}")
 
-    def _fields(self, value: Json, place: str, fields: EntryFields) -> Mapping[str, Json]:
-        known = [*fields.required, *fields.optional]
+    def _fields(self, value: Json, place: str, known: Mapping[str, bool]) -> Mapping[str, Json]:
         if not isinstance(value, dict):
             raise self._refused(
                 place, f"{_shown(value)}, expected an object", f"its fields are {_listed(known)}"
             )
-        for name in value:
-            if name not in known:
-                near = near_name(name, known)
-                remedy = f'did you mean "{near}"?' if near else f"the fields are {_listed(known)}"
-                raise self._refused(place, f"the unknown field {_shown(name)}", remedy)
-        for name in fields.required:
-            if name not in value:
+        self._check_names(value, known, place, "field")
+        for name, is_required in known.items():
+            if is_required and name not in value:
                 raise self._refused(place, f'no "{name}"', f"an entry has the fields {_listed(known)}")
         return value
 
-    def _entries(self, fields: Mapping[str, Json], name: str) -> list[tuple[str, Json]]:
+    def _check_names(self, names: Iterable[str], known: Collection[str], place: str, kind: str) -> None:
+        for name in names:
+            if name not in known:
+                near = near_name(name, known)
+                remedy = f'did you mean "{near}"?' if near else f"the {kind}s are {_listed(known)}"
+                raise self._refused(place, f"the unknown {kind} {_shown(name)}", remedy)
+
+    def _entries(
+        self, fields: Mapping[str, Json], name: str, known: Mapping[str, bool]
+    ) -> Iterator[tuple[str, Mapping[str, Json]]]:
         entries = fields.get(name, [])
         if not isinstance(entries, list):
             raise self._refused(name, f"{_shown(entries)}, expected a list", "put the entries in [ ]")
-        return [(f"{name}[{number}]", entry) for number, entry in enumerate(entries)]
+        for number, entry in enumerate(entries):
+            place = f"{name}[{number}]"
+            yield place, self._fields(entry, place, known)
 
     def _number(
         self, fields: Mapping[str, Json], name: str, place: str, most: float = sys.float_info.max
@@ -220,11 +212,7 @@ class _Reader:
         if not isinstance(value, dict):
             remedy = 'write for example {"user": 0.01}'
             raise self._refused("agreements", f"{_shown(value)}, expected an object", remedy)
-        for name in value:
-            if name not in self.schema.attributes:
-                near = near_name(name, self.schema.attributes)
-                remedy = f'did you mean "{near}"?' if near else f"there are {_listed(self.schema.attributes)}"
-                raise self._refused("agreements", f"the unknown attribute {_shown(name)}", remedy)
+        self._check_names(value, self.schema.attributes, "agreements", "attribute")
         return {name: self._number(value, name, "agreements", most=1.0) for name in value}
 
     def _add(self, found: dict[Any, float], key: object, value: float, place: str) -> None:
