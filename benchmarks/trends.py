@@ -17,8 +17,7 @@ from weft.plan.template import Template
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Executor, Program
-from weft.runtime.trends.aggregate import aggregate_trends
-from weft.runtime.trends.shared import Sharing, aggregate_workload
+from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 
 Say = Callable[[str], None]
 
@@ -63,7 +62,7 @@ def _alike(repeat: int, say: Say) -> list[Measure]:
     templates = templates_of(alike_queries(N_ALIKE, "1 minute", "1 minute"))
     warm = rides(2_000, 1, districts=DISTRICTS, burst=BURST)
     _times(templates, warm, ("dynamic", "none"), 1)
-    aggregate_trends(templates[0], warm, scans_all=True)
+    aggregate_set(templates[:1], warm, "pairwise")
     rows: list[Row] = []
     for rate in RATES:
         events = rides(rate, 2, districts=DISTRICTS, burst=BURST)
@@ -102,7 +101,7 @@ def _quadratic_seconds(templates: Sequence[Template], events: Events) -> float:
     one = events.take(np.flatnonzero(events.columns["district"].values == 0))
     started = time.perf_counter()
     for template in templates[:N_SCANNED]:
-        aggregate_trends(template, one, scans_all=True)
+        aggregate_set([template], one, "pairwise")
     return (time.perf_counter() - started) * DISTRICTS * len(templates) / N_SCANNED
 
 

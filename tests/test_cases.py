@@ -29,9 +29,8 @@ from weft.normalize.template import template_of
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Program
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.trends.aggregate import aggregate_trends
+from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 from weft.runtime.trends.executor import TrendPlan
-from weft.runtime.trends.shared import Sharing, aggregate_workload
 
 CASES = load_cases()
 MATCHES = [case for case in CASES if not case.is_trend]
@@ -134,7 +133,7 @@ def test_trends(case: TextCase) -> None:
     table, layout = arrow_events(case.case)
     events = ingest(table, layout)
     template = template_of(case.bound, derived_schema(case.case))
-    results = [aggregate_trends(template, events, scans_all=scans_all) for scans_all in (False, True)]
+    results = [*aggregate_set([template], events)[0], *aggregate_set([template], events, "pairwise")[0]]
     sharing: tuple[Sharing, ...] = ("dynamic", "static", "none")
     results += [aggregate_workload([template, template], events, one)[0][1] for one in sharing]
     for rows in results:

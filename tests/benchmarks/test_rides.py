@@ -7,7 +7,7 @@ import pytest
 from rides import TYPES, alike_queries, diverse_queries, rides, templates_of
 
 from weft.plan.trend_sets import sharable_sets
-from weft.runtime.trends.shared import aggregate_workload
+from weft.runtime.trends.aggregate import aggregate_workload
 
 
 def test_bursts_have_the_length_asked_for() -> None:

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from tests.helpers.random_trends import bursts, engine_events, events, queries, related_queries, results_of
 
 from weft.errors import QueryError
-from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
-from weft.runtime.trends.aggregate import aggregate_trends
-from weft.runtime.trends.shared import aggregate_together, aggregate_workload, sharing_sets
+from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
+from weft.runtime.trends.shared import sharing_sets
 from weft.testing.events import ReferenceEvent
 from weft.testing.trends import find_trend_results
 
@@ -31,22 +30,22 @@ def template_or_skip(query: Query) -> Template:
 
 @thorough
 @given(queries(), events())
-@pytest.mark.parametrize("scans_all", [False, True])
-def test_a_query_by_itself(scans_all: bool, query: Query, stream: list[ReferenceEvent]) -> None:
+@pytest.mark.parametrize("way", ["none", "pairwise"])
+def test_a_query_by_itself(way: str, query: Query, stream: list[ReferenceEvent]) -> None:
     template = template_or_skip(query)
     given_events = engine_events(stream)
-    found = results_of(aggregate_trends(template, given_events, scans_all=scans_all), given_events)
-    assert found == find_trend_results(query, stream)
+    (rows,), _ = aggregate_set([template], given_events, way)  # type: ignore[arg-type]
+    assert results_of(rows, given_events) == find_trend_results(query, stream)
 
 
 @thorough
 @given(related_queries(), bursts())
-@pytest.mark.parametrize("mode", [DYNAMIC, STATIC])
-def test_queries_that_share(mode: int, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
+@pytest.mark.parametrize("sharing", ["dynamic", "static"])
+def test_queries_that_share(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
     templates = [template_or_skip(query) for query in drawn]
     given_events = engine_events(stream)
     for own in sharing_sets(templates):
-        rows, _ = aggregate_together([templates[number] for number in own], given_events, mode)
+        rows, _ = aggregate_set([templates[number] for number in own], given_events, sharing)  # type: ignore[arg-type]
         for number, found in zip(own, rows, strict=True):
             assert results_of(found, given_events) == find_trend_results(drawn[number], stream)
 

@@ -9,8 +9,8 @@ from weft.language.read import read
 from weft.normalize.template import template_of
 from weft.plan.template import Template
 from weft.runtime.columns.events import Column, Events, StringPool
-from weft.runtime.trends.aggregate import aggregate_trends
-from weft.runtime.trends.shared import aggregate_workload
+from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
+from weft.runtime.trends.rows import TrendRows
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "type": STRING, "x": LONG, "g": LONG}, time="ts")
@@ -36,9 +36,15 @@ def stream(kinds: str, x: np.ndarray | None = None, gap: int = SECOND) -> Events
     )
 
 
+def aggregate(text: str, events: Events) -> TrendRows:
+    """Return the results of a query that runs by itself."""
+    (rows,), _ = aggregate_set([template(text)], events)
+    return rows
+
+
 def count(text: str, events: Events) -> int:
-    (found,) = aggregate_trends(template(text), events).numbers(0)
-    return found
+    (number,) = aggregate(text, events).numbers(0)
+    return number
 
 
 def test_a_count_of_thousands_of_bits_is_exact_in_every_mode() -> None:
@@ -64,7 +70,7 @@ def test_the_index_and_the_scan_agree_on_a_long_window() -> None:
     query = template(
         "PATTERN B+ b[] WHERE b[i-1].x < b[i].x WITHIN 5 minutes RETURN COUNT(*), SUM(b.x), MAX(b.x)"
     )
-    by_index, by_scan = (aggregate_trends(query, events, scans_all=scans) for scans in (False, True))
+    by_index, by_scan = (aggregate_set([query], events, way)[0][0] for way in ("none", "pairwise"))  # type: ignore[arg-type]
     assert by_index.n_rows == 3
     assert [by_index.numbers(place) for place in range(by_index.width)] == [
         by_scan.numbers(place) for place in range(by_scan.width)
@@ -74,16 +80,12 @@ def test_the_index_and_the_scan_agree_on_a_long_window() -> None:
 
 def test_windows_without_events_have_no_results() -> None:
     events = stream("BB", gap=3600 * SECOND)
-    found = aggregate_trends(
-        template("PATTERN B+ b[] WITHIN 10 seconds SLIDE 5 seconds RETURN COUNT(*)"), events
-    )
+    found = aggregate("PATTERN B+ b[] WITHIN 10 seconds SLIDE 5 seconds RETURN COUNT(*)", events)
     assert (found.windows.tolist(), found.numbers(0)) == ([-1, 0, 719, 720], [1, 1, 1, 1])
 
 
 def test_a_slide_longer_than_the_window_leaves_gaps() -> None:
-    found = aggregate_trends(
-        template("PATTERN B+ b[] WITHIN 2 seconds SLIDE 5 seconds RETURN COUNT(*)"), stream("B" * 12)
-    )
+    found = aggregate("PATTERN B+ b[] WITHIN 2 seconds SLIDE 5 seconds RETURN COUNT(*)", stream("B" * 12))
     assert (found.windows.tolist(), found.numbers(0)) == ([0, 1, 2], [3, 3, 3])
 
 
@@ -96,9 +98,9 @@ def test_long_bursts_are_cut_and_still_shared() -> None:
 
 
 def test_a_window_that_would_not_fit_into_memory_is_refused() -> None:
-    query = template("QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*)")
+    query = "QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*)"
     with pytest.raises(BudgetError, match="query big: a window of 200,000 events") as caught:
-        aggregate_trends(query, stream("B" * 200_000, np.arange(200_000)))
+        aggregate(query, stream("B" * 200_000, np.arange(200_000)))
     assert caught.value.queries == ("big",)
 
 

@@ -8,8 +8,8 @@ from weft.language.read import read
 from weft.normalize.template import template_of
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.trends.aggregate import aggregate_workload
 from weft.runtime.trends.emit import emit_trends, result_type, trend_schema
-from weft.runtime.trends.shared import aggregate_workload
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "type": STRING, "v": LONG}, time="ts")

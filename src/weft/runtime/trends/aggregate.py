@@ -1,85 +1,267 @@
-"""Run the templates of trend queries on the events of a shard, each by itself."""
+"""Run the templates of trend queries on the events of a shard: sets that share in one pass, others alone."""
+
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import Literal
 
 import numpy as np
 
 from weft.errors import BudgetError
-from weft.kernels.trends.rows import largest_window
-from weft.kernels.trends.trends import (
-    EVERY_WINDOW,
-    ORDERED,
-    SCAN,
-    SUM,
-    Machine,
-    Taken,
-    sum_trends,
-)
+from weft.kernels.trends.graphlets import DYNAMIC, STATIC
+from weft.kernels.trends.members import Members, SharedEvents
+from weft.kernels.trends.rows import Room, largest_window
+from weft.kernels.trends.shared import sum_shared_trends
+from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Machine, Taken, sum_trends
 from weft.plan.template import Automaton, Template, TrendSum
-from weft.runtime.columns.compare import MASKS
+from weft.plan.trend_sets import Sharing
+from weft.runtime.columns.compare import masks_of
 from weft.runtime.columns.events import Array, Events
-from weft.runtime.trends.measures import Measures, Values, positions_of
+from weft.runtime.trends.measures import Values, variable_bits
 from weft.runtime.trends.rows import Results, TrendRows, combined, merged_rows, results_of, room_for
 from weft.runtime.trends.selection import Selection
+from weft.runtime.trends.shared import Counters, SetMember, classify_events, set_members, sharing_sets
 
 ORDERINGS = ("<", "<=", ">", ">=")
 MOST_BYTES = 4 << 30  # of address space; what is not written to takes no memory
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
 
-def aggregate_trends(
-    template: Template,
+def aggregate_workload(
+    templates: Sequence[Template],
     events: Events,
-    *,
-    chosen: tuple[int, int] = EVERY_WINDOW,
-    scans_all: bool = False,
-) -> TrendRows:
-    """Return the aggregates of one query; `scans_all` looks at every pair of events, as GRETA does.
+    sharing: Sharing = "dynamic",
+    chosen: Sequence[tuple[int, int]] | None = None,
+) -> tuple[list[TrendRows], Counters]:
+    """Return the aggregates of all queries, in their order, and what sharing did.
 
-    `chosen` are the numbers of the first and the last window that are wanted.
+    `chosen` are, for each query, the first and the last window that are wanted; by default all are.
     """
-    selection = Selection([template], events)
-    values = Values(selection)
-    measures = values.measures(template)
-    found = [
-        combined(
-            [
-                _results(automaton, template, selection, values, measures, chosen, scans_all=scans_all)
-                for automaton in automata
-            ],
-            1 + len(measures.lanes),
+    windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
+    sets = [] if sharing == "none" else sharing_sets(templates)
+    alone = set(range(len(templates))).difference(*sets)
+    passes: list[tuple[list[int], Sharing]] = [(own, sharing) for own in sets]
+    passes += [([number], "none") for number in sorted(alone)]
+    rows: dict[int, TrendRows] = {}
+    counters = Counters()
+    for own, way in passes:
+        own_rows, counted = aggregate_set(
+            [templates[number] for number in own], events, way, [windows[number] for number in own]
         )
-        for automata in template.alternatives
-    ]
-    exponents = {name: parts.exponent for name, parts in values.parts.items()}
-    return merged_rows(template, measures, exponents, selection, found)
+        rows |= dict(zip(own, own_rows, strict=True))
+        counters += counted
+    return [rows[number] for number in range(len(templates))], counters
 
 
-def _results(
-    automaton: Automaton,
-    template: Template,
-    selection: Selection,
-    values: Values,
-    measures: Measures,
-    chosen: tuple[int, int],
-    *,
-    scans_all: bool,
-) -> Results:
-    length, slide = template.length or 0, template.slide or 0
-    n_events = largest_window(selection.times, selection.starts, length, slide)
-    n_limbs = limbs_for(n_events, automaton, values.bits)
-    _check_memory(template, automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes)))
-    width, n_extremes = 1 + len(measures.lanes), len(measures.extremes)
-    room = room_for(selection.n_windows(length, slide), width, n_extremes)
-    limbs = sum_trends(
-        machine_of(automaton),
-        _taken(automaton, selection, values, measures),
-        length,
-        slide,
-        n_limbs,
-        scans_all,
-        chosen,
-        room,
+def aggregate_set(
+    templates: Sequence[Template],
+    events: Events,
+    sharing: Sharing | Literal["pairwise"] = "none",
+    chosen: Sequence[tuple[int, int]] | None = None,
+) -> tuple[list[TrendRows], Counters]:
+    """Return the aggregates of templates that have the same keys and groups, and what sharing did.
+
+    They share only where `sharing_sets` says they can. With "none" each automaton runs by itself; with
+    "pairwise" too, and looks at every pair of events, as GRETA does.
+    """
+    windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
+    together = _TrendPass(templates, events, windows)
+    counters = Counters()
+    if sharing in ("dynamic", "static"):
+        results, counters = together.run_shared(STATIC if sharing == "static" else DYNAMIC)
+    else:
+        results = [together.run_alone(member, scans_all=sharing == "pairwise") for member in together.members]
+    return together.rows_of(results), counters
+
+
+class _TrendPass:
+    """The events and the values of some templates, ready for the kernels."""
+
+    def __init__(
+        self, templates: Sequence[Template], events: Events, windows: Sequence[tuple[int, int]]
+    ) -> None:
+        self.templates = templates
+        self.windows = windows
+        self.spans = [(template.length or 0, template.slide or 0) for template in templates]
+        self.members = list(set_members(templates))
+        self.selection = Selection(templates, events)
+        self.values = Values(self.selection)
+        self.measures = [self.values.measures(template) for template in templates]
+
+    def run_shared(self, mode: int) -> tuple[list[Results], Counters]:
+        """Run all members in one pass; bursts are shared graphlets."""
+        selection, members = self.selection, self.members
+        kinds, matched, kleene, classes = classify_events(selection, members)
+        values, value_lengths = self.values.limbs()
+        extremes, extreme_valid = self.values.smallest()
+        events = SharedEvents(
+            times=selection.times,
+            ranks=selection.ranks,
+            takes=selection.takes,
+            starts=selection.starts,
+            kinds=kinds,
+            matched=matched,
+            values=values,
+            value_lengths=value_lengths,
+            extremes=extremes,
+            extreme_valid=extreme_valid,
+        )
+        pane = gcd(*(number for span in self.spans for number in span))
+        n_events = max(map(self._largest_window, members))
+        n_limbs = max(limbs_for(n_events, member.automaton, self.values.bits) for member in members)
+        room = self._room(members)
+        limbs, counts = sum_shared_trends(
+            self._member_arrays(kleene, classes), events, pane, n_limbs, mode, room
+        )
+        results = [self._results(room, limbs, *numbered) for numbered in enumerate(members)]
+        return results, Counters(*map(int, counts))
+
+    def run_alone(self, member: SetMember, *, scans_all: bool) -> Results:
+        """Run one member, window by window."""
+        automaton, measures = member.automaton, self.measures[member.query]
+        n_events = self._largest_window(member)
+        n_limbs = limbs_for(n_events, automaton, self.values.bits)
+        _check_memory(
+            self.templates[member.query], automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes))
+        )
+        room = self._room([member])
+        limbs = sum_trends(
+            _machine(automaton),
+            self._taken(member),
+            *self.spans[member.query],
+            n_limbs,
+            scans_all,
+            self.windows[member.query],
+            room,
+        )
+        return self._results(room, limbs, 0, member)
+
+    def rows_of(self, results: Sequence[Results]) -> list[TrendRows]:
+        """Put the results of members together to those of templates."""
+        rows = []
+        for query, (template, measures) in enumerate(zip(self.templates, self.measures, strict=True)):
+            alternatives: list[list[Results]] = [[] for _ in template.alternatives]
+            for member, own in zip(self.members, results, strict=True):
+                if member.query == query:
+                    alternatives[member.alternative].append(own)
+            whole = [combined(parts, 1 + len(measures.lanes)) for parts in alternatives]
+            rows.append(merged_rows(template, measures, self.values.exponents, self.selection, whole))
+        return rows
+
+    def _largest_window(self, member: SetMember) -> int:
+        return int(largest_window(self.selection.times, self.selection.starts, *self.spans[member.query]))
+
+    def _room(self, members: Sequence[SetMember]) -> Room:
+        measures = [self.measures[member.query] for member in members]
+        return room_for(
+            sum(self.selection.n_windows(*self.spans[member.query]) for member in members),
+            1 + max(len(own.lanes) for own in measures),
+            max(len(own.extremes) for own in measures),
+        )
+
+    def _results(self, room: Room, limbs: Array, number: int, member: SetMember) -> Results:
+        measures = self.measures[member.query]
+        return results_of(room, limbs, number, 1 + len(measures.lanes), len(measures.extremes))
+
+    def _taken(self, member: SetMember) -> Taken:
+        selection, measures, automaton = self.selection, self.measures[member.query], member.automaton
+        lefts, left_valid, rights, right_valid = selection.sides_of(
+            [step for source in automaton.sources for step in source.steps]
+        )
+        values, value_lengths = self.values.limbs()
+        extremes, extreme_valid = self.values.smallest()
+        extreme_columns = self.values.extreme_columns(measures)
+        return Taken(
+            times=selection.times,
+            ranks=selection.ranks,
+            takes=selection.takes[member.query],
+            starts=selection.starts,
+            lefts=lefts,
+            left_valid=left_valid,
+            rights=rights,
+            right_valid=right_valid,
+            values=values,
+            value_lengths=value_lengths,
+            lane_columns=np.array(self.values.lane_columns(measures), np.int64),
+            lane_positions=np.array(variable_bits(measures.lanes, automaton), np.uint64),
+            extremes=extremes[extreme_columns],
+            extreme_valid=extreme_valid[extreme_columns],
+            extreme_positions=np.array(variable_bits(measures.extremes, automaton), np.uint64),
+        )
+
+    def _member_arrays(self, kleene: Array, classes: Array) -> Members:
+        members = self.members
+        measures = [self.measures[member.query] for member in members]
+        lengths, slides = np.array([self.spans[member.query] for member in members], np.int64).T.copy()
+        firsts, lasts = np.array([self.windows[member.query] for member in members], np.int64).T.copy()
+        pairs = [(own, member.automaton) for own, member in zip(measures, members, strict=True)]
+        automata = [member.automaton for member in members]
+
+        def starts(size_of: Callable[[Automaton], int]) -> Array:
+            return np.cumsum([0, *map(size_of, automata)])
+
+        return Members(
+            queries=np.array([member.query for member in members], np.int64),
+            lengths=lengths,
+            slides=slides,
+            first_windows=firsts,
+            last_windows=lasts,
+            position_starts=starts(lambda automaton: len(automaton.positions)),
+            source_starts=starts(lambda automaton: len(automaton.sources)),
+            end_starts=starts(lambda automaton: len(automaton.ends)),
+            lane_columns=_padded([self.values.lane_columns(own) for own in measures], -1, np.int64),
+            lane_positions=_padded([variable_bits(own.lanes, one) for own, one in pairs], 0, np.uint64),
+            extreme_columns=_padded([self.values.extreme_columns(own) for own in measures], -1, np.int64),
+            extreme_positions=_padded([variable_bits(own.extremes, one) for own, one in pairs], 0, np.uint64),
+            kleene=kleene,
+            classes=classes,
+            **_transition_arrays(automata),
+        )
+
+
+def _padded(rows: Sequence[Sequence[int]], filler: int, dtype: type) -> Array:
+    width = max(map(len, rows))
+    return np.array([[*row, *[filler] * (width - len(row))] for row in rows], dtype).reshape(len(rows), width)
+
+
+def _machine(automaton: Automaton) -> Machine:
+    sources = automaton.sources
+    steps = [step for source in sources for step in source.steps]
+    return Machine(
+        kinds=np.array([_kind(source) for source in sources], np.int64),
+        step_starts=np.cumsum([0, *(len(source.steps) for source in sources)]),
+        step_masks=masks_of(step.operator for step in steps),
+        **_transition_arrays([automaton]),
     )
-    return results_of(room, limbs, 0, width, n_extremes)
+
+
+def _transition_arrays(automata: Sequence[Automaton]) -> dict[str, Array]:
+    """Return positions, sources and ends of automata as arrays, one automaton after the other."""
+    positions = [position for automaton in automata for position in automaton.positions]
+    feeds = [feed for position in positions for feed in position.feeds]
+    sources = [source for automaton in automata for source in automaton.sources]
+    ends = [end for automaton in automata for end in automaton.ends]
+    return {
+        "items": np.array([position.item for position in positions], np.int64),
+        "feed_starts": np.cumsum([0, *(len(position.feeds) for position in positions)]),
+        "feed_sources": np.array([feed.source for feed in feeds], np.int64),
+        "feed_ways": np.array([feed.ways for feed in feeds], np.int64),
+        "owners": np.array([source.position for source in sources], np.int64),
+        "negated": np.array([_bits(source.negated) for source in sources], np.uint64),
+        "end_sources": np.array([end.source for end in ends], np.int64),
+        "end_ways": np.array([end.ways for end in ends], np.int64),
+        "undone_by": np.array([_bits(automaton.undone_by) for automaton in automata], np.uint64),
+    }
+
+
+def _bits(items: Sequence[int]) -> int:
+    return sum(1 << item for item in items)
+
+
+def _kind(source: TrendSum) -> int:
+    if not source.steps:
+        return SUM
+    is_ordered = len(source.steps) == 1 and source.steps[0].operator in ORDERINGS and not source.negated
+    return ORDERED if is_ordered else SCAN
 
 
 def _check_memory(template: Template, automaton: Automaton, n_events: int, row_bytes: int) -> None:
@@ -93,65 +275,6 @@ def _check_memory(template: Template, automaton: Automaton, n_events: int, row_b
             f"  hint: shorten WITHIN, or divide the events with GROUP BY or [a]",
             (template.query,),
         )
-
-
-def machine_of(automaton: Automaton) -> Machine:
-    """Return an automaton as arrays."""
-    feeds = [position.feeds for position in automaton.positions]
-    flat = [feed for own in feeds for feed in own]
-    sources = automaton.sources
-    return Machine(
-        items=np.array([position.item for position in automaton.positions], np.int64),
-        feed_starts=np.cumsum([0, *map(len, feeds)]),
-        feed_sources=np.array([feed.source for feed in flat], np.int64),
-        feed_ways=np.array([feed.ways for feed in flat], np.int64),
-        owners=np.array([source.position for source in sources], np.int64),
-        negated=np.array([sum(1 << item for item in source.negated) for source in sources], np.uint64),
-        kinds=np.array([_kind(source) for source in sources], np.int64),
-        step_starts=np.cumsum([0, *(len(source.steps) for source in sources)]),
-        step_masks=np.array([MASKS[step.operator] for source in sources for step in source.steps], np.int64),
-        end_sources=np.array([feed.source for feed in automaton.ends], np.int64),
-        end_ways=np.array([feed.ways for feed in automaton.ends], np.int64),
-        undone_by=np.array([sum(1 << item for item in automaton.undone_by)], np.uint64),
-    )
-
-
-def _kind(source: TrendSum) -> int:
-    if not source.steps:
-        return SUM
-    is_ordered = len(source.steps) == 1 and source.steps[0].operator in ORDERINGS and not source.negated
-    return ORDERED if is_ordered else SCAN
-
-
-def _taken(automaton: Automaton, selection: Selection, values: Values, measures: Measures) -> Taken:
-    lefts, left_valid, rights, right_valid = selection.sides_of(
-        [step for source in automaton.sources for step in source.steps]
-    )
-    limbs, lengths = values.limbs()
-    extremes, extreme_valid = values.smallest()
-    lane_places, extreme_places = values.lane_places(measures), values.extremes_at(measures)
-    return Taken(
-        times=selection.times,
-        ranks=selection.ranks,
-        takes=selection.takes[0],
-        starts=selection.starts,
-        lefts=lefts,
-        left_valid=left_valid,
-        rights=rights,
-        right_valid=right_valid,
-        values=limbs,
-        value_lengths=lengths,
-        lane_columns=np.array(lane_places, np.int64),
-        lane_positions=bits_of(measures.lanes, automaton),
-        extremes=extremes[extreme_places],
-        extreme_valid=extreme_valid[extreme_places],
-        extreme_positions=bits_of(measures.extremes, automaton),
-    )
-
-
-def bits_of(measured: tuple, automaton: Automaton) -> Array:  # type: ignore[type-arg]
-    """Return for each lane or extreme the positions of its variable."""
-    return np.array([positions_of(one.variable, automaton) for one in measured], np.uint64)
 
 
 def limbs_for(n_events: int, automaton: Automaton, value_bits: int) -> int:

@@ -20,7 +20,8 @@ from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard_executor import Activity, Arrivals, FoundTrends, Holdings, found_trends
 from weft.runtime.state.journal import BEGINNING, MILLISECOND
 from weft.runtime.state.segments import arrivals_of
-from weft.runtime.trends.shared import Counters, aggregate_workload
+from weft.runtime.trends.aggregate import aggregate_workload
+from weft.runtime.trends.shared import Counters
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """What is carried along with the number of trends: sums, as lanes of naturals, and extremes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from weft.plan.template import Automaton, Template
-from weft.runtime.columns.events import Array, comparable
+from weft.runtime.columns.events import Array, Column, comparable
 from weft.runtime.trends.selection import Selection
 from weft.runtime.trends.values import Naturals, Parts, counted, parts_of
+from weft.schema import LONG
 
 Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite"]
 
@@ -51,12 +52,9 @@ class Values:
     """The values of the selected events, each column once for all templates."""
 
     selection: Selection
-    columns: list[Naturals] = field(default_factory=list)
-    places: dict[tuple[str | None, Part], int] = field(default_factory=dict)
+    columns: dict[tuple[str | None, Part], Naturals] = field(default_factory=dict)
     parts: dict[str, Parts] = field(default_factory=dict)
-    extremes: list[Array] = field(default_factory=list)
-    extreme_valid: list[Array] = field(default_factory=list)
-    extreme_places: dict[tuple[str, bool], int] = field(default_factory=dict)
+    extremes: dict[tuple[str, bool], Column] = field(default_factory=dict)
 
     def measures(self, template: Template) -> Measures:
         """Return what the columns of a template need, and see to its values."""
@@ -77,9 +75,8 @@ class Values:
         return Measures(tuple(lanes), tuple(extremes))
 
     def _lane(self, variable: str, name: str | None, part: Part) -> Lane:
-        if (name, part) not in self.places:
-            self.places[name, part] = len(self.columns)
-            self.columns.append(self._naturals(name, part))
+        if (name, part) not in self.columns:
+            self.columns[name, part] = self._naturals(name, part)
         return Lane(variable, name, part)
 
     def _naturals(self, name: str | None, part: Part) -> Naturals:
@@ -91,10 +88,9 @@ class Values:
         if part in SPECIAL:
             return counted(column.validity & SPECIAL[part](column.values))
         parts = self._parts(name)
-        found = parts.positive if part == "positive" else parts.negative
-        if found is None:
-            raise ValueError(f"no value of {name} is negative")
-        return found
+        if part == "negative" and parts.negative is not None:
+            return parts.negative
+        return parts.positive
 
     def _parts_in_use(self, name: str) -> Iterator[Part]:
         """Yield the parts that add up to the values of an attribute."""
@@ -114,46 +110,53 @@ class Values:
         return self.parts[name]
 
     def _extreme(self, variable: str, name: str, *, is_largest: bool) -> Extreme:
-        if (name, is_largest) not in self.extreme_places:
-            self.extreme_places[name, is_largest] = len(self.extremes)
+        if (name, is_largest) not in self.extremes:
             column = self.selection.column(name)
             keys = comparable(column, self.selection.events.strings, ordered=True)
-            self.extremes.append(~keys if is_largest else keys)  # the kernels know smallest values only
-            self.extreme_valid.append(column.validity)
+            smallest = ~keys if is_largest else keys  # the kernels know smallest values only
+            self.extremes[name, is_largest] = Column(LONG, smallest, column.valid)
         return Extreme(variable, name, is_largest)
+
+    @property
+    def exponents(self) -> dict[str, int]:
+        """The exponent of the naturals of each attribute that is summed."""
+        return {name: parts.exponent for name, parts in self.parts.items()}
 
     @property
     def bits(self) -> int:
         """How many bits the longest value has at most."""
-        return 32 * max((values.limbs.shape[1] for values in self.columns), default=0)
+        return 32 * max((values.limbs.shape[1] for values in self.columns.values()), default=0)
 
     def limbs(self) -> tuple[Array, Array]:
         """Return the limbs of all columns and how many are in use."""
-        width = max((values.limbs.shape[1] for values in self.columns), default=1)
-        limbs = np.zeros((len(self.columns), self.selection.n_rows, width), np.uint32)
-        lengths = np.zeros((len(self.columns), self.selection.n_rows), np.int64)
-        for number, values in enumerate(self.columns):
+        shape = (len(self.columns), self.selection.n_rows)
+        limbs = np.zeros((*shape, max(self.bits // 32, 1)), np.uint32)
+        for number, values in enumerate(self.columns.values()):
             limbs[number, :, : values.limbs.shape[1]] = values.limbs
-            lengths[number] = values.lengths
-        return limbs, lengths
+        lengths = np.array([values.lengths for values in self.columns.values()], np.int64)
+        return limbs, lengths.reshape(shape)
 
     def smallest(self) -> tuple[Array, Array]:
         """Return the values of all extremes, and where there are any."""
         shape = (len(self.extremes), self.selection.n_rows)
-        values, valid = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
-        for number, (own, own_valid) in enumerate(zip(self.extremes, self.extreme_valid, strict=True)):
-            values[number], valid[number] = own, own_valid
-        return values, valid
+        values = np.array([column.values for column in self.extremes.values()], np.int64)
+        valid = np.array([column.validity for column in self.extremes.values()], np.bool_)
+        return values.reshape(shape), valid.reshape(shape)
 
-    def lane_places(self, measures: Measures) -> list[int]:
-        """Return the column of each lane."""
-        return [self.places[lane.name, lane.part] for lane in measures.lanes]
+    def lane_columns(self, measures: Measures) -> list[int]:
+        """Return the number of the column of each lane."""
+        order = list(self.columns)
+        return [order.index((lane.name, lane.part)) for lane in measures.lanes]
 
-    def extremes_at(self, measures: Measures) -> list[int]:
-        """Return the column of each extreme."""
-        return [self.extreme_places[one.name, one.is_largest] for one in measures.extremes]
+    def extreme_columns(self, measures: Measures) -> list[int]:
+        """Return the number of the column of each extreme."""
+        order = list(self.extremes)
+        return [order.index((extreme.name, extreme.is_largest)) for extreme in measures.extremes]
 
 
-def positions_of(variable: str, automaton: Automaton) -> int:
-    """Return the positions at which a variable is bound, as bits."""
-    return sum(1 << place for place, one in enumerate(automaton.positions) if one.variable == variable)
+def variable_bits(measured: Sequence[Lane] | Sequence[Extreme], automaton: Automaton) -> list[int]:
+    """Return for each lane or extreme the positions at which its variable is bound, as bits."""
+    return [
+        sum(1 << place for place, position in enumerate(automaton.positions) if position.variable == variable)
+        for variable in (measure.variable for measure in measured)
+    ]
