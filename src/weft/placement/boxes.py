@@ -5,6 +5,8 @@ any of them; two boxes that differ in the sites of a list are therefore less tha
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
+from operator import or_
 
 Box = tuple[int, ...]
 
@@ -21,7 +23,7 @@ def overlap(a: Box, b: Box) -> Box | None:
 
 def overlaps(boxes: Iterable[Box], others: Sequence[Box]) -> list[Box]:
     """Return the bindings that two unions of boxes share."""
-    common = (overlap(one, other) for one in boxes for other in others)
+    common = (overlap(box, other) for box in boxes for other in others)
     return [box for box in common if box is not None]
 
 
@@ -35,7 +37,7 @@ def subtract(boxes: Iterable[Box], removed: Iterable[Box], lists: Collection[int
     """
     left = list(boxes)
     for box in removed:
-        left = [part for one in left for part in _minus(one, box, lists)]
+        left = [part for larger in left for part in _minus(larger, box, lists)]
     return left
 
 
@@ -74,7 +76,4 @@ def hull(boxes: Sequence[Box]) -> Box:
     >>> hull([(0b01, 0b1), (0b10, 0b1)])
     (3, 1)
     """
-    sites = list(boxes[0])
-    for box in boxes[1:]:
-        sites = [a | b for a, b in zip(sites, box, strict=True)]
-    return tuple(sites)
+    return tuple(reduce(or_, sites) for sites in zip(*boxes, strict=True))

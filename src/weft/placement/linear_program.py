@@ -41,12 +41,12 @@ def maximize(goal: Numbers, rows: Numbers, limits: Numbers) -> Numbers:
             break
         ratios = np.full(n_rows, np.inf)
         np.divide(table[:-1, -1], coefficients, out=ratios, where=is_limiting)
-        _pivot(table, int(ratios.argmin()), column)
         row = int(ratios.argmin())
+        _pivot(table, row, column)
         inside[row], outside[column] = outside[column], inside[row]
-    found = np.zeros(n_columns + n_rows)
-    found[inside] = table[:-1, -1]
-    return np.maximum(found[:n_columns], 0.0)
+    values = np.zeros(n_columns + n_rows)
+    values[inside] = table[:-1, -1]
+    return np.maximum(values[:n_columns], 0.0)
 
 
 def _pivot(table: Numbers, row: int, column: int) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.placement.arrangement import Arrangement
 from weft.placement.cheapest_plan import CheapestPlan, Present, Targets
-from weft.placement.draft import GraphDraft, TransferLedger
+from weft.placement.draft import NOTHING, GraphDraft, TransferLedger
 from weft.placement.hosting import choose_hosts
 from weft.placement.network import Network, Numbers, mask_of
 from weft.placement.own_combinations import with_own_combinations
@@ -73,7 +73,7 @@ class PlacementSearch:
 
     def _reply(self, base: GraphDraft, number: int, scales: Mapping[str, float]) -> GraphDraft:
         targets = self.targets[self.queries[number]]
-        prices, present = self._prices(base, targets)
+        prices, present = self._prices(base, targets.query)
         best: GraphDraft | None = None
         for _ in range(3):
             table = CheapestPlan(
@@ -96,19 +96,15 @@ class PlacementSearch:
         return best
 
     def _prices(
-        self, base: GraphDraft, targets: Targets
+        self, base: GraphDraft, query: ProjectedQuery
     ) -> tuple[dict[str, Numbers], dict[int, list[Present]]]:
-        query = targets.query
+        """Return what all of every kind costs at each site, and of projections that others find, by items."""
         present: dict[int, list[Present]] = {}
         for items, texts in self._usable[query].items():
-            if items & (items - 1):
-                readable = [
-                    Present(base.arrangements[text], base.price(text))
-                    for text in texts
-                    if text in base.arrangements
-                ]
-                if readable:
-                    present[items] = readable
+            for text in texts:
+                if items & (items - 1) and text in base.arrangements:
+                    known = Present(base.arrangements[text], base.price(text))
+                    present.setdefault(items, []).append(known)
         return {kind: base.price(kind) for kind in query.event_kinds}, present
 
     def start(self, order: Sequence[int], scales: Mapping[str, float] | None = None) -> GraphDraft:
@@ -197,7 +193,8 @@ class PlacementSearch:
             read: draft.price(read, but=arrangement)
             for read in (*inputs, *sorted(query.needed_kinds(arrangement.items, arrangement.inputs)))
         }
-        leaving = self._leaving(draft, text)
+        receives = mask_of(draft.sends.get(text, NOTHING).everything_to, len(self.network.sites))
+        leaving = self.network.distances[:, receives].sum(axis=1)  # a match, to all that receive every one
         total = float(arrangement.rates.sum())
         single = np.array([int(np.argmin(sum(prices.values()) + total * leaving))])
         parts = (query, arrangement.items, arrangement.inputs)
@@ -222,13 +219,6 @@ class PlacementSearch:
             hosts = np.full(len(leaving), -1)
             hosts[emitters] = choose_hosts(opening, serving)[1]
             yield self.ledger.arrange(*parts, kind, hosts, substitutes=arrangement.substitutes)
-
-    def _leaving(self, draft: GraphDraft, text: str) -> Numbers:
-        """Return what a match costs at every site that is sent to all that receive every one of them."""
-        n_sites = len(self.network.sites)
-        sent = draft.sends.get(text)
-        receives = mask_of(0 if sent is None else sent.everything_to, n_sites)
-        return np.asarray(self.network.distances[:, receives].sum(axis=1))
 
 
 def _shares(draft: GraphDraft, query: ProjectedQuery) -> dict[str, float]:

@@ -96,9 +96,9 @@ def query_bound(network: Network, query: ProjectedQuery, rates: Rates) -> float:
     while True:
         best_larger = 0.0
         for items in larger:
-            found = _bound_for(shares, nearest, rates, items, best_larger)
-            if found > best_larger:
-                best_larger, chosen = found, items
+            bound = _bound_for(shares, nearest, rates, items, best_larger)
+            if bound > best_larger:
+                best_larger, chosen = bound, items
         if best_larger == 0.0 or len(chosen) == most_items:
             return max(best, best_larger)
         best = max(best, best_larger)
@@ -149,12 +149,8 @@ def _most_charged(local: Numbers, rates: Rates) -> float:
     at_site = [here for here in range(whole) if not here & never and here & always == always]
     if not at_site:
         return 0.0  # all events arise there
-    columns = {
-        (item, here): number
-        for number, (item, here) in enumerate(
-            (item, here) for here in at_site for item in bits(whole & ~here)
-        )
-    }
+    pairs = [(item, here) for here in at_site for item in bits(whole & ~here)]
+    columns = {pair: number for number, pair in enumerate(pairs)}
     packed: list[Numbers] = []
     limits: list[float] = []
     for items, rate in rates.items():
@@ -167,10 +163,7 @@ def _most_charged(local: Numbers, rates: Rates) -> float:
                     row[columns[item, here]] += share
         packed += parts.values()
         limits += [rate] * len(parts)
-    charged = np.zeros((len(at_site), len(columns)))
-    for number, here in enumerate(at_site):
-        for item in bits(whole & ~here):
-            charged[number, columns[item, here]] = 1.0
+    charged = np.array([[float(here == own) for _, own in pairs] for here in at_site])
     return _largest_least(np.array(packed), np.array(limits), charged)
 
 
@@ -188,8 +181,8 @@ def _largest_least(packed: Numbers, limits: Numbers, charged: Numbers) -> float:
     goal = np.zeros(rows.shape[1])
     goal[-1] = 1.0
     right = np.concatenate([limits / scale, np.zeros(len(charged))])
-    found = maximize(goal, rows, right)[:-1] * scale
-    found[(packed[limits == 0.0] > 0).any(axis=0)] = 0.0
-    used = packed @ found
+    charges = maximize(goal, rows, right)[:-1] * scale
+    charges[(packed[limits == 0.0] > 0).any(axis=0)] = 0.0
+    used = packed @ charges
     excess = float(np.max(np.divide(used, limits, out=np.zeros(len(used)), where=limits > 0), initial=1.0))
-    return float((charged @ found).min()) / excess
+    return float((charged @ charges).min()) / excess

@@ -8,6 +8,7 @@ match that several vertices at a site read is sent there once, so costs belong t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from math import prod
 
 from weft.placement.network import Network, bits
@@ -62,19 +63,7 @@ class MuseGraph:
     @cached_property
     def order(self) -> tuple[Vertex, ...]:
         """The vertices, each after those that it reads."""
-        placed: dict[Vertex, None] = {}
-        for vertex in self.inputs:
-            stack = [(vertex, False)]
-            while stack:
-                one, is_ready = stack.pop()
-                if one in placed:
-                    continue
-                if is_ready:
-                    placed[one] = None
-                else:
-                    stack.append((one, True))
-                    stack.extend((read, False) for read in self.inputs[one] if read not in placed)
-        return tuple(placed)
+        return tuple(TopologicalSorter(self.inputs).static_order())
 
     def rate(self, vertex: Vertex) -> float:
         """Return how many matches a vertex finds, per unit of time."""

@@ -37,14 +37,18 @@ PROJECTIONS_PER_SECOND = 200  # of all queries, that aMuSE and aMuSE* manage, or
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A MuSE graph, its cost, that of centralized evaluation, and a cost that no graph is below."""
+    """A MuSE graph, the cost of centralized evaluation, and a cost that no graph is below."""
 
     algorithm: str
     graph: MuseGraph
-    cost: float
     central_cost: float
     lower_bound: float
     seconds: float
+
+    @property
+    def cost(self) -> float:
+        """The rate, or cost, of all that the graph sends."""
+        return self.graph.cost
 
     @property
     def ratio(self) -> float:
@@ -99,7 +103,7 @@ def place(
     check_graph(graph, queries)
     taken = time.perf_counter() - started
     bound = min(lower_bound(network, queries), graph.cost)
-    return Placed(algorithm, graph, graph.cost, central_cost(network, queries), bound, taken)
+    return Placed(algorithm, graph, central_cost(network, queries), bound, taken)
 
 
 def _check_rates(network: Network, queries: Queries) -> None:
