@@ -110,12 +110,6 @@ def test_more_alternatives_are_refused_with_a_remedy(pattern: str) -> None:
     )
 
 
-def test_an_observer_sees_every_step_in_order() -> None:
-    seen: list[str] = []
-    normalize(query_of("SEQ(A a, B? b)"), lambda step, result: seen.append(step))
-    assert seen == ["split_alternatives", "flatten_operators", "build_form"]
-
-
 def is_match(form: NormalForm, bound: Mapping[str, tuple[ReferenceEvent, ...]], stream: Stream) -> bool:
     """Say whether events satisfy a form, negations aside."""
     every = [event for events in bound.values() for event in events]

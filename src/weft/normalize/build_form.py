@@ -27,8 +27,6 @@ def build_form(alternative: Alternative, query: Query) -> NormalForm:
     >>> sorted(build_form(Alternative(pattern), Query("q", pattern)).order)
     [('a', 'c'), ('b', 'c')]
     """
-    if alternative.pattern is None:
-        raise ValueError("an alternative without events has no normal form")
     return _form(alternative.pattern, alternative.empty, query.conditions, frozenset(), query)
 
 

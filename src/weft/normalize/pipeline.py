@@ -1,6 +1,5 @@
 """The normal forms of a query: the ordered steps, and the check after each."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 from weft.normalize.build_form import build_form
@@ -11,14 +10,9 @@ from weft.pattern.nodes import Conjunction, Disjunction, Kleene, Negation, Patte
 from weft.pattern.normal_form import NormalForm
 from weft.tree import find
 
-Observer = Callable[[str, object], None]
 
-
-def _ignore(step: str, result: object) -> None:
-    pass
-
-
-def normalize(query: Query, observer: Observer = _ignore) -> tuple[NormalForm, ...]:
+@lru_cache(maxsize=1 << 14)  # several stages ask for the normal forms of the same queries
+def normalize(query: Query) -> tuple[NormalForm, ...]:
     """Return the normal forms of a bound query, one per alternative; their union is its meaning.
 
     Steps: split_alternatives, then flatten_operators (a negation's neighbors are those of the flat
@@ -30,33 +24,15 @@ def normalize(query: Query, observer: Observer = _ignore) -> tuple[NormalForm, .
     >>> [form.variables for form in normalize(query)]
     [('a', 'b'), ('a', 'c')]
     """
-    return _remembered(query) if observer is _ignore else _normalize(query, observer)
-
-
-@lru_cache(maxsize=1 << 14)
-def _remembered(query: Query) -> tuple[NormalForm, ...]:
-    """Several stages ask for the normal forms of the same queries."""
-    return _normalize(query, _ignore)
-
-
-def _normalize(query: Query, observer: Observer) -> tuple[NormalForm, ...]:
-    alternatives = split_alternatives(query.pattern, query.name)
-    observer("split_alternatives", alternatives)
-    for alternative in alternatives:
+    forms: dict[NormalForm, None] = {}
+    for alternative in split_alternatives(query.pattern, query.name):
         _check_split(alternative)
-    flat = tuple(
-        Alternative(flatten_operators(alternative.pattern), alternative.empty)
-        for alternative in alternatives
-        if alternative.pattern
-    )
-    observer("flatten_operators", flat)
-    for alternative in flat:
-        _check_flat(alternative.pattern)
-    forms = tuple(dict.fromkeys(build_form(alternative, query) for alternative in flat))
-    observer("build_form", forms)
-    for form in forms:
+        flat = flatten_operators(alternative.pattern)
+        _check_flat(flat)
+        form = build_form(Alternative(flat, alternative.empty), query)
         check_form(form, "build_form")
-    return forms
+        forms.setdefault(form)
+    return tuple(forms)
 
 
 def _check_split(alternative: Alternative) -> None:
@@ -66,7 +42,7 @@ def _check_split(alternative: Alternative) -> None:
         raise InvariantError("after split_alternatives: no item is optional")
 
 
-def _check_flat(pattern: Pattern | None) -> None:
+def _check_flat(pattern: Pattern) -> None:
     nodes: list[Sequence | Conjunction] = [*find(pattern, Sequence), *find(pattern, Conjunction)]
     for node in nodes:
         if len(node.operands) < 2 or any(isinstance(operand, type(node)) for operand in node.operands):

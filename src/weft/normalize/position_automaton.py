@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from weft.expressions import Expression
 from weft.normalize.trend_conditions import Between, Conditions, refused
 from weft.pattern.nodes import (
     Conjunction,
@@ -23,14 +22,24 @@ MOST_POSITIONS = 64
 
 
 class Items:
-    """The items of a template, each once."""
+    """The items of a template, each once: events with the conditions on them alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, query: Query, conditions: Conditions) -> None:
+        self.query = query
+        self.conditions = conditions
         self._numbers: dict[TrendItem, int] = {}
 
-    def number(self, type: str, predicates: tuple[Expression, ...]) -> int:
-        """Return the number of an item, a new one if it has not been seen."""
-        return self._numbers.setdefault(TrendItem(type, predicates), len(self._numbers))
+    def number_of(self, event: Event) -> int:
+        """Return the number of the item of an event, a new one if it has not been seen."""
+        item = TrendItem(event.type, self.conditions.on_event.get(event.variable, ()))
+        return self._numbers.setdefault(item, len(self._numbers))
+
+    def number_of_negated(self, negation: Negation) -> int:
+        """Return the number of the item that a negation of a single event speaks of."""
+        if not isinstance(negation.operand, Event):
+            message = "NOT of more than a single event"
+            raise refused(self.query, message, negation.span, "write NOT before each of the events")
+        return self.number_of(negation.operand)
 
     @property
     def all(self) -> tuple[TrendItem, ...]:
@@ -73,14 +82,14 @@ class _Edge:
     steps: tuple[EdgePredicate, ...] = ()
 
 
-def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, items: Items) -> Built:
+def build_automaton(pattern: Pattern, items: Items) -> Built:
     """Return the automaton of a pattern without operators of one operand; new items are added to `items`.
 
     Each match in the list of a repeated group binds at least one event: `(A?)+` takes what `A+` takes.
     `(P)?` and `(P){1}` are no lists, but P itself, which may be absent.
 
     >>> pattern = Kleene(Kleene(Event("A", "a"), 1, None), 1, None)
-    >>> build_automaton(pattern, Query("q", pattern), Conditions({"a": ()}, {}, ()), Items()).automaton
+    >>> build_automaton(pattern, Items(Query("q", pattern), Conditions({"a": ()}, {}, ()))).automaton
     ... # doctest: +NORMALIZE_WHITESPACE
     Automaton(positions=(Position(variable='a', item=0, feeds=(Transition(source=0, ways=1),
                                                                Transition(source=1, ways=2))),),
@@ -88,21 +97,12 @@ def build_automaton(pattern: Pattern, query: Query, conditions: Conditions, item
                        TrendSum(position=0, negated=(), steps=())),
               ends=(Transition(source=1, ways=1),), undone_by=())
     """
-    builder = _Builder(query, conditions, items)
+    builder = _Builder(items)
     part = builder.build(pattern)
     builder.start(part)
-    for condition in conditions.between:
+    for condition in items.conditions.between:
         builder.add_step(condition)
     return Built(builder.finished(part), part.empty)
-
-
-def item_of_negation(negation: Negation, query: Query, conditions: Conditions, items: Items) -> int:
-    """Return the item of a single event that an AND negates."""
-    if not isinstance(negation.operand, Event):
-        message = "NOT of more than a single event"
-        raise refused(query, message, negation.span, "write NOT before each of the events")
-    event = negation.operand
-    return items.number(event.type, conditions.on_event.get(event.variable, ()))
 
 
 def too_many_positions(query: Query) -> Exception:
@@ -114,9 +114,8 @@ def too_many_positions(query: Query) -> Exception:
 class _Builder:
     """The positions and transitions of one automaton on its way."""
 
-    def __init__(self, query: Query, conditions: Conditions, items: Items) -> None:
-        self.query = query
-        self.conditions = conditions
+    def __init__(self, items: Items) -> None:
+        self.query = items.query
         self.items = items
         self.positions: list[tuple[str, int]] = []
         self.ways: Counter[_Edge] = Counter()
@@ -143,19 +142,15 @@ class _Builder:
                 hint = "write the combinations as operands of OR"
                 raise refused(self.query, "SOME in a trend query", pattern.span, hint)
 
-    def _item(self, event: Event) -> int:
-        return self.items.number(event.type, self.conditions.on_event.get(event.variable, ()))
-
     def _event(self, event: Event) -> _Part:
         if len(self.positions) == MOST_POSITIONS:
             raise too_many_positions(self.query)
         position = len(self.positions)
-        self.positions.append((event.variable, self._item(event)))
+        self.positions.append((event.variable, self.items.number_of(event)))
         return _Part({position: frozenset()}, {position: frozenset()}, None)
 
     def _negation(self, negation: Negation) -> _Part:
-        item = item_of_negation(negation, self.query, self.conditions, self.items)
-        return _Part({}, {}, frozenset({item}))
+        return _Part({}, {}, frozenset({self.items.number_of_negated(negation)}))
 
     def _sequence(self, sequence: Sequence) -> _Part:
         first: dict[int, frozenset[int]] = {}
@@ -189,7 +184,7 @@ class _Builder:
             raise refused(self.query, message, kleene.span, "leave the event out, or change the numbers")
         steps: tuple[EdgePredicate, ...] = ()
         if isinstance(kleene.operand, Event):
-            steps = self.conditions.in_list.get(kleene.operand.variable, ())
+            steps = self.items.conditions.in_list.get(kleene.operand.variable, ())
         elif most == 1:
             part = self.build(kleene.operand)
             return part if least else replace(part, empty=frozenset())

@@ -18,15 +18,17 @@ from weft.pattern.nodes import (
 )
 from weft.tree import find
 
+NOTHING = Conjunction(())  # what is left of a pattern without events
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """A pattern without OR, SOME and optional items, and the list variables that are empty in it.
 
-    `pattern` is None when nothing remains. Each negation in it is a `SplitNegation`.
+    `pattern` is NOTHING when nothing remains. Each negation in it is a `SplitNegation`.
     """
 
-    pattern: Pattern | None
+    pattern: Pattern
     empty: frozenset[str] = frozenset()
 
 
@@ -45,11 +47,8 @@ def split_alternatives(pattern: Pattern, query: str) -> tuple[Alternative, ...]:
     >>> [alternative.pattern for alternative in split_alternatives(Disjunction((a, b)), "q")]
     [Event(type='A', variable='a'), Event(type='B', variable='b')]
     """
-    return tuple(
-        alternative
-        for alternative in _alternatives(pattern, query)
-        if alternative.pattern is not None and positive_variables(alternative.pattern)
-    )
+    alternatives = _alternatives(pattern, query)
+    return tuple(alternative for alternative in alternatives if positive_variables(alternative.pattern))
 
 
 def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
@@ -58,7 +57,7 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
             return [Alternative(pattern)]
         case Kleene(operand=Event(variable=variable), least=0, most=most):
             present = Kleene(pattern.operand, 1, most, pattern.span)
-            return [Alternative(None, frozenset({variable})), Alternative(present)]
+            return [Alternative(NOTHING, frozenset({variable})), Alternative(present)]
         case Kleene():
             return [Alternative(pattern)]
         case Disjunction(operands=operands):
@@ -88,9 +87,9 @@ def _combinations(some: Some, choices: list[list[Alternative]], query: str) -> l
 
 
 def _rebuild(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
-    operands = tuple(choice.pattern for choice in combination if choice.pattern is not None)
+    operands = tuple(choice.pattern for choice in combination if choice.pattern != NOTHING)
     empty = frozenset[str]().union(*(choice.empty for choice in combination))
-    return Alternative(type(pattern)(operands, pattern.span) if operands else None, empty)
+    return Alternative(type(pattern)(operands, pattern.span) if operands else NOTHING, empty)
 
 
 def _negate(operand: Pattern, query: str) -> Alternative:
@@ -104,11 +103,9 @@ def _negate(operand: Pattern, query: str) -> Alternative:
     negations = tuple(
         SplitNegation(alternative.pattern, operand.span, alternative.empty)
         for alternative in _alternatives(operand, query)
-        if alternative.pattern is not None
+        if alternative.pattern != NOTHING
     )
-    if len(negations) == 1:
-        return Alternative(negations[0])
-    return Alternative(Conjunction(negations) if negations else None)
+    return Alternative(negations[0] if len(negations) == 1 else Conjunction(negations))
 
 
 def _check_count(n_alternatives: int, query: str) -> None:

@@ -10,11 +10,10 @@ from weft.normalize.position_automaton import (
     Built,
     Items,
     build_automaton,
-    item_of_negation,
     too_many_positions,
 )
 from weft.normalize.split_alternatives import positive_variables
-from weft.normalize.trend_conditions import Conditions, conditions_of, refused
+from weft.normalize.trend_conditions import conditions_of, refused
 from weft.pattern.nodes import (
     Conjunction,
     CountWindow,
@@ -48,10 +47,10 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
         raise ValueError(f"{query.name} is no trend query: it has no SLIDE, GROUP BY or COUNT(*)")
     length, slide = _window(query)
     pattern = transform_up(query.pattern, _flat)
-    items = Items()
+    items = Items(query, conditions_of(query, pattern))
     alternatives = []
     n_positions = 0
-    for alternative in _alternatives(pattern, query, conditions_of(query, pattern), items):
+    for alternative in _alternatives(pattern, items):
         alternatives.append(alternative)
         n_positions += sum(len(automaton.positions) for automaton in alternative)
         if max(n_positions, len(items.all)) > MOST_POSITIONS:  # both are bits of a word
@@ -96,33 +95,30 @@ def _flat(node: object) -> object:
     return operands[0] if len(operands) == 1 else type(node)(tuple(operands), node.span)
 
 
-def _alternatives(
-    pattern: Pattern, query: Query, conditions: Conditions, items: Items
-) -> Iterator[tuple[Automaton, ...]]:
+def _alternatives(pattern: Pattern, items: Items) -> Iterator[tuple[Automaton, ...]]:
     operands: tuple[Pattern, ...] = (pattern,)
     if isinstance(pattern, Disjunction) and any(find(pattern, Conjunction)):
         operands = pattern.operands
     for operand in operands:
         parts = operand.operands if isinstance(operand, Conjunction) else (operand,)
         negated = [part for part in parts if isinstance(part, Negation) and len(parts) > 1]
-        built = [build_automaton(part, query, conditions, items) for part in parts if part not in negated]
+        built = [build_automaton(part, items) for part in parts if part not in negated]
         if isinstance(operand, Conjunction):
-            _check_conjunction(operand, built, query, conditions)
-        undone_by = tuple(item_of_negation(part, query, conditions, items) for part in negated)
+            _check_conjunction(operand, built, items)
+        undone_by = tuple(items.number_of_negated(part) for part in negated)
         for automata in _present(built):
             yield tuple(replace(automaton, undone_by=undone_by) for automaton in automata)
 
 
-def _check_conjunction(
-    conjunction: Conjunction, built: list[Built], query: Query, conditions: Conditions
-) -> None:
+def _check_conjunction(conjunction: Conjunction, built: list[Built], items: Items) -> None:
     """Refuse what relates the operands of AND to each other: their trends are counted independently."""
+    query = items.query
     for left, right in combinations(conjunction.operands, 2):
         common = _types(left) & _types(right)
         if common:
             message = f"two operands of AND have the type {min(common)} in common"
             raise refused(query, message, conjunction.span)
-    for condition in conditions.between:
+    for condition in items.conditions.between:
         holders = [part for part in built if {condition.before, condition.after} & part.variables]
         if len(holders) > 1:
             message = f"{condition.before} and {condition.after} are compared, but AND does not order them"
