@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from weft.language.binder import bind as bind
     from weft.language.builder import QueryBuilder as QueryBuilder
     from weft.language.builder import and_ as and_
-    from weft.language.builder import constant as constant
     from weft.language.builder import count_trends as count_trends
     from weft.language.builder import event as event
     from weft.language.builder import not_ as not_
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from weft.language.builder import some as some
     from weft.language.parser import parse as parse
     from weft.language.printer import to_text as to_text
+    from weft.language.terms import constant as constant
     from weft.optimizer.planning import Planning as Planning
     from weft.optimizer.stored_plan import StoredPlan as StoredPlan
     from weft.pattern.nodes import Query as Query
@@ -64,9 +64,10 @@ _EXPORTS = {
     "hosts.spark.monitor": "StreamMonitor",
     "hosts.spark.outcomes": "Outcomes",
     "language.binder": "bind",
-    "language.builder": "QueryBuilder and_ constant count_trends event not_ or_ query repeat same seq some",
+    "language.builder": "QueryBuilder and_ count_trends event not_ or_ query repeat same seq some",
     "language.parser": "parse",
     "language.printer": "to_text",
+    "language.terms": "constant",
     "optimizer.planning": "Planning",
     "optimizer.stored_plan": "StoredPlan",
     "pattern.nodes": "Query",

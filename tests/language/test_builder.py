@@ -9,10 +9,8 @@ from weft.errors import QueryError
 from weft.expressions import Literal
 from weft.language.binder import bind
 from weft.language.builder import (
-    Term,
     and_,
     as_query,
-    constant,
     count_trends,
     event,
     not_,
@@ -24,6 +22,7 @@ from weft.language.builder import (
     some,
 )
 from weft.language.parser import parse
+from weft.language.terms import Term, constant
 from weft.pattern.nodes import Pattern
 from weft.schema import LONG, TIMESTAMP, Schema, decimal
 

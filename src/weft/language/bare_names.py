@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from weft.errors import Problem
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, Literal
@@ -45,33 +45,23 @@ def read_names_as_texts(
     def read(node: Any) -> Any:
         if type(node) is not Comparison:
             return node
-        if _is_bare(node.left):
-            text = _as_text(node.left, node.right, schema, variables, findings)
-            return replace(node, left=text) if text else Literal(value=True, type=BOOLEAN, span=node.span)
-        if _is_bare(node.right):
-            text = _as_text(node.right, node.left, schema, variables, findings)
-            return replace(node, right=text) if text else Literal(value=True, type=BOOLEAN, span=node.span)
+        for side, name, other in (("left", node.left, node.right), ("right", node.right, node.left)):
+            if type(name) is Attribute and not name.variable:
+                if _is_text(name, other, schema):
+                    text: dict[str, Any] = {side: Literal(name.name, STRING, name.span)}
+                    return replace(node, **text)
+                problem = missing_variable(name, variables)
+                hint = f"{problem.hint}; a text is written in quotes: {quote_text(name.name)}"
+                findings.complain(problem.message, problem.span, hint)
+                return Literal(value=True, type=BOOLEAN, span=node.span)
         return node
 
     return transform_up(expression, read)
 
 
-def _is_bare(expression: Expression) -> TypeGuard[Attribute]:
-    return type(expression) is Attribute and not expression.variable
-
-
-def _as_text(
-    name: Attribute,
-    other: Expression,
-    schema: Schema | None,
-    variables: Collection[str],
-    findings: Findings,
-) -> Literal | None:
-    if schema is not None:
-        beside = schema.type_of(other.name) if isinstance(other, Attribute) else None
-        if beside not in (STRING, None) or schema.type_of(name.name) is not None:
-            problem = missing_variable(name, variables)
-            hint = f"{problem.hint}; a text is written in quotes: {quote_text(name.name)}"
-            findings.complain(problem.message, problem.span, hint)
-            return None
-    return Literal(name.name, STRING, name.span)
+def _is_text(name: Attribute, other: Expression, schema: Schema | None) -> bool:
+    """Return whether a name beside an attribute stands for a text, not for an attribute itself."""
+    if schema is None:
+        return True
+    beside = schema.type_of(other.name) if isinstance(other, Attribute) else None
+    return beside in (STRING, None) and schema.type_of(name.name) is None

@@ -20,7 +20,7 @@ from weft.language.checks.trends import (
 from weft.language.columns import check_column_names
 from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name
-from weft.language.locate import key_span
+from weft.language.locate import clause_span
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.printer import window_to_text
 from weft.language.scope import Scope, in_different_negations, mentions, never_together
@@ -129,7 +129,7 @@ class _Binding:
     def _bind_key(self, name: str, clause: str) -> str:
         if self.schema is None or name in self.schema.attributes:
             return name
-        return self._column(name, key_span(self.source, self.query, clause, name))
+        return self._column(name, clause_span(self.source, self.query, clause, name))
 
     def _column(self, name: str, span: Span | None) -> str:
         return name if self.typing is None else self.typing.column(name, span)[0]

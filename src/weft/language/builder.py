@@ -8,7 +8,7 @@ from typing import TypeAlias
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Place, Predicate, conjuncts
 from weft.language.columns import name_columns
 from weft.language.literals import parse_duration
-from weft.language.terms import Term, constant, expression_of, refusal
+from weft.language.terms import Term, expression_of, refusal
 from weft.pattern.nodes import (
     Conjunction,
     CountWindow,
@@ -24,25 +24,6 @@ from weft.pattern.nodes import (
     TimeWindow,
     Window,
 )
-
-__all__ = [
-    "Element",
-    "QueryBuilder",
-    "Term",
-    "Variable",
-    "and_",
-    "as_query",
-    "constant",
-    "count_trends",
-    "event",
-    "not_",
-    "or_",
-    "query",
-    "repeat",
-    "same",
-    "seq",
-    "some",
-]
 
 _COUNT_WINDOW = re.compile(r"\s*(\d+)\s+EVENTS?\s*", re.IGNORECASE | re.ASCII)
 
@@ -256,9 +237,7 @@ class QueryBuilder:
 
     def slide(self, step: str | timedelta) -> "QueryBuilder":
         """Start a window of a trend query every so often: a timedelta, or a text such as "1 minute"."""
-        microseconds = (
-            step // timedelta(microseconds=1) if isinstance(step, timedelta) else parse_duration(step)
-        )
+        microseconds = _microseconds(step)
         if microseconds is None:
             raise refusal(f"{step!r} is no length of time", 'write for example "1 minute"')
         return replace(self, step=microseconds)
@@ -295,7 +274,7 @@ def as_query(given: Query | QueryBuilder) -> Query:
 def _node(part: Part) -> Pattern:
     if isinstance(part, Variable):
         return part.node
-    if isinstance(part, Event | Kleene | Negation | Sequence | Conjunction | Disjunction | Some):
+    if isinstance(part, Pattern):
         return part
     raise refusal(f"expected an event or a pattern, found {part!r}", 'write for example event("Gate", "g")')
 
@@ -310,12 +289,14 @@ def _key(attribute: str | Term) -> str:
 
 
 def _window(length: str | timedelta) -> Window:
-    if isinstance(length, timedelta):
-        return TimeWindow(length // timedelta(microseconds=1))
-    events = _COUNT_WINDOW.fullmatch(length)
+    events = _COUNT_WINDOW.fullmatch(length) if isinstance(length, str) else None
     if events:
         return CountWindow(int(events[1]))
-    microseconds = parse_duration(length)
+    microseconds = _microseconds(length)
     if microseconds is None:
         raise refusal(f"{length!r} is no window", 'write for example "10 minutes" or "500 EVENTS"')
     return TimeWindow(microseconds)
+
+
+def _microseconds(length: str | timedelta) -> int | None:
+    return length // timedelta(microseconds=1) if isinstance(length, timedelta) else parse_duration(length)

@@ -21,29 +21,36 @@ RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | {"PARTITION", "GROUP"}
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
-# What both languages write alike, for regular expressions in verbose mode.
-NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?"
-STRING = r"'(?:[^']|'')*+'"
-QUOTED = r'"(?:[^"]|"")++"'
 COMMENT = r"--[^\n]*|\#[^\n]*|/\*.*?\*/"
-OPEN_COMMENT = r"/\*.*"
+_QUOTED = r'"(?:[^"]|"")++"'
 
-_TOKEN = re.compile(
+
+def token_pattern(special: str, symbols: str) -> re.Pattern[str]:
+    """Return the pattern of a token: what is special to a language, its symbols, and what all write alike."""
+    return re.compile(
+        rf"""
+          {special}
+        | (?P<open>/\*.*)
+        | (?P<call>[^\W\d]\w*(?=\s*\())
+        | (?P<word>[^\W\d]\w*)
+        | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?!\w))?)
+        | (?P<string>'(?:[^']|'')*+')
+        | (?P<quoted>{_QUOTED})
+        | (?P<symbol><=|>=|!=|<>|==|{symbols})
+        | (?P<bad>["'][^\n]*|.)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKEN = token_pattern(
     rf"""
       (?P<skip>\s+|{COMMENT})
     | (?P<comment>//[^\n]*)
-    | (?P<open>{OPEN_COMMENT})
     | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
     | (?P<label>[^\W\d]\w*(?=\s*:))
-    | (?P<call>[^\W\d]\w*(?=\s*\())
-    | (?P<word>[^\W\d]\w*)
-    | (?P<number>{NUMBER})
-    | (?P<string>{STRING})
-    | (?P<quoted>{QUOTED})
-    | (?P<symbol><=|>=|!=|<>|==|[=<>+\-*/%?!()\[\]{{}},.])
-    | (?P<bad>["'][^\n]*|.)
     """,
-    re.VERBOSE | re.DOTALL,
+    symbols=r"[=<>+\-*/%?!()\[\]{},.]",
 )
 
 SYMBOLS = {
@@ -62,6 +69,11 @@ SYMBOLS = {
     "}": "RBRACE",
     ",": "COMMA",
     ".": "DOT",
+    "&": "AMPERSAND",
+    "&&": "AMPERSAND",
+    "|": "PIPE",
+    "||": "PIPE",
+    ":": "COLON",
 } | dict.fromkeys(("=", "==", "!=", "<>", "<", "<=", ">", ">="), "COMPARE")
 
 _KIND_OF_NAME = {"word": "NAME", "call": "CALL", "label": "NAME"}
@@ -71,7 +83,7 @@ _LABEL = rf"[^\W\d]\w*\s*:\s*{_CLAUSE_WORD}"
 _BETWEEN = rf"(?:\s+|//[^\n]*|{COMMENT})*+"
 _BEFORE_CLAUSE = re.compile(rf"[^\W\d]\w*\s*:{_BETWEEN}{_CLAUSE_WORD}", re.IGNORECASE | re.DOTALL)
 _NAMED_QUERY = re.compile(
-    rf"QUERY\b{_BETWEEN}(?P<name>[^\W\d]\w*|{QUOTED})(?P<clause>{_BETWEEN}{_CLAUSE_WORD})?",
+    rf"QUERY\b{_BETWEEN}(?P<name>[^\W\d]\w*|{_QUOTED})(?P<clause>{_BETWEEN}{_CLAUSE_WORD})?",
     re.IGNORECASE | re.DOTALL,
 )
 _QUERY_LINE = re.compile(rf"\n[^\S\n]*(?:QUERY\s|CREATE\s|SELECT\s|{_LABEL})", re.IGNORECASE)
@@ -107,19 +119,11 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
                 yield Token("QUERY", value, start, None, None, None, None, position)
             elif group == "word" or group == "call" or group == "label":
                 kind = _kind_of_word(value, previous, text, position) or _KIND_OF_NAME[group]
-            elif group == "number":
-                kind = "NUMBER"
             elif group == "by":
                 kind = value.split("-")[0].split()[0].upper()
-            elif group == "bad" or group == "open":
-                kind = "BAD"
-            elif doubt_long_texts and holds_query(value):
-                kind, value = "BAD", value[: value.index("\n")]
-                position = start + len(value)
-            elif group == "string":
-                kind, value = "STRING", value[1:-1].replace("''", "'")
             else:
-                kind, value = "NAME", value[1:-1].replace('""', '"')
+                kind, value, length = read_constant(found, doubt_long_texts=doubt_long_texts)
+                position = start + length
             yield Token(kind, value, start, None, None, None, None, position)
             previous = kind
             if position != found.end():
@@ -128,9 +132,18 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
             return
 
 
-def holds_query(quoted: str) -> bool:
-    """Return whether a line of a quoted text looks like the start of a query."""
-    return _QUERY_LINE.search(quoted) is not None
+def read_constant(token: re.Match[str], *, doubt_long_texts: bool) -> tuple[str, str, int]:
+    """Return the kind and the value of a number, a quoted text or what is no token, and its length."""
+    group, text = token.lastgroup, token.group()
+    if group == "number":
+        return "NUMBER", text, len(text)
+    if group == "bad" or group == "open":
+        return "BAD", text, len(text)
+    if doubt_long_texts and _QUERY_LINE.search(text):  # a line in the quotes looks like the start of a query
+        return "BAD", text[: text.index("\n")], text.index("\n")
+    if group == "string":
+        return "STRING", text[1:-1].replace("''", "'"), len(text)
+    return "NAME", text[1:-1].replace('""', '"'), len(text)
 
 
 def starts_labeled_query(text: str, position: int) -> bool:

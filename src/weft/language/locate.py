@@ -1,6 +1,9 @@
 """Find in the source text what the nodes of a query do not say the place of."""
 
+from lark import Token
+
 from weft.errors import Span
+from weft.language.findings import span_of
 from weft.language.lexer import tokenize
 from weft.pattern.nodes import Query
 
@@ -11,43 +14,30 @@ _PARTS = {
 }
 
 
-def key_span(source: str, query: Query, clause: str, name: str) -> Span | None:
-    """Return where PARTITION BY or GROUP BY names an attribute, or the span of the query.
+def clause_span(source: str, query: Query, clause: str, name: str | None = None) -> Span | None:
+    """Return where a clause names an attribute, or all that it says, or the span of the query.
 
     >>> from weft.language.parser import parse
-    >>> text = "PATTERN A a PARTITION BY site"
-    >>> key_span(text, parse(text)[0], "PARTITION", "site")
-    Span(start=25, end=29)
+    >>> text = "PATTERN A a WITHIN 1 hour SLIDE 5 minutes GROUP BY site, area"
+    >>> query = parse(text)[0]
+    >>> clause_span(text, query, "SLIDE"), clause_span(text, query, "GROUP", "area")
+    (Span(start=32, end=41), Span(start=57, end=61))
     """
-    found = [span for kind, value, span in _parts(source, query, clause) if (kind, value) == ("NAME", name)]
-    return found[-1] if found else query.span
+    parts = [] if query.span is None else _parts(source[: query.span.end], query.span.start, clause)
+    if name is not None:
+        parts = [part for part in parts if (part.type, part.value) == ("NAME", name)][-1:]
+    return span_of(parts[0], parts[-1]) if parts else query.span
 
 
-def slide_span(source: str, query: Query) -> Span | None:
-    """Return where SLIDE says how long, or the span of the query.
-
-    >>> from weft.language.parser import parse
-    >>> text = "PATTERN A a WITHIN 1 hour SLIDE 5 minutes"
-    >>> slide_span(text, parse(text)[0])
-    Span(start=32, end=41)
-    """
-    spans = [span for _, _, span in _parts(source, query, "SLIDE")]
-    return Span(spans[0].start, spans[-1].end) if spans else query.span
-
-
-def _parts(source: str, query: Query, clause: str) -> list[tuple[str, str, Span]]:
-    """Return the kind, text and place of each part of a clause."""
-    if query.span is None:
-        return []
-    start = query.span.start
-    found: list[tuple[str, str, Span]] = []
+def _parts(source: str, start: int, clause: str) -> list[Token]:
+    """Return the tokens of a clause after its keyword."""
+    parts: list[Token] = []
     in_clause = False
-    for token in tokenize(source[start : query.span.end]):
+    for token in tokenize(source, start):
         if token.type == clause:
             in_clause = True
         elif in_clause and token.type in _PARTS[clause]:
-            place = Span(start + (token.start_pos or 0), start + (token.end_pos or 0))
-            found.append((token.type, token.value, place))
+            parts.append(token)
         else:
             in_clause = False
-    return found
+    return parts

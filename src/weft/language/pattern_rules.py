@@ -8,26 +8,11 @@ from weft.errors import Span
 from weft.language.findings import Notes, span_of
 from weft.language.lexer import CLAUSES, quote_name
 from weft.language.literals import INT64_MAX, UNITS, duration_of
-from weft.pattern.nodes import (
-    Conjunction,
-    CountWindow,
-    Disjunction,
-    Event,
-    Kleene,
-    Negation,
-    Pattern,
-    Sequence,
-    Some,
-    TimeWindow,
-    Window,
-)
+from weft.language.printer import OPERATOR_WORDS
+from weft.pattern import nodes
+from weft.pattern.nodes import Event, Kleene, Pattern, Window
 
-_OPERATORS: dict[str, type[Sequence] | type[Conjunction] | type[Disjunction] | type[Some]] = {
-    "SEQ": Sequence,
-    "AND": Conjunction,
-    "OR": Disjunction,
-    "SOME": Some,
-}
+_OPERATORS = {word: operator for operator, word in OPERATOR_WORDS.items()}
 _CALENDAR_UNITS = frozenset({"month", "months", "year", "years"})
 
 
@@ -103,7 +88,7 @@ class PatternRules(Notes):
         return 1
 
     def negation(self, parts: list[Any]) -> Pattern:
-        return Negation(parts[1], span_of(parts[0], parts[1]))
+        return nodes.Negation(parts[1], span_of(parts[0], parts[1]))
 
     def group(self, parts: list[Any]) -> Any:
         return parts[1]
@@ -121,7 +106,7 @@ class PatternRules(Notes):
             close = self.near(operator.value, ["SEQ", "AND", "OR", "SOME", "NOT"])
             hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR, SOME and NOT"
             self.complain(f"unknown operator {operator.value}", span_of(operator, operator), hint)
-            return Sequence(operands, span)
+            return nodes.Sequence(operands, span)
         if not operands:
             word = operator.value.upper()
             self.complain(f"{word} needs at least one operand", span, f"for example {word}(A a, B b)")
@@ -134,9 +119,9 @@ class PatternRules(Notes):
         span = span_of(parts[0], parts[-1])
         sign, quantities = self.quantities("WITHIN", parts, ("seconds", "minutes", "EVENTS"))
         if len(quantities) == 2 and counts_events(quantities):
-            return CountWindow(sign * self._whole_number(quantities[0]), span)
+            return nodes.CountWindow(sign * self._whole_number(quantities[0]), span)
         length = self.microseconds(quantities, with_events=True)
-        return None if length is None else TimeWindow(sign * length, span)
+        return None if length is None else nodes.TimeWindow(sign * length, span)
 
     def slide_clause(self, parts: list[Token]) -> int | None:
         sign, quantities = self.quantities("SLIDE", parts, ("seconds", "minutes"))

@@ -3,46 +3,22 @@
 from collections import Counter
 from decimal import Decimal
 
-from weft.expressions import (
-    Absolute,
-    Aggregate,
-    And,
-    Arithmetic,
-    Attribute,
-    Cast,
-    Comparison,
-    CountTrends,
-    Equivalence,
-    InList,
-    IsNull,
-    Like,
-    Literal,
-    Negate,
-    Not,
-    Or,
-    Predicate,
-)
+from weft import expressions
+from weft.expressions import Attribute, Comparison, InList, IsNull, Like, Literal, Not, Predicate
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.columns import aggregate_to_text, default_column_name
 from weft.language.lexer import quote_name, quote_text
 from weft.language.literals import format_date, format_duration, format_timestamp
-from weft.pattern.nodes import (
-    Conjunction,
-    CountWindow,
-    Disjunction,
-    Event,
-    Kleene,
-    Negation,
-    Pattern,
-    Query,
-    ReturnColumn,
-    Sequence,
-    Some,
-    Window,
-)
+from weft.pattern import nodes
+from weft.pattern.nodes import CountWindow, Event, Kleene, Pattern, Query, ReturnColumn, Window
 from weft.tree import find
 
-OPERATOR_WORDS = {Sequence: "SEQ", Conjunction: "AND", Disjunction: "OR", Some: "SOME"}
+OPERATOR_WORDS: dict[type[nodes.Sequence | nodes.Conjunction | nodes.Disjunction | nodes.Some], str] = {
+    nodes.Sequence: "SEQ",
+    nodes.Conjunction: "AND",
+    nodes.Disjunction: "OR",
+    nodes.Some: "SOME",
+}
 
 # How tightly each form binds; a part is put in parentheses when it binds less than its place asks.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
@@ -103,7 +79,7 @@ def window_to_text(window: Window) -> str:
 def pattern_to_text(pattern: Pattern) -> str:
     """Return the canonical text of a pattern.
 
-    >>> pattern_to_text(Sequence((Event("A", "A"), Kleene(Event("B", "b"), 1, None))))
+    >>> pattern_to_text(nodes.Sequence((Event("A", "A"), Kleene(Event("B", "b"), 1, None))))
     'SEQ(A, B+ b[])'
     """
     counts = Counter(event.type for event in find(pattern, Event))
@@ -119,9 +95,9 @@ def _pattern(pattern: Pattern, once: frozenset[str]) -> str:
             return _event(event, _quantifier(pattern), "[]", once)
         case Kleene(operand=operand):
             return f"({_pattern(operand, once)}){_quantifier(pattern)}"
-        case Negation(operand=operand):
+        case nodes.Negation(operand=operand):
             return f"NOT {_pattern(operand, once)}"
-        case Sequence() | Conjunction() | Disjunction() | Some():
+        case nodes.Sequence() | nodes.Conjunction() | nodes.Disjunction() | nodes.Some():
             operands = ", ".join(_pattern(operand, once) for operand in pattern.operands)
             return f"{OPERATOR_WORDS[type(pattern)]}({operands})"
 
@@ -151,7 +127,9 @@ def expression_to_text(expression: Predicate) -> str:
     """Return the canonical text of an expression or of an equivalence.
 
     >>> from weft.schema import LONG
-    >>> expression_to_text(Comparison("<", Attribute("a", "x"), Negate(Attribute("b", "odd name"))))
+    >>> expression_to_text(
+    ...     Comparison("<", Attribute("a", "x"), expressions.Negate(Attribute("b", "odd name")))
+    ... )
     'a.x < -b."odd name"'
     """
     return _expression(expression, _OR)
@@ -164,26 +142,26 @@ def _expression(expression: Predicate, place: int) -> str:
 
 def _render(expression: Predicate) -> tuple[str, int]:
     match expression:
-        case Cast(operand=operand):
+        case expressions.Cast(operand=operand):
             return _render(operand)
         case Literal():
             return _literal(expression)
         case Attribute():
             return _attribute(expression), _ATOM
-        case Aggregate() | CountTrends():
+        case expressions.Aggregate() | expressions.CountTrends():
             return aggregate_to_text(expression), _ATOM
-        case Absolute(operand=operand):
+        case expressions.Absolute(operand=operand):
             return f"ABS({_expression(operand, _OR)})", _ATOM
-        case Equivalence(attributes=attributes):
+        case expressions.Equivalence(attributes=attributes):
             return f"[{', '.join(map(quote_name, attributes))}]", _ATOM
-        case Negate(operand=operand):
+        case expressions.Negate(operand=operand):
             return f"-{_expression(operand, _ATOM)}", _UNARY
-        case Arithmetic(operator=operator, left=left, right=right):
+        case expressions.Arithmetic(operator=operator, left=left, right=right):
             own = _SUM if operator in "+-" else _PRODUCT
             return f"{_expression(left, own)} {operator} {_expression(right, own + 1)}", own
-        case Or(operands=operands):
+        case expressions.Or(operands=operands):
             return " OR ".join(_expression(operand, _AND) for operand in operands), _OR
-        case And(operands=operands):
+        case expressions.And(operands=operands):
             return " AND ".join(_expression(operand, _NOT) for operand in operands), _AND
         case _:
             return _render_predicate(expression)

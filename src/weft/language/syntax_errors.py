@@ -6,7 +6,7 @@ from lark import Token
 
 from weft.errors import Problem, Span, near_name
 from weft.language.expression_rules import FUNCTIONS
-from weft.language.lexer import KEYWORDS, RESERVED, quote_name, quote_text
+from weft.language.lexer import KEYWORDS, RESERVED, SYMBOLS, quote_name, quote_text
 
 _CLAUSE_WORDS = ("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "RETURN")
 
@@ -31,30 +31,13 @@ _HINTS_OF_CHARACTERS = {
     ";": 'queries need no ";" between them',
     ":": 'a ":" follows the name that starts a query, as in q1: PATTERN SEQ(A a, B b)',
 }
-_SHOWN = {
+_SHOWN = {kind: f"'{symbol}'" for symbol, kind in reversed(SYMBOLS.items())} | {
     "NAME": "a name",
     "CALL": "a function",
     "NUMBER": "a number",
     "UNIT": "a unit of time",
     "STRING": "a text in single quotes",
     "COMPARE": "a comparison",
-    "PLUS": "'+'",
-    "MINUS": "'-'",
-    "STAR": "'*'",
-    "DIVIDE": "'/'",
-    "QUESTION": "'?'",
-    "BANG": "'!'",
-    "LPAR": "'('",
-    "RPAR": "')'",
-    "LBRACK": "'['",
-    "RBRACK": "']'",
-    "LBRACE": "'{'",
-    "RBRACE": "'}'",
-    "COMMA": "','",
-    "DOT": "'.'",
-    "AMPERSAND": "'&'",
-    "PIPE": "'|'",
-    "COLON": "':'",
     "$END": "the end of the clause",
 }
 
@@ -175,20 +158,14 @@ def _hint_of_clause(
             return "name the attribute without a variable"
         case "RETURN", "NAME":
             return f"to name the column, write AS {quote_name(token.value)}"
-        case (("WHERE" | "RETURN" | "GROUP BY"), "DOT"):
+        case (("WHERE" | "RETURN" | "GROUP BY" | "SELECT"), "DOT"):
             return "attributes have no fields of their own; put the field in a column first"
         case "WHERE", "COMPARE":
             return "join two comparisons with AND"
         case (("WHERE" | "ON"), "COMMA"):
             return "join predicates with AND"
-        case "MATCHING", "AND":
-            return "write A & B"
-        case "MATCHING", "OR":
-            return "write A | B"
-        case "MATCHING", "NOT":
-            return "write !A"
+        case "MATCHING", ("AND" | "OR" | "NOT"):
+            return "write " + {"AND": "A & B", "OR": "A | B", "NOT": "!A"}[token.type]
         case "MATCHING", "NAME" if expected == {"NUMBER"}:
             return "the interval comes first: MATCHING [10 seconds: A, B]"
-        case "SELECT", "DOT":
-            return "attributes have no fields of their own; put the field in a column first"
     return None

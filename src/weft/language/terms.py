@@ -1,35 +1,44 @@
 """Values and predicates as Python objects that operators combine."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
+from weft import expressions
 from weft.errors import Problem, QueryError
 from weft.expressions import (
-    Absolute,
-    Aggregate,
     AggregateFunction,
     And,
-    Arithmetic,
     ArithmeticOperator,
     Attribute,
-    Comparison,
     ComparisonOperator,
     Expression,
-    InList,
-    IsNull,
-    Like,
     Literal,
-    Negate,
-    Not,
     Or,
 )
 from weft.language.literals import EPOCH, INT64_MAX, INT64_MIN, fits_decimal, scale_of
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, decimal
 
 Constant: TypeAlias = bool | int | float | str | Decimal | datetime | date | timedelta | None
+
+
+def _comparison(operator: ComparisonOperator) -> Callable[["Term", "Operand"], "Term"]:
+    def compare(left: "Term", right: "Operand") -> "Term":
+        return Term(expressions.Comparison(operator, left.expression, expression_of(right)))
+
+    return compare
+
+
+def _arithmetic(
+    operator: ArithmeticOperator, *, reflected: bool = False
+) -> Callable[["Term", "Operand"], "Term"]:
+    def calculate(term: "Term", other: "Operand") -> "Term":
+        left, right = (other, term) if reflected else (term, other)
+        return Term(expressions.Arithmetic(operator, expression_of(left), expression_of(right)))
+
+    return calculate
 
 
 class Term:
@@ -53,59 +62,28 @@ class Term:
     def __repr__(self) -> str:
         return f"Term({self.expression!r})"
 
-    def __eq__(self, other: "Operand") -> "Term":  # type: ignore[override]
-        return self._compare("=", other)
-
-    def __ne__(self, other: "Operand") -> "Term":  # type: ignore[override]
-        return self._compare("!=", other)
-
-    def __lt__(self, other: "Operand") -> "Term":
-        return self._compare("<", other)
-
-    def __le__(self, other: "Operand") -> "Term":
-        return self._compare("<=", other)
-
-    def __gt__(self, other: "Operand") -> "Term":
-        return self._compare(">", other)
-
-    def __ge__(self, other: "Operand") -> "Term":
-        return self._compare(">=", other)
-
-    def __add__(self, other: "Operand") -> "Term":
-        return self._calculate("+", other)
-
-    def __sub__(self, other: "Operand") -> "Term":
-        return self._calculate("-", other)
-
-    def __mul__(self, other: "Operand") -> "Term":
-        return self._calculate("*", other)
-
-    def __truediv__(self, other: "Operand") -> "Term":
-        return self._calculate("/", other)
-
-    def __mod__(self, other: "Operand") -> "Term":
-        return self._calculate("%", other)
-
-    def __radd__(self, other: Constant) -> "Term":
-        return constant(other) + self
-
-    def __rsub__(self, other: Constant) -> "Term":
-        return constant(other) - self
-
-    def __rmul__(self, other: Constant) -> "Term":
-        return constant(other) * self
-
-    def __rtruediv__(self, other: Constant) -> "Term":
-        return constant(other) / self
-
-    def __rmod__(self, other: Constant) -> "Term":
-        return constant(other) % self
+    __eq__ = _comparison("=")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
+    __lt__ = _comparison("<")
+    __le__ = _comparison("<=")
+    __gt__ = _comparison(">")
+    __ge__ = _comparison(">=")
+    __add__ = _arithmetic("+")
+    __sub__ = _arithmetic("-")
+    __mul__ = _arithmetic("*")
+    __truediv__ = _arithmetic("/")
+    __mod__ = _arithmetic("%")
+    __radd__ = _arithmetic("+", reflected=True)
+    __rsub__ = _arithmetic("-", reflected=True)
+    __rmul__ = _arithmetic("*", reflected=True)
+    __rtruediv__ = _arithmetic("/", reflected=True)
+    __rmod__ = _arithmetic("%", reflected=True)
 
     def __neg__(self) -> "Term":
-        return Term(Negate(self.expression))
+        return Term(expressions.Negate(self.expression))
 
     def __abs__(self) -> "Term":
-        return Term(Absolute(self.expression))
+        return Term(expressions.Absolute(self.expression))
 
     def __and__(self, other: "Term") -> "Term":
         return self._join(And, other)
@@ -114,19 +92,19 @@ class Term:
         return self._join(Or, other)
 
     def __invert__(self) -> "Term":
-        return Term(Not(self.expression))
+        return Term(expressions.Not(self.expression))
 
     def is_null(self) -> "Term":
         """Return the predicate that this is NULL."""
-        return Term(IsNull(self.expression))
+        return Term(expressions.IsNull(self.expression))
 
     def is_not_null(self) -> "Term":
         """Return the predicate that this is not NULL."""
-        return Term(Not(IsNull(self.expression)))
+        return Term(expressions.Not(expressions.IsNull(self.expression)))
 
     def is_in(self, values: Iterable[Constant]) -> "Term":
         """Return the predicate that this equals one of the constants."""
-        return Term(InList(self.expression, tuple(_literal(value) for value in values)))
+        return Term(expressions.InList(self.expression, tuple(_literal(value) for value in values)))
 
     def between(self, low: "Operand", high: "Operand") -> "Term":
         """Return the predicate that this lies between two values, both included."""
@@ -135,7 +113,7 @@ class Term:
 
     def like(self, pattern: str) -> "Term":
         """Return the predicate that this text matches an SQL LIKE pattern."""
-        return Term(Like(self.expression, pattern))
+        return Term(expressions.Like(self.expression, pattern))
 
     def count(self) -> "Term":
         """Return how many elements of the list have this attribute."""
@@ -157,12 +135,6 @@ class Term:
         """Return the greatest value of this attribute in the list."""
         return self._aggregate("max")
 
-    def _compare(self, operator: ComparisonOperator, other: "Operand") -> "Term":
-        return Term(Comparison(operator, self.expression, expression_of(other)))
-
-    def _calculate(self, operator: ArithmeticOperator, other: "Operand") -> "Term":
-        return Term(Arithmetic(operator, self.expression, expression_of(other)))
-
     def _join(self, connective: type[And] | type[Or], other: "Term") -> "Term":
         """Join predicates; a & b & c is one conjunction of three, as the language reads it."""
         if not isinstance(other, Term):
@@ -176,7 +148,7 @@ class Term:
         owner = self.expression
         if not isinstance(owner, Attribute) or owner.place != "each":
             raise refusal(f"{function.upper()} takes one attribute of a variable", f"write v.x.{function}()")
-        return Term(Aggregate(function, owner.variable, owner.name))
+        return Term(expressions.Aggregate(function, owner.variable, owner.name))
 
 
 Operand: TypeAlias = Term | Constant

@@ -72,14 +72,20 @@ def _exact(literal: Literal) -> Decimal:
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
-def agree(left: Operand, right: Operand) -> Type:
-    """Return the type that two operands of a comparison, a sum or a difference are converted to.
+def agree(left: Operand, right: Operand) -> tuple[Type, Type]:
+    """Return the types, the same, that two operands of a comparison, a sum or a difference are converted to.
 
     Raises TypeMismatchError when there is none.
 
-    >>> agree((Literal(3, LONG), LONG), (Literal(0.5, DOUBLE), DOUBLE))
-    Type(kind='double', scale=0)
+    >>> agree((Literal(3, LONG), LONG), (Literal(0.5, DOUBLE), DOUBLE)) == (DOUBLE, DOUBLE)
+    True
     """
+    common = common_type(left, right)
+    return common, common
+
+
+def common_type(left: Operand, right: Operand) -> Type:
+    """Return the type that suits two operands."""
     (left_node, given), (right_node, other) = left, right
     if given == other or is_null(right_node):
         return given
@@ -180,8 +186,7 @@ def _number_operands(operator: ArithmeticOperator, left: Operand, right: Operand
             )
             raise TypeMismatchError(hint)
         return left[1], right[1]
-    common = agree(left, right)
-    return common, common
+    return agree(left, right)
 
 
 def _time_operands(operator: ArithmeticOperator, left: Operand, right: Operand) -> tuple[Type, Type]:
@@ -218,7 +223,7 @@ def common_type_of_list(operand: Operand, values: tuple[Literal, ...]) -> Type:
         if is_null(node):
             common = value.type
             break
-        common = agree((node, common), (value, value.type))
+        common = common_type((node, common), (value, value.type))
     if common.kind == "decimal" and not all(fits_decimal(_exact(value), common.scale) for value in values):
         return DOUBLE
     return common

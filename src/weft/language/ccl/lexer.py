@@ -6,36 +6,19 @@ from lark import Token
 
 from weft.language.lexer import (
     COMMENT,
-    NUMBER,
-    OPEN_COMMENT,
     OPERATOR_WORDS,
-    QUOTED,
-    STRING,
     SYMBOLS,
-    holds_query,
+    read_constant,
     starts_labeled_query,
     starts_named_query,
+    token_pattern,
 )
 
 CLAUSES = ("CREATE", "SELECT", "FROM", "MATCHING", "ON", "WHERE")
 HEADER_WORDS = ("OUTPUT", "LOCAL", "STREAM", "WINDOW", "PRIMARY", "KEY", "DEDUCED")
 KEYWORDS = frozenset(CLAUSES) | OPERATOR_WORDS
 
-_TOKEN = re.compile(
-    rf"""
-      (?P<skip>\s+|//[^\n]*|{COMMENT})
-    | (?P<open>{OPEN_COMMENT})
-    | (?P<call>[^\W\d]\w*(?=\s*\())
-    | (?P<word>[^\W\d]\w*)
-    | (?P<number>{NUMBER})
-    | (?P<string>{STRING})
-    | (?P<quoted>{QUOTED})
-    | (?P<symbol><=|>=|!=|<>|==|&&|\|\||[=<>+\-*/%?!()\[\]{{}},.&|:;])
-    | (?P<bad>["'][^\n]*|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_SYMBOLS = SYMBOLS | {"&": "AMPERSAND", "&&": "AMPERSAND", "|": "PIPE", "||": "PIPE", ":": "COLON"}
+_TOKEN = token_pattern(rf"(?P<skip>\s+|//[^\n]*|{COMMENT})", symbols=r"&&|\|\||[=<>+\-*/%?!()\[\]{},.&|:;]")
 _TIME_LITERAL = re.compile(r"\s*'")
 _UNFINISHED = frozenset({"FROM", "COMMA", "AMPERSAND", "PIPE", "BANG", "COLON"})  # an event comes next
 
@@ -66,22 +49,14 @@ def read_statement(text: str, start: int, *, doubt_long_texts: bool = False) -> 
         if tokens and is_word and _starts_statement(text, tokens[-1], place, is_header=is_header):
             return tokens, place
         if group == "symbol":
-            kind = _SYMBOLS[value]
-        elif group == "number":
-            kind = "NUMBER"
+            kind = SYMBOLS[value]
         elif is_word:
             known = _kind_of_word(value, previous, text, position, is_header=is_header)
             kind = known or ("CALL" if group == "call" else "NAME")
             is_header = is_header and kind != "SELECT"
-        elif group == "bad" or group == "open":
-            kind = "BAD"
-        elif doubt_long_texts and holds_query(value):
-            kind, value = "BAD", value[: value.index("\n")]
-            position = place + len(value)
-        elif group == "string":
-            kind, value = "STRING", value[1:-1].replace("''", "'")
         else:
-            kind, value = "NAME", value[1:-1].replace('""', '"')
+            kind, value, length = read_constant(found, doubt_long_texts=doubt_long_texts)
+            position = place + length
         tokens.append(Token(kind, value, place, None, None, None, None, position))
         previous = kind
     return tokens, position

@@ -9,7 +9,7 @@ from weft.language.columns import RESERVED_TREND_COLUMNS
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.literals import format_duration
-from weft.language.locate import key_span, slide_span
+from weft.language.locate import clause_span
 from weft.language.printer import expression_to_text
 from weft.language.scope import Scope, mentions
 from weft.pattern.nodes import (
@@ -39,7 +39,7 @@ def check_trend_windows(query: Query, source: str, findings: Findings) -> None:
         findings.complain("the windows of a trend query are times, not events", query.window.span, hint)
     if query.slide is None:
         return
-    span = slide_span(source, query)
+    span = clause_span(source, query, "SLIDE")
     if query.slide <= 0:
         message = f"SLIDE needs a length above 0, found {format_duration(query.slide)}"
         findings.complain(message, span, "write for example SLIDE 1 minute")
@@ -277,9 +277,9 @@ def check_trend_result(query: Query, source: str, findings: Findings) -> None:
             message = f"GROUP BY {attribute} needs another column name: every result has a column {folded}"
             shown_as = f"v.{quote_name(name, after_dot=True)} AS {folded}_value"
             hint = f"return it under another name, as in {shown_as}"
-            findings.complain(message, key_span(source, query, "GROUP", name), hint)
+            findings.complain(message, clause_span(source, query, "GROUP", name), hint)
         elif folded in taken:
             message = f"the column name {taken[folded].name} is taken: GROUP BY {attribute} has a column too"
             findings.complain(message, taken[folded].span, "name the column otherwise with AS")
         else:
-            taken[folded] = ReturnColumn(name, CountTrends(), key_span(source, query, "GROUP", name))
+            taken[folded] = ReturnColumn(name, CountTrends(), clause_span(source, query, "GROUP", name))
