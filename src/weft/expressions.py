@@ -202,12 +202,12 @@ def type_of(expression: Expression) -> Type:
     Type(kind='double', scale=0)
     """
     match expression:
-        case Literal(type=found):
-            return found
-        case Attribute(type=found):
-            if found is None:
-                raise ValueError(f"unbound attribute {expression.variable}.{expression.name}")
-            return found
+        case Literal(type=kind):
+            return kind
+        case Attribute(type=Type() as kind):
+            return kind
+        case Attribute(variable=variable, name=name):
+            raise ValueError(f"unbound attribute {variable}.{name}")
         case Aggregate():
             return _aggregate_type(expression)
         case CountTrends():

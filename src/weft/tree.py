@@ -52,7 +52,7 @@ def walk(node: object) -> Iterator[object]:
 
 def find(node: object, kind: type[Node]) -> Iterator[Node]:
     """Yield every node of one class in a tree, parents first."""
-    return (found for found in walk(node) if isinstance(found, kind))
+    return (member for member in walk(node) if isinstance(member, kind))
 
 
 def transform_up(node: Node, change: Callable[[Any], Any]) -> Node:

@@ -4,18 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from weft.normalize.trend_conditions import Between, Conditions, refused
-from weft.pattern.nodes import (
-    Conjunction,
-    Disjunction,
-    Event,
-    Kleene,
-    Negation,
-    Pattern,
-    Query,
-    Sequence,
-    Some,
-)
+from weft.normalize.trend_conditions import Between, Conditions, refusal
+from weft.pattern import nodes
+from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
 from weft.plan.template import START, Automaton, EdgePredicate, Position, Transition, TrendItem, TrendSum
 
 MOST_POSITIONS = 64
@@ -38,7 +29,7 @@ class Items:
         """Return the number of the item that a negation of a single event speaks of."""
         if not isinstance(negation.operand, Event):
             message = "NOT of more than a single event"
-            raise refused(self.query, message, negation.span, "write NOT before each of the events")
+            raise refusal(self.query, message, negation.span, "write NOT before each of the events")
         return self.number_of(negation.operand)
 
     @property
@@ -102,13 +93,13 @@ def build_automaton(pattern: Pattern, items: Items) -> Built:
     builder.start(part)
     for condition in items.conditions.between:
         builder.add_step(condition)
-    return Built(builder.finished(part), part.empty)
+    return Built(builder.automaton(part), part.empty)
 
 
 def too_many_positions(query: Query) -> Exception:
     """Return the error for a pattern with more positions than a template may have."""
     message = f"the pattern has more than {MOST_POSITIONS} events, each repetition by {{n}} being one"
-    return refused(query, message, query.pattern.span, "use smaller numbers in { }, or write several queries")
+    return refusal(query, message, query.pattern.span, "use smaller numbers in { }, or write several queries")
 
 
 class _Builder:
@@ -124,23 +115,23 @@ class _Builder:
         match pattern:
             case Event():
                 return self._event(pattern)
-            case Sequence():
+            case nodes.Sequence():
                 return self._sequence(pattern)
-            case Disjunction():
+            case nodes.Disjunction():
                 return self._disjunction(pattern)
             case Kleene():
                 return self._kleene(pattern)
             case Negation():
                 message = "NOT stands by itself, not among the operands of SEQ"
                 hint = "write it in SEQ, next to what may not be preceded or followed by it"
-                raise refused(self.query, message, pattern.span, hint)
-            case Conjunction():
+                raise refusal(self.query, message, pattern.span, hint)
+            case nodes.Conjunction():
                 message = "AND inside another operator"
                 hint = "AND of a trend query stands at the top of the pattern, or directly in an OR that does"
-                raise refused(self.query, message, pattern.span, hint)
-            case Some():
+                raise refusal(self.query, message, pattern.span, hint)
+            case nodes.Some():
                 hint = "write the combinations as operands of OR"
-                raise refused(self.query, "SOME in a trend query", pattern.span, hint)
+                raise refusal(self.query, "SOME in a trend query", pattern.span, hint)
 
     def _event(self, event: Event) -> _Part:
         if len(self.positions) == MOST_POSITIONS:
@@ -152,7 +143,7 @@ class _Builder:
     def _negation(self, negation: Negation) -> _Part:
         return _Part({}, {}, frozenset({self.items.number_of_negated(negation)}))
 
-    def _sequence(self, sequence: Sequence) -> _Part:
+    def _sequence(self, sequence: nodes.Sequence) -> _Part:
         first: dict[int, frozenset[int]] = {}
         last: dict[int, frozenset[int]] = {}
         empty: frozenset[int] | None = frozenset()
@@ -166,7 +157,7 @@ class _Builder:
             empty = None if empty is None or part.empty is None else empty | part.empty
         return _Part(first, last, empty)
 
-    def _disjunction(self, disjunction: Disjunction) -> _Part:
+    def _disjunction(self, disjunction: nodes.Disjunction) -> _Part:
         parts = [self.build(operand) for operand in disjunction.operands]
         first = {position: negated for part in parts for position, negated in part.first.items()}
         last = {position: negated for part in parts for position, negated in part.last.items()}
@@ -174,14 +165,14 @@ class _Builder:
         empty = min(ways_past, key=len, default=None)
         if empty is not None and not all(empty <= other for other in ways_past):
             message = "two operands of OR may bind nothing, each with a NOT of its own"
-            raise refused(self.query, message, disjunction.span, "write a query for each operand of OR")
+            raise refusal(self.query, message, disjunction.span, "write a query for each operand of OR")
         return _Part(first, last, empty)
 
     def _kleene(self, kleene: Kleene) -> _Part:
         least, most = kleene.least, kleene.most
         if least < 0 or most is not None and (most < 1 or most < least):
             message = f"expected {{n,m}} with 0 <= n <= m and 0 < m, found {{{least},{most}}}"
-            raise refused(self.query, message, kleene.span, "leave the event out, or change the numbers")
+            raise refusal(self.query, message, kleene.span, "leave the event out, or change the numbers")
         steps: tuple[EdgePredicate, ...] = ()
         if isinstance(kleene.operand, Event):
             steps = self.items.conditions.in_list.get(kleene.operand.variable, ())
@@ -202,7 +193,7 @@ class _Builder:
         if part.empty or any(part.first.values()) or any(part.last.values()):
             message = "NOT comes first or last in a repeated group, or can when optional events are missing"
             hint = "inside a repeated group, put NOT between two operands of SEQ that bind an event"
-            raise refused(self.query, message, kleene.span, hint)
+            raise refusal(self.query, message, kleene.span, hint)
         return part
 
     def _connect(
@@ -228,7 +219,7 @@ class _Builder:
             before, after, step = after, before, condition.flipped
         if self._predecessors(after) != {before}:
             message = f"{condition.before} and {condition.after} are compared, but neither always comes"
-            raise refused(self.query, f"{message} directly before the other", condition.span)
+            raise refusal(self.query, f"{message} directly before the other", condition.span)
         changed: Counter[_Edge] = Counter()
         for transition, ways in self.ways.items():
             if self.positions[transition.after][0] == after:
@@ -245,10 +236,11 @@ class _Builder:
             if self.positions[transition.after][0] == variable
         }
 
-    def finished(self, whole: _Part) -> Automaton:
+    def automaton(self, whole: _Part) -> Automaton:
+        """Return the automaton of the whole pattern, its sources and feeds in one order."""
         ends = [TrendSum(position, tuple(sorted(negated))) for position, negated in whole.last.items()]
-        found = {_source(transition) for transition in self.ways}.union(ends)
-        sources = sorted(found, key=lambda source: (source.position, source.negated, repr(source.steps)))
+        unordered = {_source(transition) for transition in self.ways}.union(ends)
+        sources = sorted(unordered, key=lambda source: (source.position, source.negated, repr(source.steps)))
         numbers = {source: number for number, source in enumerate(sources)}
         feeds: list[list[Transition]] = [[] for _ in self.positions]
         for transition, ways in self.ways.items():

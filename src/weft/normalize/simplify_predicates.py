@@ -17,12 +17,12 @@ def simplify_predicates(predicates: Iterable[Expression]) -> tuple[Expression, .
     >>> simplify_predicates([Not(Comparison(">=", a, b)), Comparison(">", b, a)]) == (less,)
     True
     """
-    found: dict[Expression, None] = {}
+    parts: dict[Expression, None] = {}
     for predicate in predicates:
         for part in _separable(canonical(predicate)):
             if not (isinstance(part, Literal) and part.value is True):
-                found.setdefault(part)
-    return tuple(found)
+                parts.setdefault(part)
+    return tuple(parts)
 
 
 def _separable(predicate: Expression) -> tuple[Expression, ...]:

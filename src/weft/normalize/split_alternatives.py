@@ -5,17 +5,8 @@ import math
 from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError
-from weft.pattern.nodes import (
-    MAX_ALTERNATIVES,
-    Conjunction,
-    Disjunction,
-    Event,
-    Kleene,
-    Negation,
-    Pattern,
-    Sequence,
-    Some,
-)
+from weft.pattern import nodes
+from weft.pattern.nodes import MAX_ALTERNATIVES, Conjunction, Event, Kleene, Negation, Pattern
 from weft.tree import find
 
 NOTHING = Conjunction(())  # what is left of a pattern without events
@@ -44,7 +35,7 @@ def split_alternatives(pattern: Pattern, query: str) -> tuple[Alternative, ...]:
 
     >>> from weft.pattern.nodes import Event
     >>> a, b = Event("A", "a"), Event("B", "b")
-    >>> [alternative.pattern for alternative in split_alternatives(Disjunction((a, b)), "q")]
+    >>> [alternative.pattern for alternative in split_alternatives(nodes.Disjunction((a, b)), "q")]
     [Event(type='A', variable='a'), Event(type='B', variable='b')]
     """
     alternatives = _alternatives(pattern, query)
@@ -60,21 +51,21 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
             return [Alternative(NOTHING, frozenset({variable})), Alternative(present)]
         case Kleene():
             return [Alternative(pattern)]
-        case Disjunction(operands=operands):
-            alternatives = [found for operand in operands for found in _alternatives(operand, query)]
+        case nodes.Disjunction(operands=operands):
+            alternatives = [taken for operand in operands for taken in _alternatives(operand, query)]
             _check_count(len(alternatives), query)
             return alternatives
-        case Some(operands=operands):
+        case nodes.Some(operands=operands):
             return _combinations(pattern, [_alternatives(operand, query) for operand in operands], query)
         case Negation(operand=operand):
             return [_negate(operand, query)]
-        case Sequence(operands=operands) | Conjunction(operands=operands):
+        case nodes.Sequence(operands=operands) | Conjunction(operands=operands):
             choices = [_alternatives(operand, query) for operand in operands]
             _check_count(math.prod(map(len, choices)), query)
             return [_rebuild(pattern, combination) for combination in itertools.product(*choices)]
 
 
-def _combinations(some: Some, choices: list[list[Alternative]], query: str) -> list[Alternative]:
+def _combinations(some: nodes.Some, choices: list[list[Alternative]], query: str) -> list[Alternative]:
     """Return the AND of every non-empty combination of operands, small ones first."""
     n_choices = math.prod(1 + len(choice) for choice in choices)  # each of its alternatives, or not taken
     _check_count(n_choices - 1, query)  # without the choice of none at all
@@ -86,7 +77,7 @@ def _combinations(some: Some, choices: list[list[Alternative]], query: str) -> l
     ]
 
 
-def _rebuild(pattern: Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
+def _rebuild(pattern: nodes.Sequence | Conjunction, combination: tuple[Alternative, ...]) -> Alternative:
     operands = tuple(choice.pattern for choice in combination if choice.pattern != NOTHING)
     empty = frozenset[str]().union(*(choice.empty for choice in combination))
     return Alternative(type(pattern)(operands, pattern.span) if operands else NOTHING, empty)
@@ -98,8 +89,8 @@ def _negate(operand: Pattern, query: str) -> Alternative:
     So is NOT SOME(P, Q), as a match of both holds one of each. With a NOT inside, which looks at the
     whole match, it need not.
     """
-    if isinstance(operand, Some) and not any(find(operand, Negation)):
-        operand = Disjunction(operand.operands, operand.span)
+    if isinstance(operand, nodes.Some) and not any(find(operand, Negation)):
+        operand = nodes.Disjunction(operand.operands, operand.span)
     negations = tuple(
         SplitNegation(alternative.pattern, operand.span, alternative.empty)
         for alternative in _alternatives(operand, query)

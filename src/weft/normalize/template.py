@@ -13,18 +13,9 @@ from weft.normalize.position_automaton import (
     too_many_positions,
 )
 from weft.normalize.split_alternatives import positive_variables
-from weft.normalize.trend_conditions import conditions_of, refused
-from weft.pattern.nodes import (
-    Conjunction,
-    CountWindow,
-    Disjunction,
-    Event,
-    Negation,
-    Pattern,
-    Query,
-    ReturnColumn,
-    Sequence,
-)
+from weft.normalize.trend_conditions import conditions_of, refusal
+from weft.pattern import nodes
+from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query
 from weft.plan.template import Automaton, Template, TrendColumn
 from weft.schema import Schema
 from weft.tree import find, transform_up
@@ -36,7 +27,7 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
     The schema gives the types of group columns that RETURN does not mention; without it they are None.
 
     >>> from weft.pattern.nodes import Kleene
-    >>> pattern = Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
+    >>> pattern = nodes.Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
     >>> ((automaton,),) = template_of(Query("q", pattern, group_by=("site",))).alternatives
     >>> [(position.variable, [feed.source for feed in position.feeds]) for position in automaton.positions]
     [('a', [0]), ('b', [1, 2])]
@@ -56,7 +47,7 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
         if max(n_positions, len(items.all)) > MOST_POSITIONS:  # both are bits of a word
             raise too_many_positions(query)
     if not alternatives:
-        raise refused(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
+        raise refusal(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
     return Template(
         query=query.name,
         items=items.all,
@@ -70,21 +61,21 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
 
 
 def _window(query: Query) -> tuple[int | None, int | None]:
-    if isinstance(query.window, CountWindow):
+    if isinstance(query.window, nodes.CountWindow):
         message = f"WITHIN {query.window.length} EVENTS counts events, but windows of trends are of time"
-        raise refused(query, message, query.window.span, "write a length of time, such as WITHIN 10 minutes")
+        raise refusal(query, message, query.window.span, "write a length of time, such as WITHIN 10 minutes")
     if query.slide is not None and query.slide <= 0:
-        raise refused(query, "SLIDE needs a length above 0", query.span, "write for example SLIDE 1 minute")
+        raise refusal(query, "SLIDE needs a length above 0", query.span, "write for example SLIDE 1 minute")
     if query.window is None:
         if query.slide is not None:
-            raise refused(query, "SLIDE without WITHIN", query.span, "add for example WITHIN 10 minutes")
+            raise refusal(query, "SLIDE without WITHIN", query.span, "add for example WITHIN 10 minutes")
         return None, None
     return query.window.length, query.window.length if query.slide is None else query.slide
 
 
 def _flat(node: object) -> object:
     """Unwrap an operator of one operand, and splice an operator into one of its kind."""
-    if not isinstance(node, Sequence | Conjunction | Disjunction):
+    if not isinstance(node, nodes.Sequence | Conjunction | Disjunction):
         return node
     operands: list[Pattern] = []
     for operand in node.operands:
@@ -117,17 +108,17 @@ def _check_conjunction(conjunction: Conjunction, built: list[Built], items: Item
         common = _types(left) & _types(right)
         if common:
             message = f"two operands of AND have the type {min(common)} in common"
-            raise refused(query, message, conjunction.span)
+            raise refusal(query, message, conjunction.span)
     for condition in items.conditions.between:
         holders = [part for part in built if {condition.before, condition.after} & part.variables]
         if len(holders) > 1:
             message = f"{condition.before} and {condition.after} are compared, but AND does not order them"
-            raise refused(query, message, condition.span)
+            raise refusal(query, message, condition.span)
     positive = [operand for operand in conjunction.operands if not isinstance(operand, Negation)]
     for operand, part in zip(positive, built, strict=True):
         if part.empty:
             message = "an operand of AND with NOT may bind nothing"
-            raise refused(query, message, operand.span, "let one of its events be no longer optional")
+            raise refusal(query, message, operand.span, "let one of its events be no longer optional")
 
 
 def _types(pattern: Pattern) -> frozenset[str]:
@@ -154,11 +145,11 @@ def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
     for column, written in zip(returned, query.returns, strict=True):
         if any(column.column == group.column for group in missing):
             message = f"RETURN has a column named {column.column}, as GROUP BY has"
-            raise refused(query, message, written.span, "name the column differently, with AS")
+            raise refusal(query, message, written.span, "name the column differently, with AS")
     return (*missing, *returned)
 
 
-def _column(column: ReturnColumn, query: Query) -> TrendColumn:
+def _column(column: nodes.ReturnColumn, query: Query) -> TrendColumn:
     match column.expression:
         case CountTrends():
             return TrendColumn(column.name, "count", None, None, None)
@@ -166,8 +157,8 @@ def _column(column: ReturnColumn, query: Query) -> TrendColumn:
             if variable in positive_variables(query.pattern):
                 return TrendColumn(column.name, function, variable, name, argument_type)
             message = f"{function.upper()} of {variable}, which no trend binds"
-            raise refused(query, message, column.span, "take the aggregate of an event that is not negated")
+            raise refusal(query, message, column.span, "take the aggregate of an event that is not negated")
         case Attribute(name=name, type=type) if name in query.group_by:
             return TrendColumn(column.name, None, None, name, type)
     message = f"the column {column.name} is neither one aggregate nor an attribute of GROUP BY"
-    raise refused(query, message, column.span, "return COUNT(*), aggregates, and attributes of GROUP BY")
+    raise refusal(query, message, column.span, "return COUNT(*), aggregates, and attributes of GROUP BY")

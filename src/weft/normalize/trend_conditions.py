@@ -35,7 +35,7 @@ class Conditions:
     between: tuple[Between, ...]
 
 
-def refused(query: Query, message: str, span: Span | None, hint: str = ALTERNATIVE) -> QueryError:
+def refusal(query: Query, message: str, span: Span | None, hint: str = ALTERNATIVE) -> QueryError:
     """Return the error for something that no template can express."""
     return QueryError([Problem(message, span or query.span, hint, query.name)])
 
@@ -83,11 +83,11 @@ def _renamed(expression: Expression, variable: str) -> Expression:
 def _refuse_whole_lists(query: Query, condition: Expression) -> None:
     for aggregate in find(condition, Aggregate):
         message = f"{aggregate.function.upper()} in WHERE speaks of all events of one trend"
-        raise refused(query, f"{message}, which a trend query never builds", aggregate.span or condition.span)
+        raise refusal(query, f"{message}, which a trend query never builds", aggregate.span or condition.span)
     for attribute in find(condition, Attribute):
         if attribute.place in ("first", "last"):
             message = f"{attribute.place.upper()}({attribute.variable}) in WHERE speaks of all of one list"
-            raise refused(
+            raise refusal(
                 query, f"{message}, which a trend query never builds", attribute.span or condition.span
             )
 
@@ -99,15 +99,15 @@ def _steps_in_list(
     variable = min(node.variable for node in find(condition, Attribute) if node.place == "previous")
     if variables_of(condition) != {variable}:
         message = f"a condition on {variable}[i-1] and {variable}[i] mentions other variables as well"
-        raise refused(query, message, condition.span)
+        raise refusal(query, message, condition.span)
     if variable not in lists:
         message = f"{variable}[i-1] needs a quantifier directly on the event of {variable}"
-        raise refused(query, message, condition.span)
+        raise refusal(query, message, condition.span)
     for part in simplify_predicates([condition]):
         step = _step_in_list(part)
         if step is None:
             message = f"expected {variable}[i-1] alone on one side of a comparison and {variable}[i] alone"
-            raise refused(query, f"{message} on the other", condition.span)
+            raise refusal(query, f"{message} on the other", condition.span)
         yield variable, step
 
 
@@ -149,14 +149,14 @@ def _between(
     for variable in names:
         if variable in not_single:
             message = f"a condition on {listed}, but {variable} is no single event of the trend"
-            raise refused(query, message, condition.span)
+            raise refusal(query, message, condition.span)
         if groups[variable] != groups[names[0]]:
             message = f"a condition on {listed}, which are not in the same repeated group"
-            raise refused(query, message, condition.span)
+            raise refusal(query, message, condition.span)
     part = canonical(condition)
     if isinstance(part, Comparison):
         left, right = sorted(variables_of(part.left)), sorted(variables_of(part.right))
         if len(left) == len(right) == 1 and left != right:
             return Between(left[0], right[0], _step(part), _step(flip(part)), condition.span)
     message = f"a condition on {listed} is no comparison of one of them alone with the other alone"
-    raise refused(query, message, condition.span)
+    raise refusal(query, message, condition.span)

@@ -15,9 +15,9 @@ def check_form(form: NormalForm, step: str, outside: frozenset[str] = frozenset(
     """
     variables = set(form.variables)
 
-    def require(condition: bool, what: str) -> None:
+    def require(condition: bool, invariant: str) -> None:
         if not condition:
-            raise InvariantError(f"after {step}: {what}")
+            raise InvariantError(f"after {step}: {invariant}")
 
     require(bool(form.items), "a normal form has at least one item")
     require(len(variables) == len(form.items), "variables are distinct")

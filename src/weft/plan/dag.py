@@ -35,11 +35,11 @@ def roots(outputs: Iterable[Output]) -> list[Node]:
 
 def readers(plan: Plan) -> dict[Node, frozenset[str]]:
     """Return, for each node, the queries whose matches depend on it."""
-    found: dict[Node, set[str]] = {node: set() for node in topological_order(plan)}
+    queries_of: dict[Node, set[str]] = {node: set() for node in topological_order(plan)}
     for output in plan.outputs:
         for branch in output.branches:
-            found[branch.node].add(output.query)
+            queries_of[branch.node].add(output.query)
     for node in reversed(topological_order(plan)):
         for source in inputs_of(node):
-            found[source] |= found[node]
-    return {node: frozenset(queries) for node, queries in found.items()}
+            queries_of[source] |= queries_of[node]
+    return {node: frozenset(queries) for node, queries in queries_of.items()}

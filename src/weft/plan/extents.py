@@ -52,15 +52,15 @@ def is_within(inner: Extent | None, outer: Extent | None) -> bool:
 
 def longest(extents: Iterable[Extent | None]) -> Extent | None:
     """Return the longest of some extents."""
-    found: Extent | None = INSTANT
+    longer: Extent | None = INSTANT
     for extent in extents:
-        if found is None or extent is None:
+        if longer is None or extent is None:
             return None
-        if is_within(found, extent):
-            found = extent
-        elif not is_within(extent, found):
+        if is_within(longer, extent):
+            longer = extent
+        elif not is_within(extent, longer):
             return None
-    return found
+    return longer
 
 
 def add_extents(a: Extent | None, b: Extent | None) -> Extent | None:
