@@ -20,7 +20,7 @@ from weft.hosts.spark.steps import MESSAGES
 from weft.hosts.spark.stream import use_rocksdb
 from weft.runtime.budget import Budget
 from weft.runtime.stages.messages import PACK, SHARD
-from weft.runtime.stages.task import StageTask
+from weft.runtime.stages.task import MergedColumns, ResultColumns, StageTask
 
 ONLY_SHARD = "rows"
 DELAY = 10_000_000  # microseconds
@@ -33,11 +33,11 @@ def unpacked_steps(detection: Detection) -> DataFrame:
     columns, layout = wire_columns(demand_of(plan), source)
     task = StageTask(
         run="unpacked",
-        id_is_text=False,
+        id_type=pa.int64(),
         budget=Budget(),
         groups=(group_task(plan, layout),),
         group_of={ONLY_SHARD: 0},
-        return_names={query.name: () for query in detection.queries},
+        columns=ResultColumns(MergedColumns(names={query.name: () for query in detection.queries})),
         delay=DELAY,
     )
     wanted = wanted_by([plan], source.is_of_type)

@@ -28,15 +28,14 @@ from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import emit, match_schema
 from weft.runtime.matches.execute import Executor, Program
 from weft.runtime.matches.table import Lists, MatchColumn
-from weft.runtime.stages.match_codec import MatchCodec
 from weft.runtime.stages.messages import RAW, Message
-from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_executor import FoundAtSite
 from weft.runtime.stages.shard_program import StepOutcome
-from weft.runtime.stages.site_executor import Timing
 from weft.runtime.stages.site_stage import SiteNetwork, SiteStage
 from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.stages.stages import stage_of
+from weft.runtime.stages.task import SitesTask, StageTask
 from weft.runtime.state.segments import table_to_bytes
 from weft.schema import LONG
 from weft.statistics.model import Statistics
@@ -101,12 +100,15 @@ def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
 def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> PlacedOutcome:
     """Run all stages of a batch, each shard once."""
     table, layout = arrow_events(placed.case)
-    network = SiteNetwork(program, MatchCodec(layout, pa.int64()), slices)
+    sites = SitesTask(program.to_json(), layout, slices)
+    task = StageTask(pa.int64(), Budget(), sites=sites, is_batch=True)
+    network = SiteNetwork(sites, task.id_type)
     messages = raw_messages(table, placed.sites, network)
     matches: dict[str, dict[Bindings, dict[str, object]]] = {query.name: {} for query in placed.case.queries}
     sent: dict[int, int] = {}
     for level in range(max(1, program.n_levels)):
-        stage = SiteStage(level, network, "", Budget(), OutcomeColumns(pa.int64()), Memory(), Timing())
+        stage = stage_of(task, level, Memory())
+        assert isinstance(stage, SiteStage)
         addressed: dict[str, list[Message]] = {}
         for message in messages:
             addressed.setdefault(message.shard, []).append(message)
@@ -129,8 +131,8 @@ def raw_messages(table: pa.Table, origins: Sequence[int], network: SiteNetwork) 
     """Return rows as messages to the sites at which they arose, in all slices that have to see them."""
     sites = np.array(origins, np.int64)
     rows, shards = np.arange(sites.size), np.zeros(sites.size, np.int64)
-    if network.slices is not None:
-        rows, shards = network.slices.copies(table["__time"].to_numpy())
+    if network.sites.slices is not None:
+        rows, shards = network.sites.slices.copies(table["__time"].to_numpy())
     return [
         Message(name, RAW, table_to_bytes(table.take(pa.array(chosen))))
         for name, (site, own) in network.places.items()

@@ -13,28 +13,10 @@ from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.stages.match_codec import MatchCodec
 from weft.runtime.stages.messages import Message
-from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.stages.shard import Memory
-from weft.runtime.stages.site_executor import site_timing
 from weft.runtime.stages.site_stage import SiteNetwork, SiteStage
-
-
-@dataclass
-class WakingStore(Kept):
-    """A store in memory that knows when to be woken."""
-
-    due: int | None = None
-
-    def clear(self) -> None:
-        self.text = None
-        self.segments.clear()
-
-    def wake(self, moment: int | None, previous: int | None) -> None:
-        assert previous == self.due, "a timer is deleted that was not set"
-        self.due = moment
-
-    def copy(self) -> "WakingStore":
-        return WakingStore(self.text, dict(self.segments), self.due)
+from weft.runtime.stages.stages import stage_of
+from weft.runtime.stages.task import SitesTask, StageTask
 
 
 @dataclass
@@ -46,20 +28,18 @@ class PlacedStream:
     dice: random.Random
     delay: int
     is_calm: bool = False  # no process ends, no attempt fails
-    stores: dict[tuple[int, str], WakingStore] = field(default_factory=dict)
+    stores: dict[tuple[int, str], Kept] = field(default_factory=dict)
     latest: int | None = None
     late: int = 0
     sent: dict[tuple[str, str, str], int] = field(default_factory=dict)
     found: list[tuple[str, Bindings, dict[str, object]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.network = SiteNetwork(self.program, self.codec)
-        timing = site_timing(self.program)
-        outcomes = OutcomeColumns(self.codec.id_type)
-        self.levels = [
-            SiteStage(number, self.network, "program", Budget(), outcomes, Memory(), timing)
-            for number in range(max(1, self.program.n_levels))
-        ]
+        sites = SitesTask(self.program.to_json(), self.codec.layout)
+        task = StageTask(self.codec.id_type, Budget(), sites=sites, assignment="program")
+        self.network = SiteNetwork(sites, task.id_type)
+        stages = [stage_of(task, number, Memory()) for number in range(max(1, self.program.n_levels))]
+        self.levels = [stage for stage in stages if isinstance(stage, SiteStage)]
         self.workers = [Memory(), Memory(most=2)]
 
     @property
@@ -100,7 +80,7 @@ class PlacedStream:
 
     def _step(self, level: SiteStage, site: str, own: list[Message], watermark: int) -> list[Message]:
         place = (level.level, site)
-        store = self.stores.setdefault(place, WakingStore())
+        store = self.stores.setdefault(place, Kept())
         if not self.is_calm and self.dice.random() < 0.1:
             self.workers[0] = Memory()
         if not self.is_calm and self.dice.random() < 0.1:  # an attempt that fails, and is repeated

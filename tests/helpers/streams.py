@@ -31,10 +31,11 @@ LONGEST_COUNT = 12  # the longest window of events of random queries
 
 @dataclass
 class Kept:
-    """A store in memory."""
+    """A store in memory that knows when to be woken."""
 
     text: str | None = None
     segments: dict[int, bytes] = field(default_factory=dict)
+    due: int | None = None
 
     def journal(self) -> str | None:
         return self.text
@@ -52,8 +53,16 @@ class Kept:
     def remove_segment(self, number: int) -> None:
         del self.segments[number]
 
+    def clear(self) -> None:
+        self.text = None
+        self.segments.clear()
+
+    def wake(self, moment: int | None, previous: int | None) -> None:
+        assert previous == self.due, "a timer is deleted that was not set"
+        self.due = moment
+
     def copy(self) -> "Kept":
-        return Kept(self.text, dict(self.segments))
+        return Kept(self.text, dict(self.segments), self.due)
 
 
 def program_of(
@@ -75,12 +84,16 @@ class Stream:
     is_calm: bool = False  # no process ends, no attempt fails
     store: Kept = field(default_factory=Kept)
     latest: int | None = None
-    wake: int | None = None
     late: int = 0
     outcomes: list[StepOutcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.workers = [Memory() for _ in range(self.n_workers)]
+
+    @property
+    def wake(self) -> int | None:
+        """When time alone may change something."""
+        return self.store.due
 
     @property
     def watermark(self) -> int:
@@ -100,8 +113,9 @@ class Stream:
 
     def finish(self) -> None:
         """Let the watermark pass everything."""
-        while self.wake is not None:
+        if self.wake is not None:
             self._run([], AFTER_ALL)
+        assert self.wake is None, "nothing is left that time would change"
 
     def _run(self, tables: list[pa.Table], watermark: int) -> None:
         if not self.is_calm and self.dice.random() < 0.1:
@@ -113,7 +127,6 @@ class Stream:
         outcome = Shard("s", self.program, self.store, self.dice.choice(self.workers)).step(
             Arrived(tables), watermark
         )
-        self.wake = None if outcome is None else outcome.wake
         if outcome is not None:
             self.late += outcome.report.late
             self.outcomes.append(outcome)

@@ -15,7 +15,7 @@ from weft.errors import WeftError, near_name
 from weft.hosts.spark.analyze import GROUP, Analysis, GroupOutcomes, count_outcomes, outcomes_of_groups
 from weft.hosts.spark.assignment import ShardAssignment
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
-from weft.hosts.spark.outcomes import Outcomes, ResultColumns, result_columns, shown_outcomes
+from weft.hosts.spark.outcomes import Outcomes, result_columns, shown_outcomes
 from weft.hosts.spark.pushdown import quoted
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.trend_sinks import TrendNames, trend_names
@@ -31,6 +31,7 @@ from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.plan.template import Template
 from weft.runtime.budget import Budget
+from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:

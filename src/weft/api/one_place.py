@@ -23,7 +23,8 @@ from weft.hosts.spark.analyze import Analysis, analyzed_plan, analyzed_trends
 from weft.hosts.spark.assignment import ShardAssignment, ShardGroup, assign_shards, check_windows
 from weft.hosts.spark.batch import batch_outcomes, n_shuffled
 from weft.hosts.spark.divide import Division, QueryGroup, Together, divide, divide_trends
-from weft.hosts.spark.outcomes import Outcomes, spark_schema
+from weft.hosts.spark.outcomes import Outcomes
+from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.stream import Lateness, PlannedShards, build_stream, use_rocksdb
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
@@ -98,7 +99,7 @@ class BatchDetection(OnePlaceDetection):
 
     @property
     def _outcome_columns(self) -> OutcomeColumns:
-        return self._columns.of(self.source.arrow_id_type)
+        return OutcomeColumns(self.source.id_type, self._columns)
 
     def _union(self, frames: list["DataFrame"], schema: object) -> "DataFrame":
         if not frames:

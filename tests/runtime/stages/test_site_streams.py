@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import expected_outcome
 from tests.helpers.placed import PlacedCase
-from tests.helpers.placed_streams import WakingStore, matches_of, run_placed_stream
+from tests.helpers.placed_streams import matches_of, run_placed_stream
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Kept
 
@@ -138,7 +138,7 @@ def test_a_match_that_two_sites_find_goes_out_once() -> None:
         columns = {one.name: known.get(one.name, pa.nulls(len(pairs), one.type)) for one in outcomes.schema}
         return Message("distinct q", DISTINCT, table_to_bytes(pa.table(columns, schema=outcomes.schema)))
 
-    store, stage = WakingStore(), DistinctStage(2, "p", outcomes, horizon=5 * SECOND)
+    store, stage = Kept(), DistinctStage(2, "p", outcomes, horizon=5 * SECOND)
     out: Counter[str] = Counter()
     steps = [([("a", 10), ("b", 11), ("a", 10)], 0), ([("b", 11), ("c", 12)], 12_000), ([], 14_000)]
     for pairs, watermark in steps:

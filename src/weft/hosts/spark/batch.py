@@ -1,16 +1,16 @@
 """Build the DataFrame of the outcomes of a batch: prune, filter, divide, one step for each shard."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from uuid import uuid4
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 
 from weft.codec import to_json
 from weft.hosts.spark.divide import ByKey, ByTime, Division, time_of
-from weft.hosts.spark.frame import EventFrame, wire_columns
-from weft.hosts.spark.outcomes import ResultColumns, spark_schema
-from weft.hosts.spark.pushdown import Demand, demand_of, quoted, wanted_by
+from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
+from weft.hosts.spark.pushdown import Demand, demand_of, demand_of_all, quoted, wanted_by
+from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.steps import MESSAGES, BatchStage, BatchStep
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
@@ -18,11 +18,12 @@ from weft.plan.sites import SITE, SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpacked
+from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.routing import PackTask, Route
-from weft.runtime.stages.shard_stage import outcome_columns
+from weft.runtime.stages.site_stage import SiteNetwork
 from weft.runtime.stages.slices import TimeSlices, slice_time
-from weft.runtime.stages.stages import n_stages, site_shards
-from weft.runtime.stages.task import GroupTask, SitesTask, StageTask
+from weft.runtime.stages.stages import n_stages
+from weft.runtime.stages.task import GroupTask, MergedColumns, ResultColumns, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -41,26 +42,31 @@ def batch_outcomes(
 ) -> DataFrame:
     """Return the outcomes of one group of queries; with `analyze`, reports of what was done among them."""
     sent, layout = wire_columns(demand_of(plan), source)
-    rows = source.events.where(source.is_good)
+    n_shards = n_shuffled(source)
+    n_shards += n_shards % 2  # even, so that every other shard can run together
+    slices = slices_for(division, partitions or n_shards)
+    if slices is not None:
+        sent[SHARD] = slice_numbers(source, slices)
     wanted = wanted_by([plan], source.is_of_type)
-    rows = rows if wanted is None else rows.where(wanted)
-    divided, slices = _divided(rows, sent, layout, division, partitions, source, _common_keys(plan))
+    good = source.events.where(source.is_good)
+    rows = select_columns(good if wanted is None else good.where(wanted), sent)
+    own_keys = division.attributes if isinstance(division, ByKey) else ()
+    for key in dict.fromkeys([*own_keys, *_common_keys(plan)]):
+        rows = rows.where(F.col(layout.attributes[key][0]).isNotNull())
+    by = [layout.attributes[key][0] for key in own_keys] if slices is None else [SHARD]
     is_trend = isinstance(plan, TrendPlan)
     task = StageTask(
-        run=uuid4().hex,
-        id_is_text=source.id_is_text,
-        budget=budget,
+        source.id_type,
+        budget,
         groups=(group_task(plan, layout),),
-        returned={} if is_trend else columns.returned.types,
-        return_names={} if is_trend else columns.returned.names,
-        trends=columns.trends.types if is_trend else {},
-        trend_names=columns.trends.names if is_trend else {},
+        columns=replace(columns, **{"returned" if is_trend else "trends": MergedColumns()}),
         analyze=analyze,
         has_reports=analyze,
         is_batch=True,
     )
     step = BatchStep(task, slices, None if slices is None else SHARD)
-    return divided.mapInArrow(step, spark_schema(outcome_columns(task).schema))
+    shuffled = _shuffled(rows, by, partitions, is_numbered=slices is not None)
+    return shuffled.mapInArrow(step, spark_schema(outcome_columns(task).schema))
 
 
 def group_task(plan: Plan | TrendPlan, layout: Layout) -> GroupTask:
@@ -77,45 +83,22 @@ def _common_keys(plan: Plan | TrendPlan) -> list[str]:
     return sorted(set.intersection(*(set(template.keys) for template in plan.templates)))
 
 
-def _divided(
-    rows: DataFrame,
-    columns: Mapping[str, Column],
-    layout: Layout,
-    division: Division,
-    partitions: int | None,
-    source: EventFrame,
-    keys: Iterable[str],
-) -> tuple[DataFrame, TimeSlices | None]:
-    """Return the columns of the rows, shuffled to their shards; and the slices of time, if these are shards.
+def _shuffled(rows: DataFrame, by: Sequence[str], partitions: int | None, *, is_numbered: bool) -> DataFrame:
+    """Return rows shuffled by columns, one of which may be the number of their shard.
 
-    Rows with NULL in an attribute of the division or in one of `keys` are left out. Without a given number
-    of partitions, Spark merges small ones by size.
+    Without a given number of partitions, Spark merges small ones by size.
     """
-    own = division.attributes if isinstance(division, ByKey) else ()
-    slices = _slices(division, partitions, source)
-    sent = dict(columns)
-    if slices is not None:
-        sent[SHARD] = slice_numbers(source, slices)
-    selected = rows.select(*(value.alias(name) for name, value in sent.items()))
-    for key in dict.fromkeys([*own, *keys]):
-        selected = selected.where(F.col(layout.attributes[key][0]).isNotNull())
-    if slices is not None and partitions is not None:
-        return selected.repartitionById(partitions, F.col(SHARD)), slices
-    by = [SHARD] if slices is not None else [layout.attributes[key][0] for key in own]
     if not by:
-        return selected.repartition(1), slices
-    return (
-        selected.repartition(*by) if partitions is None else selected.repartition(partitions, *by)
-    ), slices
+        return rows.repartition(1)
+    if partitions is None:
+        return rows.repartition(*by)
+    return rows.repartitionById(partitions, F.col(*by)) if is_numbered else rows.repartition(partitions, *by)
 
 
-def _slices(division: Division, partitions: int | None, source: EventFrame) -> TimeSlices | None:
-    if not isinstance(division, ByTime) or partitions == 1:
+def slices_for(division: Division | None, n_shards: int) -> TimeSlices | None:
+    """Return slices of time for so many shards; None where the division is another, or one shard has all."""
+    if not isinstance(division, ByTime) or n_shards < 2:
         return None
-    n_shards = partitions
-    if n_shards is None:  # even, so that every other shard can run together
-        n_shards = n_shuffled(source)
-        n_shards += n_shards % 2
     return slice_time(division.reach, division.lead, n_shards)
 
 
@@ -154,42 +137,38 @@ def site_outcomes(
     level of the program: only what its graph says is shuffled from site to site.
     """
     most = partitions or n_shuffled(source)
-    slices = _site_slices(queries, most // max(len(program.sites), 1))
+    n_slices = most // max(len(program.sites), 1)
+    slices = slices_for(time_of(queries), n_slices - n_slices % 2)
     demand = site_demand(program)
     sent, layout = wire_columns(demand, source)
     sites = SitesTask(program.to_json(), layout, slices)
     task = site_task(sites, source, columns, budget, is_batch=True)
-    shards = site_shards(sites)
+    shards = SiteNetwork(sites, source.id_type).shards
     sent[PLACE] = site_number(source, {name: number for number, name in enumerate(program.sites)})
     wanted = source.is_good & source.is_of_type(sorted(demand.types))
     rows = source.events.where(wanted)
     if slices is not None:
         rows = rows.withColumn(SLICE, slice_numbers(source, slices))
         sent[PLACE] = sent[PLACE] * slices.n_shards + F.col(SLICE)
-    rows = rows.select(*(value.alias(name) for name, value in sent.items()))
-    messages = rows.mapInArrow(PackTask((site_route(shards, sent),), layout.type, layout.flags), MESSAGES)
+    pack = PackTask((site_route(shards, sent),), layout.type, layout.flags)
+    messages = select_columns(rows, sent).mapInArrow(pack, MESSAGES)
     n_partitions = max(1, min(most, len(shards)))
     for number in range(n_stages(program)):
         messages = messages.repartition(n_partitions, SHARD).mapInArrow(BatchStage(task, number), MESSAGES)
+    return unpack_outcomes(messages, task)
+
+
+def unpack_outcomes(messages: DataFrame, task: StageTask) -> DataFrame:
+    """Return the outcomes among the messages of the last stage of a task."""
     packs = messages.where(F.col(ROLE) == OUTCOME).select(PACK)
     return packs.mapInArrow(unpacked, spark_schema(outcome_columns(task).schema))
 
 
-def _site_slices(queries: Sequence[Query], n_shards: int) -> TimeSlices | None:
-    """Return slices for an even number of shards of each site; None: a site is one shard."""
-    division = time_of(queries)
-    if division is None or n_shards < 2:
-        return None
-    return slice_time(division.reach, division.lead, n_shards - n_shards % 2)
-
-
 def site_demand(program: SiteProgram) -> Demand:
     """Return what the plans of all sites ask of the events, and what travels between sites."""
-    demand = Demand(frozenset(), frozenset())
-    for plan in dict.fromkeys(work.plan for work in program.works):
-        demand |= demand_of(plan)
+    demand = demand_of_all(dict.fromkeys(work.plan for work in program.works))
     travelling = {name for channel in program.channels for own in channel.attributes for name in own}
-    return Demand(demand.types, (demand.attributes | travelling) - {SITE}, demand.counts)
+    return replace(demand, attributes=(demand.attributes | travelling) - {SITE})
 
 
 def site_number(source: EventFrame, places: Mapping[str, int]) -> Column:
@@ -209,12 +188,5 @@ def site_task(
 ) -> StageTask:
     """Return the envelope of a program of sites."""
     return StageTask(
-        run=uuid4().hex,
-        id_is_text=source.id_is_text,
-        budget=budget,
-        sites=sites,
-        returned=columns.returned.types,
-        return_names=columns.returned.names,
-        assignment=sites.name,
-        is_batch=is_batch,
+        source.id_type, budget, sites=sites, columns=columns, assignment=sites.name, is_batch=is_batch
     )

@@ -7,22 +7,14 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from pyspark.sql import types as T  # noqa: N812
 
 from weft.hosts.spark.pushdown import Demand, quoted
-from weft.hosts.spark.schemas import value_type
+from weft.hosts.spark.schemas import spark_type_of, value_type
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
-from weft.schema import TIMESTAMP, Schema, Type
+from weft.schema import LONG, TIMESTAMP, Schema, Type
 
-TIME, TYPE, ID, CONTENT, TIE, FLAGS, ATTRIBUTE = (  # columns on the way to Python
-    "weft_time",
-    "weft_type",
-    "weft_id",
-    "weft_content",
-    "weft_tie",
-    "weft_flags",
-    "weft_attribute",
-)
+TIME, TYPE, ID, CONTENT = "weft_time", "weft_type", "weft_id", "weft_content"  # columns on the way to Python
+TIE, FLAGS, ATTRIBUTE = "weft_tie", "weft_flags", "weft_attribute"
 
 
 @dataclass(frozen=True)
@@ -52,20 +44,10 @@ class EventFrame:
         return [name for name in (self.type, self.id, self.site) if name is not None]
 
     @property
-    def id_type(self) -> T.DataType:
+    def id_type(self) -> pa.DataType:
         """The type that the ids of events have in matches: a number or a text."""
         kind = None if self.id is None else value_type(self.events.schema[self.id].dataType)
-        return T.LongType() if kind is not None and kind.kind == "long" else T.StringType()
-
-    @property
-    def arrow_id_type(self) -> pa.DataType:
-        """The same as Arrow has it."""
-        return pa.string() if self.id_is_text else pa.int64()
-
-    @property
-    def id_is_text(self) -> bool:
-        """Whether the ids of events are texts; otherwise they are numbers."""
-        return not isinstance(self.id_type, T.LongType)
+        return pa.int64() if kind == LONG else pa.string()
 
     @property
     def time_column(self) -> Column:
@@ -92,7 +74,7 @@ def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column],
     if source.type is not None:
         columns[TYPE] = F.col(quoted(source.type)).cast("string")
     if source.id is not None:
-        columns[ID] = F.col(quoted(source.id)).cast(source.id_type)
+        columns[ID] = F.col(quoted(source.id)).cast(spark_type_of(source.id_type))
     else:
         columns[CONTENT] = F.xxhash64(*_hashable(source.events))
     if source.order_by is not None:
@@ -122,6 +104,11 @@ def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column],
         tie_type=None if source.order_by is None else source.schema.attributes[source.order_by],
     )
     return columns, layout
+
+
+def select_columns(rows: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
+    """Return columns of rows under the names given for them."""
+    return rows.select(*(column.alias(name) for name, column in columns.items()))
 
 
 def _flag_columns(derived: Sequence[str], source: EventFrame) -> dict[str, Column]:

@@ -1,13 +1,9 @@
 """Outcomes as Spark has them: their schema, and the frames of each kind among them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from pyspark.sql import types as T  # noqa: N812
 
 from weft.errors import WeftError
 from weft.expressions import type_of
@@ -23,10 +19,9 @@ from weft.runtime.stages.outcomes import (
     REPORT_KIND,
     TREND,
     TREND_KIND,
-    OutcomeColumns,
 )
+from weft.runtime.stages.task import ColumnType, MergedColumns, ResultColumns
 from weft.runtime.trends.emit import result_type
-from weft.schema import Type
 
 SHOWN = {KIND: "kind", TREND: "trend", SHARD: "shard", REPORT: "report"}  # columns as users see them
 CHANGES = (
@@ -34,30 +29,6 @@ CHANGES = (
     "predicted: double, measured: double>>"
 )
 TRANSFERS = "array<struct<projection: string, source: string, target: string, rows: long, bytes: long>>"
-
-ColumnType = TypeVar("ColumnType")
-
-
-@dataclass(frozen=True)
-class MergedColumns(Generic[ColumnType]):
-    """The columns of all queries: their types, and where each query's values are."""
-
-    types: Mapping[str, ColumnType] = field(default_factory=dict)
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ResultColumns:
-    """The RETURN columns of queries for matches, and the columns of trend queries."""
-
-    returned: MergedColumns[Type]
-    trends: MergedColumns[pa.DataType]
-
-    def of(self, id_type: pa.DataType) -> OutcomeColumns:
-        """Return the columns of outcomes."""
-        return OutcomeColumns(
-            id_type, self.returned.types, self.returned.names, self.trends.types, self.trends.names
-        )
 
 
 def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> ResultColumns:
@@ -91,37 +62,6 @@ def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedCol
         types |= {columns[name]: kind for name, kind in own.items()}
         names[query] = tuple(columns.values())
     return MergedColumns(types, names)
-
-
-def spark_schema(schema: pa.Schema) -> T.StructType:
-    """Return an Arrow schema as Spark has it."""
-    return T.StructType([T.StructField(one.name, spark_type_of(one.type)) for one in schema])
-
-
-def spark_type_of(kind: pa.DataType) -> T.DataType:
-    """Return the Spark type of an Arrow type.
-
-    >>> spark_type_of(pa.decimal128(38, 2)), spark_type_of(pa.list_(pa.struct([("x", pa.int64())])))
-    (DecimalType(38,2), ArrayType(StructType([StructField('x', LongType(), True)]), True))
-    """
-    if pa.types.is_decimal(kind):
-        return T.DecimalType(kind.precision, kind.scale)
-    if pa.types.is_map(kind):
-        return T.MapType(spark_type_of(kind.key_type), spark_type_of(kind.item_type))
-    if pa.types.is_list(kind):
-        return T.ArrayType(spark_type_of(kind.value_type))
-    if pa.types.is_struct(kind):
-        return spark_schema(kind)
-    if pa.types.is_timestamp(kind):
-        return T.TimestampType()
-    return {
-        pa.int64(): T.LongType(),
-        pa.float64(): T.DoubleType(),
-        pa.bool_(): T.BooleanType(),
-        pa.string(): T.StringType(),
-        pa.date32(): T.DateType(),
-        pa.duration("us"): T.DayTimeIntervalType(),
-    }[kind]
 
 
 def shown_outcomes(frame: DataFrame) -> DataFrame:

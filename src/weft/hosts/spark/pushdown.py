@@ -4,9 +4,10 @@ Only what means exactly the same in Spark is pushed; the engine evaluates every 
 pushing less is always right.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import and_, eq, ge, gt, invert, le, lt, ne, or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
@@ -28,7 +29,6 @@ from weft.expressions import (
 )
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Extent, Filter, Plan, Scan, inputs_of
-from weft.plan.template import TrendItem
 from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
 from weft.tree import find
@@ -41,14 +41,13 @@ ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
     "%": F.try_mod,
 }
 COMPARISON: dict[str, Callable[[Column, Column], Column]] = {
-    "=": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
+    "=": eq,
+    "!=": ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
 }
-PLAIN_KINDS = ("long", "double", "boolean", "string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,11 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
     return Demand(frozenset(item.type for item in items), frozenset(names))
 
 
+def demand_of_all(plans: Iterable[Plan | TrendPlan]) -> Demand:
+    """Return what plans ask of the events together."""
+    return reduce(or_, map(demand_of, plans), Demand(frozenset(), frozenset()))
+
+
 def wanted_by(
     plans: Iterable[Plan | TrendPlan], is_of_type: Callable[[Sequence[str]], Column]
 ) -> Column | None:
@@ -92,135 +96,92 @@ def wanted_by(
 
     `is_of_type` says whether a row is of one of several types.
     """
-    conditions: list[Column | None] = []
     plans = list(plans)
-    if any(demand_of(plan).counts for plan in plans):
+    if demand_of_all(plans).counts:
         return None
-    outputs = tuple(output for plan in plans if isinstance(plan, Plan) for output in plan.outputs)
-    if outputs:
-        conditions.append(_wanted_rows(Plan(outputs), is_of_type))
-    templates = [one for plan in plans if isinstance(plan, TrendPlan) for one in plan.templates]
-    if templates:
-        items = [item for template in templates for item in template.items]
-        conditions.append(_wanted_by_items(items, is_of_type))
-    known = [condition for condition in conditions if condition is not None]
-    return reduce(lambda a, b: a | b, known) if known and len(known) == len(conditions) else None
-
-
-def _wanted_rows(plan: Plan, is_of_type: Callable[[Sequence[str]], Column]) -> Column | None:
-    """Return the condition under which some scan of the plan may want a row; None when all are wanted."""
     wanted: dict[str, list[Column | None]] = {}
-    for node in topological_order(plan):
-        for source in inputs_of(node):
-            if isinstance(source, Scan):
-                pushed = _pushed(node.predicates) if isinstance(node, Filter) else None
-                wanted.setdefault(source.type, []).append(pushed)
-        if isinstance(node, Scan):
-            wanted.setdefault(node.type, [])
-    for output in plan.outputs:
-        for branch in output.branches:
-            if isinstance(branch.node, Scan):
-                wanted[branch.node.type].append(None)
-    return _any_of(wanted, is_of_type)
-
-
-def _wanted_by_items(
-    items: Iterable[TrendItem], is_of_type: Callable[[Sequence[str]], Column]
-) -> Column | None:
-    """Return the condition under which some item of a trend query may want a row."""
-    wanted: dict[str, list[Column | None]] = {}
-    for item in dict.fromkeys(items):
-        wanted.setdefault(item.type, []).append(_pushed(item.predicates))
-    return _any_of(wanted, is_of_type)
-
-
-def _any_of(
-    wanted: Mapping[str, Sequence[Column | None]], is_of_type: Callable[[Sequence[str]], Column]
-) -> Column | None:
-    """Return that a row is of one of the types and satisfies one of its conditions; None is any row."""
+    for name, predicates in dict.fromkeys(reading for plan in plans for reading in _readings(plan)):
+        wanted.setdefault(name, []).append(_pushed(predicates))
     whole, conditions = [], []
     for name, filters in sorted(wanted.items()):
         known = [column for column in filters if column is not None]
-        if known and len(known) == len(filters):
-            conditions.append(is_of_type([name]) & reduce(lambda a, b: a | b, known))
+        if len(known) == len(filters):
+            conditions.append(is_of_type([name]) & reduce(or_, known))
         else:
             whole.append(name)
     if whole:
         conditions.append(is_of_type(whole))
-    return reduce(lambda a, b: a | b, conditions) if conditions else None
+    return reduce(or_, conditions) if conditions else None
+
+
+def _readings(plan: Plan | TrendPlan) -> Iterator[tuple[str, tuple[Expression, ...]]]:
+    """Yield the types of the events that a plan reads, each with the predicates on such an event alone."""
+    if isinstance(plan, TrendPlan):
+        for template in plan.templates:
+            yield from ((item.type, item.predicates) for item in template.items)
+        return
+    for node in topological_order(plan):
+        for source in inputs_of(node):
+            if isinstance(source, Scan):
+                yield source.type, node.predicates if isinstance(node, Filter) else ()
+    for output in plan.outputs:
+        for branch in output.branches:
+            if isinstance(branch.node, Scan):
+                yield branch.node.type, ()
 
 
 def _pushed(predicates: Iterable[Expression]) -> Column | None:
     columns = [column for column in map(to_column, predicates) if column is not None]
-    return reduce(lambda a, b: a & b, columns) if columns else None
+    return reduce(and_, columns) if columns else None
 
 
 def to_column(expression: Expression) -> Column | None:
     """Return a bound expression on one event as a Spark column, or None when Spark may differ."""
     match expression:
         case Literal(value=value, type=kind):
-            return _literal(value, kind)
+            is_nan = isinstance(value, float) and value != value
+            return None if value is None or is_nan or kind.kind == "decimal" else F.lit(value)
         case Attribute(name=name, place="each", type=Type() as kind):
             return _attribute(name, kind)
         case Cast(operand=operand, to=Type(kind="double")):
-            column = to_column(operand)
-            return None if column is None else column.cast("double")
+            return _applied(lambda column: column.cast("double"), operand)
         case Arithmetic(operator=operator, left=left, right=right):
-            return _combined(ARITHMETIC[operator], left, right)
+            return _applied(ARITHMETIC[operator], left, right)
         case Comparison(operator=operator, left=left, right=right):
-            return _combined(COMPARISON[operator], left, right)
+            return _applied(COMPARISON[operator], left, right)
         case And(operands=operands):
-            return _all(operands, lambda a, b: a & b)
+            return _applied(lambda *columns: reduce(and_, columns), *operands)
         case Or(operands=operands):
-            return _all(operands, lambda a, b: a | b)
+            return _applied(lambda *columns: reduce(or_, columns), *operands)
         case Not(operand=operand):
-            column = to_column(operand)
-            return None if column is None else ~column
+            return _applied(invert, operand)
         case IsNull(operand=operand):
-            column = to_column(operand)
-            return None if column is None else column.isNull()
+            return _applied(lambda column: column.isNull(), operand)
         case InList(operand=operand, values=values):
-            column = to_column(operand)
-            options = [_literal(literal.value, literal.type) for literal in values]
-            if column is None or any(option is None for option in options):
-                return None
-            return column.isin([option for option in options if option is not None])
+            return _applied(lambda column, *options: column.isin(*options), operand, *values)
         case Like(operand=operand, pattern=pattern) if "\\" not in pattern:
-            column = to_column(operand)
-            return None if column is None else column.like(pattern)
+            return _applied(lambda column: column.like(pattern), operand)
     return None
 
 
-def _literal(value: object, kind: Type) -> Column | None:
-    if value is None or kind.kind == "decimal" or isinstance(value, float) and value != value:
-        return None
-    return F.lit(value)
+def _applied(function: Callable[..., Column], *operands: Expression) -> Column | None:
+    """Apply a function to expressions as columns; None when Spark may differ in one of them."""
+    columns = [to_column(operand) for operand in operands]
+    return None if any(column is None for column in columns) else function(*columns)
 
 
 def _attribute(name: str, kind: Type) -> Column | None:
     column = F.col(quoted(name))
-    if kind.kind == "timestamp":
-        return F.unix_micros(column.cast("timestamp"))
-    if kind.kind == "date":
-        return F.unix_date(column)
-    if kind.kind == "long":
-        return column.cast("long")
-    if kind.kind == "double":
-        return column.cast("double")
-    return column if kind.kind in PLAIN_KINDS else None
-
-
-def _combined(
-    combine: Callable[[Column, Column], Column], left: Expression, right: Expression
-) -> Column | None:
-    a, b = to_column(left), to_column(right)
-    return None if a is None or b is None else combine(a, b)
-
-
-def _all(operands: tuple[Expression, ...], combine: Callable[[Column, Column], Column]) -> Column | None:
-    columns = [to_column(operand) for operand in operands]
-    known = [column for column in columns if column is not None]
-    return reduce(combine, known) if len(known) == len(columns) else None
+    match kind.kind:
+        case "timestamp":
+            return F.unix_micros(column.cast("timestamp"))
+        case "date":
+            return F.unix_date(column)
+        case "long" | "double":
+            return column.cast(kind.kind)
+        case "boolean" | "string":
+            return column
+    return None
 
 
 def quoted(name: str) -> str:

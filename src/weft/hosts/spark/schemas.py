@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812 - the name everybody knows
 
 from weft.errors import DataError, near_name
@@ -10,7 +11,6 @@ from weft.schema import (
     DATE,
     DOUBLE,
     DURATION,
-    EMITTED_DIGITS,
     LONG,
     MAX_DECIMAL_DIGITS,
     STRING,
@@ -47,19 +47,35 @@ def value_type(data_type: T.DataType) -> Type | None:
     return None
 
 
-def spark_type(kind: Type) -> T.DataType:
-    """Return the Spark type of a value type."""
-    if kind.kind == "decimal":
-        return T.DecimalType(EMITTED_DIGITS, kind.scale)
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """Return an Arrow schema as Spark has it."""
+    return T.StructType([T.StructField(one.name, spark_type_of(one.type)) for one in schema])
+
+
+def spark_type_of(kind: pa.DataType) -> T.DataType:
+    """Return the Spark type of an Arrow type.
+
+    >>> spark_type_of(pa.decimal128(38, 2)), spark_type_of(pa.list_(pa.struct([("x", pa.int64())])))
+    (DecimalType(38,2), ArrayType(StructType([StructField('x', LongType(), True)]), True))
+    """
+    if pa.types.is_decimal(kind):
+        return T.DecimalType(kind.precision, kind.scale)
+    if pa.types.is_map(kind):
+        return T.MapType(spark_type_of(kind.key_type), spark_type_of(kind.item_type))
+    if pa.types.is_list(kind):
+        return T.ArrayType(spark_type_of(kind.value_type))
+    if pa.types.is_struct(kind):
+        return spark_schema(kind)
+    if pa.types.is_timestamp(kind):
+        return T.TimestampType()
     return {
-        "long": T.LongType(),
-        "double": T.DoubleType(),
-        "boolean": T.BooleanType(),
-        "string": T.StringType(),
-        "timestamp": T.TimestampType(),
-        "date": T.DateType(),
-        "duration": T.DayTimeIntervalType(),
-    }[kind.kind]
+        pa.int64(): T.LongType(),
+        pa.float64(): T.DoubleType(),
+        pa.bool_(): T.BooleanType(),
+        pa.string(): T.StringType(),
+        pa.date32(): T.DateType(),
+        pa.duration("us"): T.DayTimeIntervalType(),
+    }[kind]
 
 
 def event_schema(

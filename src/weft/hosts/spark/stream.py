@@ -1,9 +1,8 @@
 """Build the streaming DataFrame of matches and trends: watermark, pack, shuffle by shard, state, unpack."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from uuid import uuid4
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,11 +19,11 @@ from weft.hosts.spark.batch import (
     site_number,
     site_route,
     site_task,
+    unpack_outcomes,
 )
-from weft.hosts.spark.frame import EventFrame, wire_columns
+from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
 from weft.hosts.spark.operator import StageOperator
-from weft.hosts.spark.outcomes import ResultColumns, spark_schema
-from weft.hosts.spark.pushdown import Demand, demand_of, quoted, wanted_by
+from weft.hosts.spark.pushdown import Demand, demand_of, demand_of_all, quoted, wanted_by
 from weft.hosts.spark.shard_names import shard_names
 from weft.hosts.spark.steps import MESSAGES
 from weft.language.printer import to_text
@@ -33,12 +32,11 @@ from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
-from weft.runtime.stages.messages import DISTINCT, NEWS, OUTCOME, PACK, ROLE, SHARD, unpacked
+from weft.runtime.stages.messages import DISTINCT, NEWS, PACK, ROLE, SHARD
 from weft.runtime.stages.routing import PackTask, Route
-from weft.runtime.stages.shard_stage import outcome_columns
 from weft.runtime.stages.site_stage import report_name
 from weft.runtime.stages.stages import n_stages
-from weft.runtime.stages.task import AdapterSource, SitesTask, StageTask
+from weft.runtime.stages.task import AdapterSource, ResultColumns, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -98,42 +96,32 @@ def build_stream(
     """
     plans = [one.plan for one in groups]
     demands = [demand_of(plan) for plan in plans]
-    whole = Demand(frozenset(), frozenset())
-    for demand in demands:
-        whole |= demand
-    sent, layout = wire_columns(whole, source)
+    sent, layout = wire_columns(demand_of_all(plans), source)
     names = shard_names([one.group for one in groups], n_shards)
-    routes = []
+    routes, tasks = [], []
     for number, (one, demand) in enumerate(zip(groups, demands, strict=True)):
         place = f"{PLACE}{number}" if one.group.keys else None
         if place is not None:
             sent[place] = _shard_number(one.group.keys, n_shards)
         routes.append(_route(demand, layout, tuple(names[one.group]), place))
-    wanted = wanted_by(plans, source.is_of_type)
-    task = StageTask(
-        run=uuid4().hex,
-        id_is_text=source.id_is_text,
-        budget=budget,
-        groups=tuple(
+        tasks.append(
             replace(
                 group_task(one.plan, _layout_of(demand, layout)),
                 fingerprints={query.name: fingerprint(query) for query in one.queries},
                 is_owner=len(groups) > 1,
                 adapted=one.adapted,
             )
-            for one, demand in zip(groups, demands, strict=True)
-        ),
+        )
+    task = StageTask(
+        source.id_type,
+        budget,
+        groups=tuple(tasks),
         group_of={shard: number for number, one in enumerate(groups) for shard in names[one.group]},
-        returned=columns.returned.types,
-        return_names=columns.returned.names,
-        trends=columns.trends.types,
-        trend_names=columns.trends.names,
+        columns=columns,
         assignment=f"{n_shards} shards",
         delay=lateness.delay,
     )
-    required = tuple(name for name in (layout.time, layout.type, layout.id) if name is not None)
-    pack = PackTask(tuple(routes), layout.type, layout.flags, required)
-    messages = _packed(source, lateness, wanted, sent, pack)
+    messages = _packed(source, lateness, wanted_by(plans, source.is_of_type), sent, routes, layout)
     return _stepped(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])
 
 
@@ -153,10 +141,9 @@ def build_site_stream(
     sent, layout = wire_columns(demand, source)
     places = {name: number for number, name in enumerate(program.sites) if name in arising}
     sent[PLACE] = site_number(source, places)
-    required = [name for name in (layout.time, layout.type, layout.id, PLACE) if name is not None]
+    wanted = source.is_of_type(sorted(demand.types))
     route = site_route(program.sites, sent)
-    pack = PackTask((route,), layout.type, layout.flags, tuple(required))
-    messages = _packed(source, lateness, source.is_of_type(sorted(demand.types)), sent, pack)
+    messages = _packed(source, lateness, wanted, sent, [route], layout, required=(PLACE,))
     task = site_task(SitesTask(program.to_json(), layout), source, columns, budget, is_batch=False)
     reporting = [(site, level, report_name(site, level)) for site, level in _reporting(program)]
     return _stepped(messages, task, n_stages(program), reporting[:MOST_OBSERVED])
@@ -166,14 +153,21 @@ def _packed(
     source: EventFrame,
     lateness: Lateness,
     wanted: Column | None,
-    sent: dict[str, Column],
-    pack: PackTask,
+    sent: Mapping[str, Column],
+    routes: Sequence[Route],
+    layout: Layout,
+    required: tuple[str, ...] = (),
 ) -> DataFrame:
-    """Return the rows that may be wanted as messages to shards, with a watermark that all events move."""
+    """Return the rows that may be wanted as messages to shards, with a watermark that all events move.
+
+    Rows without a time, a type, an id or a value in one of the columns `required` are rejected.
+    """
+    needed = tuple(name for name in (layout.time, layout.type, layout.id, *required) if name is not None)
+    pack = PackTask(tuple(routes), layout.type, layout.flags, needed)
     rows, timed = _watermarked(source, lateness)
     if wanted is not None:  # a filter that mentions the time stays above the watermark
         rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
-    return rows.select(*(value.alias(name) for name, value in sent.items())).mapInArrow(pack, MESSAGES)
+    return select_columns(rows, sent).mapInArrow(pack, MESSAGES)
 
 
 def _stepped(
@@ -193,9 +187,7 @@ def _stepped(
         ).alias(name)
         for shard, level, name in reporting
     ]
-    observed = messages.observe(REPORTS, *reports) if reports else messages
-    packs = observed.where(F.col(ROLE) == OUTCOME).select(PACK)
-    return packs.mapInArrow(unpacked, spark_schema(outcome_columns(task).schema))
+    return unpack_outcomes(messages.observe(REPORTS, *reports) if reports else messages, task)
 
 
 def fingerprint(query: Query) -> str:
@@ -237,10 +229,8 @@ def _route(demand: Demand, layout: Layout, shards: tuple[str, ...], place: str |
 
 def _layout_of(demand: Demand, layout: Layout) -> Layout:
     """Return the layout with those attributes alone that a group mentions."""
-    attributes = layout.attributes.items()
-    return replace(
-        layout, attributes={name: found for name, found in attributes if name in demand.attributes}
-    )
+    own = {name: column for name, column in layout.attributes.items() if name in demand.attributes}
+    return replace(layout, attributes=own)
 
 
 def n_unobserved(program: SiteProgram) -> int:
@@ -257,7 +247,7 @@ def _reporting(program: SiteProgram) -> list[tuple[str, int]]:
 
     Before them come the places where matches meet that several sites may find.
     """
-    found = dict.fromkeys((0, number) for number in range(len(program.sites)))
-    found |= dict.fromkeys(sorted((work.level, work.site) for work in program.works))
+    lowest = {(0, number) for number in range(len(program.sites))}
+    working = sorted(lowest | {(work.level, work.site) for work in program.works})
     meeting = [(f"{DISTINCT} {query}", max(1, program.n_levels)) for query in program.repeated]
-    return meeting + [(program.sites[number], level) for level, number in found]
+    return meeting + [(program.sites[number], level) for level, number in working]

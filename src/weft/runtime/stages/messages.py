@@ -7,6 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from weft.runtime.matches.emit import ROWS_PER_BATCH
+from weft.runtime.stages.report import Report
 from weft.runtime.state.journal import Store
 from weft.runtime.state.segments import table_to_bytes
 
@@ -29,21 +30,26 @@ class Message:
         """Whether no stage takes it any more."""
         return self.role == OUTCOME or self.role.startswith(NEWS)
 
-
-class StageStore(Store, Protocol):
-    """The state of the shard at hand, and its timer."""
-
-    def clear(self) -> None: ...
-    def wake(self, moment: int | None, previous: int | None) -> None: ...
+    @property
+    def channel(self) -> int | None:
+        """The channel on which matches were sent; None: it has others."""
+        return int(self.role.removeprefix(SENT)) if self.role.startswith(SENT) else None
 
 
 class Stage(Protocol):
     """All shards of one stage: what came to one of them in, messages for the next stage out."""
 
     def take(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
     ) -> Iterator[Message]:
         """Run a step of a shard; without a store, the one step of a batch."""
+
+
+def outgoing(shard: str, level: int, report: Report, rows: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    """Yield what leaves a step: its report as news of a level, and its outcomes in packs."""
+    yield Message(shard, f"{NEWS}{level}", report.to_json().encode())
+    for pack in in_packs(rows):
+        yield Message(shard, OUTCOME, pack)
 
 
 def in_packs(rows: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ A row is a match, a result of a trend query, a row that came too late, or a repo
 are NULL in it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,8 +17,9 @@ from weft.runtime.matches.execute import Found
 from weft.runtime.stages.messages import SHARD
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import FoundAtSite, FoundTrends, Result
+from weft.runtime.stages.shard_program import StepOutcome
+from weft.runtime.stages.task import ResultColumns, StageTask
 from weft.runtime.trends.emit import emit_trends_in_parts, trend_schema
-from weft.schema import Type
 
 KIND, TREND, REPORT = "weft_kind", "weft_trend", "weft_report"
 MATCH_KIND, TREND_KIND, LATE_KIND, REPORT_KIND = "match", "trend", "late", "report"
@@ -26,37 +27,40 @@ MATCH_KIND, TREND_KIND, LATE_KIND, REPORT_KIND = "match", "trend", "late", "repo
 
 @dataclass(frozen=True)
 class OutcomeColumns:
-    """The columns of outcomes: RETURN columns of queries for matches, columns of trend queries, reports.
-
-    `return_names` and `trend_names` say for each query which columns hold its values.
-    """
+    """The columns of outcomes: those of results, given the type of the ids of events, and of reports."""
 
     id_type: pa.DataType
-    returned: Mapping[str, Type] = field(default_factory=dict)
-    return_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    trends: Mapping[str, pa.DataType] = field(default_factory=dict)
-    trend_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: ResultColumns = field(default_factory=ResultColumns)
     has_reports: bool = True
 
     @cached_property
     def match_schema(self) -> pa.Schema:
         """The columns of matches."""
-        return match_schema(self.id_type, self.returned)
+        return match_schema(self.id_type, self.columns.returned.types)
 
     @cached_property
     def trend_schema(self) -> pa.Schema:
         """The columns of results of trend queries."""
-        return trend_schema(self.trends)
+        return trend_schema(self.columns.trends.types)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of outcomes of all kinds."""
         fields = [pa.field(KIND, pa.string()), *self.match_schema]
-        if self.trend_names:
+        if self.columns.trends.names:
             fields.append(pa.field(TREND, pa.struct(list(self.trend_schema)[1:])))
         if self.has_reports:
             fields += [pa.field(SHARD, pa.string()), pa.field(REPORT, pa.string())]
         return pa.schema(fields)
+
+    def of_step(
+        self, name: str, outcome: StepOutcome, layout: Layout, held_back: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the report of a step, under a name, late rows, and results of queries not held back."""
+        yield self.report(name, outcome.report)
+        if outcome.late is not None:
+            yield self.late(outcome.late, layout)
+        yield from self.rows(result for result in outcome.found if result.query not in held_back)
 
     def rows(self, found: Iterable[Result]) -> Iterator[pa.RecordBatch]:
         """Yield matches and results of trend queries; rows for other sites are no outcomes."""
@@ -94,12 +98,12 @@ class OutcomeColumns:
         return self._of_kind(REPORT_KIND, texts, 1)
 
     def _matches(self, found: Found) -> Iterator[pa.RecordBatch]:
-        for rows in emit_in_parts(found, self.return_names[found.query], self.match_schema):
+        for rows in emit_in_parts(found, self.columns.returned.names[found.query], self.match_schema):
             columns = dict(zip(rows.schema.names, rows.columns, strict=True))
             yield self._of_kind(MATCH_KIND, columns, rows.num_rows)
 
     def _trends(self, found: FoundTrends) -> Iterator[pa.RecordBatch]:
-        names = self.trend_names[found.query]
+        names = self.columns.trends.names[found.query]
         for rows in emit_trends_in_parts(found.results, found.events, found.rows, names, self.trend_schema):
             fields = list(self.trend_schema)[1:]
             nested = pa.StructArray.from_arrays([rows[one.name] for one in fields], fields=fields)
@@ -111,6 +115,11 @@ class OutcomeColumns:
         given = {KIND: kinds, **columns}
         arrays = [given[one.name] if one.name in given else pa.nulls(n_rows, one.type) for one in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def outcome_columns(task: StageTask) -> OutcomeColumns:
+    """Return the columns of the outcomes of a task."""
+    return OutcomeColumns(task.id_type, task.columns, task.has_reports)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

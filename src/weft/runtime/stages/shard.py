@@ -112,11 +112,12 @@ class Shard:
         journal = replace(journal, wake=executor.wakes_at(frontier))
         journal = self._observed(journal, plan, executor, arrivals, report)
         self.store.set_journal(journal.to_json())
+        self.store.wake(journal.wake, previous_wake)
         asked = self.program.fingerprints, self.program.adapter is not None
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, journal.tokens[-1], *asked))
         _fill(report, journal, executor, found)
         report.seconds = perf_counter() - started
-        return StepOutcome(found, own, late, report, journal.wake, previous_wake)
+        return StepOutcome(found, own, late, report)
 
     def _frontier(self, timely: pa.Table | None, limit: int) -> int:
         """Return the time before which nothing timely is to come, in whole milliseconds as watermarks are."""

@@ -96,18 +96,12 @@ class Arrived:
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """What a step found, the shard's own new events, rows that came too late, and when to wake it.
-
-    `wake` is a time in milliseconds, or None: then nothing is left that time alone would change. Until
-    now, the shard was to be woken at `previous_wake`.
-    """
+    """What a step found, the shard's own new events, and rows that came too late."""
 
     found: Sequence[Result]
     own: Events
     late: pa.Table | None
     report: Report
-    wake: int | None
-    previous_wake: int | None
 
 
 def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:

@@ -10,15 +10,16 @@ from weft.codec import from_json
 from weft.plan.nodes import Plan
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Array
-from weft.runtime.stages.messages import NEWS, OUTCOME, Message, StageStore, in_packs, rejected_in
-from weft.runtime.stages.outcomes import OutcomeColumns
+from weft.runtime.stages.messages import Message, outgoing, rejected_in
+from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
 from weft.runtime.stages.shard import Memory, Shard
-from weft.runtime.stages.shard_executor import Adapter, Result
+from weft.runtime.stages.shard_executor import Adapter
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, run_once
 from weft.runtime.stages.slices import TimeSlices
-from weft.runtime.stages.task import GroupTask, StageTask
+from weft.runtime.stages.task import StageTask
+from weft.runtime.state.journal import Store
 from weft.runtime.state.segments import table_from_bytes
 from weft.runtime.trends.executor import TrendPlan
 
@@ -35,7 +36,7 @@ class ShardStage:
         self._adapters = adapters or {}
 
     def take(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
     ) -> Iterator[Message]:
         """Run a step of a shard, and yield its report and its outcomes, packed."""
         if store is None:
@@ -45,26 +46,14 @@ class ShardStage:
             return
         yield from self.step(shard, [table_from_bytes(one.pack) for one in messages], watermark, store)
 
-    def step(
-        self, shard: str, tables: Sequence[pa.Table], watermark: int, store: StageStore
-    ) -> Iterator[Message]:
+    def step(self, shard: str, tables: Sequence[pa.Table], watermark: int, store: Store) -> Iterator[Message]:
         """Run a step of a shard on rows."""
         program = self.program(self.task.group_of[shard])
         arrived = Arrived(tables, n_rejected=rejected_in(tables))
         outcome = Shard(f"{self.task.run} {shard}", program, store, self._memory).step(arrived, watermark)
-        if outcome is None:
-            return
-        store.wake(outcome.wake, outcome.previous_wake)
-        yield Message(shard, f"{NEWS}0", outcome.report.to_json().encode())
-
-        def rows() -> Iterator[pa.RecordBatch]:
-            yield self.outcomes.report(shard, outcome.report)
-            yield from self.outcomes.rows(outcome.found)
-            if outcome.late is not None:
-                yield self.outcomes.late(outcome.late, program.layout)
-
-        for pack in in_packs(rows()):
-            yield Message(shard, OUTCOME, pack)
+        if outcome is not None:
+            rows = self.outcomes.of_step(shard, outcome, program.layout)
+            yield from outgoing(shard, 0, outcome.report, rows)
 
     def run_batch(
         self, table: pa.Table, shard: str, slices: TimeSlices | None = None, own: Array | None = None
@@ -77,7 +66,8 @@ class ShardStage:
         executor, _, found = run_once(program, Arrived([table]))
         del table
         for result in found:
-            yield from self.outcomes.rows([_owned(result, slices, own)])
+            owned = result if slices is None or own is None else slices.owned(result, own)
+            yield from self.outcomes.rows([owned])
         if self.task.analyze:
             yield self.outcomes.report(shard, Report(activity=executor.activity))
 
@@ -85,9 +75,9 @@ class ShardStage:
         """Return what the shards of a group run."""
         group = self.task.groups[number]
         return ShardProgram(
-            _plan_of(group),
+            shard_plan(group.plan, group.sharing),
             group.layout,
-            self.outcomes.id_type,
+            self.task.id_type,
             self.task.budget,
             self.task.assignment,
             group.fingerprints,
@@ -95,14 +85,6 @@ class ShardStage:
             OWNER if group.is_owner else None,
             self._adapters.get(number),
         )
-
-
-def outcome_columns(task: StageTask) -> OutcomeColumns:
-    """Return the columns of the outcomes of a task."""
-    id_type = pa.string() if task.id_is_text else pa.int64()
-    return OutcomeColumns(
-        id_type, task.returned, task.return_names, task.trends, task.trend_names, task.has_reports
-    )
 
 
 def shard_tables(
@@ -124,21 +106,10 @@ def shard_tables(
         yield (table if len(groups) == 1 else table.filter(pa.array(np.isin(shards, group)))), group
 
 
-def _owned(result: Result, slices: TimeSlices | None, own: Array | None) -> Result:
-    return result if slices is None or own is None else slices.owned(result, own)
-
-
-def _plan_of(group: GroupTask) -> ShardPlan:
-    return _plan(group.plan) if group.sharing is None else _trend_plan(group.plan, group.sharing)
-
-
 @lru_cache(maxsize=16)
-def _plan(text: str) -> ShardPlan:
-    """Read a plan once per process; its shards share it."""
+def shard_plan(text: str, sharing: Sharing | None) -> ShardPlan:
+    """Read a plan, or with `sharing` the templates of trend queries, once per process: shards share it."""
+    if sharing is not None:
+        return TrendPlan(from_json("templates", text), sharing)
     plan: Plan = from_json("plan", text)
     return plan
-
-
-@lru_cache(maxsize=16)
-def _trend_plan(text: str, sharing: Sharing) -> ShardPlan:
-    return TrendPlan(from_json("templates", text), sharing)

@@ -5,7 +5,7 @@ it, takes what its work at this level reads, and passes on what its work at high
 sites may find a match, as different alternatives of a query, a last stage lets each out once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,30 +13,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.plan.sites import SiteProgram
-from weft.runtime.budget import Budget
+from weft.plan.sites import SiteProgram, SiteWork
 from weft.runtime.columns.events import Array
 from weft.runtime.stages.match_codec import MATCHES, MatchCodec, value_bytes
 from weft.runtime.stages.messages import (
     DISTINCT,
-    NEWS,
-    OUTCOME,
     OWN,
     RAW,
     SENT,
     Message,
-    StageStore,
     in_packs,
+    outgoing,
     rejected_in,
 )
-from weft.runtime.stages.outcomes import OutcomeColumns
+from weft.runtime.stages.outcomes import OutcomeColumns, outcome_columns
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.stages.shard import Memory, Shard, count_by_query
-from weft.runtime.stages.shard_executor import FoundAtSite, Result
+from weft.runtime.stages.shard_executor import FoundAtSite
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome, run_once
 from weft.runtime.stages.site_executor import SitePlan, Timing
-from weft.runtime.stages.slices import TimeSlices
-from weft.runtime.state.journal import BEGINNING, journal_in, wake_after
+from weft.runtime.stages.task import SitesTask, StageTask
+from weft.runtime.state.journal import BEGINNING, Store, journal_in, wake_after
 from weft.runtime.state.log import LogWriter, logged
 from weft.runtime.state.segments import TIME_COLUMN, table_from_bytes, table_to_bytes, to_table
 
@@ -47,143 +44,115 @@ IDS = "ids"  # the log of matches that went out, and its column
 class SiteNetwork:
     """All sites of a program, and the slices of time into which a batch cuts each of them."""
 
-    program: SiteProgram
-    codec: MatchCodec
-    slices: TimeSlices | None = None
+    sites: SitesTask
+    id_type: pa.DataType
+
+    @cached_property
+    def program(self) -> SiteProgram:
+        """What all sites run."""
+        return SiteProgram.from_json(self.sites.program)
+
+    @cached_property
+    def codec(self) -> MatchCodec:
+        """How matches travel."""
+        return MatchCodec(self.sites.layout, self.id_type)
 
     @cached_property
     def shards(self) -> tuple[str, ...]:
         """The names of the shards: those of the sites, or of the slices of each."""
-        if self.slices is None:
-            return self.program.sites
-        return tuple(f"{site} #{own}" for site in self.program.sites for own in range(self.slices.n_shards))
+        slices, names = self.sites.slices, self.program.sites
+        return (
+            names if slices is None else tuple(f"{s} #{own}" for s in names for own in range(slices.n_shards))
+        )
 
     @cached_property
     def places(self) -> dict[str, tuple[int, int]]:
         """The site and the slice of each shard."""
-        n_slices = 1 if self.slices is None else self.slices.n_shards
+        n_slices = 1 if self.sites.slices is None else self.sites.slices.n_shards
         return {name: divmod(number, n_slices) for number, name in enumerate(self.shards)}
 
-    def shard(self, site: int, own: int) -> str:
-        """Return the name of a slice of a site."""
-        return self.shards[site * (1 if self.slices is None else self.slices.n_shards) + own]
+    def works(self, site: int, levels: Container[int]) -> tuple[SiteWork, ...]:
+        """Return what a site evaluates at some levels."""
+        return tuple(work for work in self.program.works if work.site == site and work.level in levels)
 
 
 class SiteStage:
     """All sites at one level of a program; what a process remembers of them is in `memory`."""
 
     def __init__(
-        self,
-        level: int,
-        network: SiteNetwork,
-        assignment: str,
-        budget: Budget,
-        outcomes: OutcomeColumns,
-        memory: Memory,
-        timing: Timing,
+        self, task: StageTask, network: SiteNetwork, level: int, memory: Memory, timing: Timing
     ) -> None:
+        self.task, self.network, self.program = task, network, network.program
         self.level = level
-        self.network, self.program = network, network.program
-        self.timing = timing
-        self.outcomes = outcomes
         self.memory = memory
-        self._assignment = assignment
-        self._budget = budget
+        self.timing = timing
+        self.outcomes = outcome_columns(task)
 
     def take(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
     ) -> Iterator[Message]:
         """Run a step of a site, and yield what goes on to the next level, its report and its outcomes."""
         yield from (message for message in messages if self.passes(shard, message))
-        if shard not in self.network.places:
-            return
-        outcome = self.step(shard, messages, watermark, store)
-        if outcome is None:
-            return
-        yield from self.sent(shard, outcome)
-        yield from self._out(shard, outcome)
+        outcome = self.step(shard, messages, watermark, store) if shard in self.network.places else None
+        if outcome is not None:
+            yield from self.sent(shard, outcome)
+            yield from self._out(shard, outcome)
 
     def step(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
     ) -> StepOutcome | None:
         """Run a step of a site: with its state in a store, or without one as the only step of a batch."""
         site, own = self.network.places[shard]
-        arrived = self._arrived(site, messages)
-        program = self._programs[site]
+        arrived, program = self._arrived(site, messages), self._programs[site]
         if store is not None:
-            name = f"{self._assignment} {self.level} {shard}"
-            outcome = Shard(name, program, store, self.memory).step(arrived, watermark)
-            if outcome is not None:
-                store.wake(outcome.wake, outcome.previous_wake)
-            return outcome
+            name = f"{self.task.assignment} {self.level} {shard}"
+            return Shard(name, program, store, self.memory).step(arrived, watermark)
         _, events, found = run_once(program, arrived)
-        kept = [self._owned(result, own) for result in found]
+        slices = self.network.sites.slices
+        kept = list(found) if slices is None else [slices.owned(result, np.array([own])) for result in found]
         report = Report(events=events.n_events, rejected=arrived.n_rejected, matches=count_by_query(kept))
-        return StepOutcome(kept, events, None, report, None, None)
-
-    def _owned(self, result: Result, own: int) -> Result:
-        slices = self.network.slices
-        return result if slices is None else slices.owned(result, np.array([own]))
+        return StepOutcome(kept, events, None, report)
 
     @cached_property
     def _programs(self) -> list[ShardProgram]:
         """What each site runs at this level."""
         codec = self.network.codec
-        return [
-            ShardProgram(
-                SitePlan(
-                    site,
-                    tuple(
-                        work for work in self.program.works if (work.site, work.level) == (site, self.level)
-                    ),
-                    codec,
-                    self.timing,
-                ),
-                codec.layout,
-                codec.id_type,
-                self._budget,
-                self._assignment,
-            )
+        plans = [
+            SitePlan(site, self.network.works(site, [self.level]), codec, self.timing)
             for site in range(len(self.program.sites))
         ]
+        task = self.task
+        return [
+            ShardProgram(plan, codec.layout, codec.id_type, task.budget, task.assignment) for plan in plans
+        ]
 
-    def _is_active(self, site: int) -> bool:
-        """Whether a site has work at a later level."""
-        return any(work.site == site and work.level > self.level for work in self.program.works)
+    def _later_works(self, site: int) -> tuple[SiteWork, ...]:
+        return self.network.works(site, range(self.level + 1, self.program.n_levels))
 
     def passes(self, shard: str, message: Message) -> bool:
         """Whether a message goes on to the next stage as it is."""
         if message.is_out or message.role == DISTINCT:
             return True
-        if shard not in self.network.places:
-            return False
-        site, _ = self.network.places[shard]
-        if message.role == OWN:
-            return self._is_active(site)
-        if not message.role.startswith(SENT):
-            return False
-        channel = int(message.role.removeprefix(SENT))
-        works = self.program.works
-        return any(w.site == site and w.level > self.level and channel in w.reads for w in works)
+        later = self._later_works(self.network.places[shard][0])
+        return any(message.role == OWN or message.channel in work.reads for work in later)
 
     def _arrived(self, site: int, messages: Iterable[Message]) -> Arrived:
         """Return what the work of a site at this level is to take."""
-        works = [work for work in self.program.works if (work.site, work.level) == (site, self.level)]
+        works = self.network.works(site, [self.level])
         read = {channel for work in works for channel in work.reads}
         raw = [table_from_bytes(message.pack) for message in messages if message.role == RAW]
         passed = [message.pack for message in messages if message.role == OWN and works]
         received: dict[int, list[pa.Array]] = {}
         for message in messages:
-            if message.role.startswith(SENT):
-                channel = int(message.role.removeprefix(SENT))
-                if channel in read:
-                    received.setdefault(channel, []).extend(table_from_bytes(message.pack)[MATCHES].chunks)
+            if message.channel is not None and message.channel in read:
+                chunks = table_from_bytes(message.pack)[MATCHES].chunks
+                received.setdefault(message.channel, []).extend(chunks)
         return Arrived(raw, passed, received, rejected_in(raw))
 
     def sent(self, shard: str, outcome: StepOutcome) -> Iterator[Message]:
         """Yield own events for higher levels and matches for other sites; count the latter in the report."""
         site, _ = self.network.places[shard]
-        if self.level == 0 and outcome.own.n_events and self._is_active(site):
+        if self.level == 0 and outcome.own.n_events and self._later_works(site):
             yield Message(shard, OWN, table_to_bytes(to_table(outcome.own)))
         transfers = []
         for result in outcome.found:
@@ -192,46 +161,32 @@ class SiteStage:
             for number in result.finding.channels:
                 channel = self.program.channels[number]
                 matches = self.network.codec.written(result.found, result.finding.columns, channel.attributes)
-                sites = self.program.sites
-                transfers.append(
-                    Transfer(
-                        channel.projection,
-                        sites[channel.source],
-                        sites[channel.target],
-                        len(matches),
-                        value_bytes(matches),
-                        channel=number,
-                    )
-                )
-                for own, rows in self._slices(result.moments):
+                way = self.program.sites[channel.source], self.program.sites[channel.target]
+                amount = len(matches), value_bytes(matches)
+                transfers.append(Transfer(channel.projection, *way, *amount, channel=number))
+                for target, rows in self._addressed(channel.target, result.moments):
                     copied = matches if rows is None else matches.take(pa.array(rows))
-                    pack = table_to_bytes(pa.table({MATCHES: copied}))
-                    yield Message(self.network.shard(channel.target, own), f"{SENT}{number}", pack)
+                    yield Message(target, f"{SENT}{number}", table_to_bytes(pa.table({MATCHES: copied})))
         outcome.report.sent = transfers
 
-    def _slices(self, times: Array) -> Iterator[tuple[int, Array | None]]:
-        """Yield the slices that have to see matches, and which of them; None: all."""
-        if self.network.slices is None:
-            yield 0, None
+    def _addressed(self, site: int, times: Array) -> Iterator[tuple[str, Array | None]]:
+        """Yield the shards of a site that have to see matches, and which of them; None: all."""
+        slices = self.network.sites.slices
+        if slices is None:
+            yield self.network.shards[site], None
             return
-        rows, slices = self.network.slices.copies(times)
-        for own in np.unique(slices).tolist():
-            yield own, rows[slices == own]
+        rows, shards = slices.copies(times)
+        for own in np.unique(shards).tolist():
+            yield self.network.shards[site * slices.n_shards + own], rows[shards == own]
 
     def _out(self, shard: str, outcome: StepOutcome) -> Iterator[Message]:
         """Yield the report of a step, late rows and matches; those that others may find too go their way."""
         repeated, report = self.program.repeated, outcome.report
         report.matches = {name: count for name, count in report.matches.items() if name not in repeated}
-        yield Message(shard, f"{NEWS}{self.level}", report.to_json().encode())
-
-        def rows() -> Iterator[pa.RecordBatch]:
-            yield self.outcomes.report(report_name(shard, self.level), report)
-            if outcome.late is not None:
-                yield self.outcomes.late(outcome.late, self.network.codec.layout)
-            yield from self.outcomes.rows(one for one in outcome.found if one.query not in repeated)
-
-        for pack in in_packs(rows()):
-            yield Message(shard, OUTCOME, pack)
+        layout, name = self.network.codec.layout, report_name(shard, self.level)
+        yield from outgoing(
+            shard, self.level, report, self.outcomes.of_step(name, outcome, layout, held_back=repeated)
+        )
         for query in repeated:
             for pack in in_packs(self.outcomes.rows(one for one in outcome.found if one.query == query)):
                 yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
@@ -250,7 +205,7 @@ class DistinctStage:
         self._horizon = horizon
 
     def take(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: StageStore | None
+        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
     ) -> Iterator[Message]:
         """Yield what is on its way out, and those matches of a query that did not come before."""
         yield from (message for message in messages if message.is_out)
@@ -264,14 +219,10 @@ class DistinctStage:
         if matches is not None and matches.num_rows:
             query = shard.removeprefix(f"{DISTINCT} ")
             report = Report(step=step, matches={query: matches.num_rows})
-            yield Message(shard, f"{NEWS}{self.level}", report.to_json().encode())
             batches = [self.outcomes.report(report_name(shard, self.level), report), *matches.to_batches()]
-            for pack in in_packs(batches):
-                yield Message(shard, OUTCOME, pack)
+            yield from outgoing(shard, self.level, report, batches)
 
-    def _unseen(
-        self, matches: pa.Table | None, watermark: int, store: StageStore
-    ) -> tuple[pa.Table | None, int]:
+    def _unseen(self, matches: pa.Table | None, watermark: int, store: Store) -> tuple[pa.Table | None, int]:
         """Return the matches that the log does not know, and add them to it."""
         journal = journal_in(store, self._assignment)
         frontier, previous = journal.frontier_at(watermark), journal.wake

@@ -1,14 +1,14 @@
 """The stages of a task: one for query groups; for sites one for each level, and one where matches meet."""
 
 from weft.plan.sites import SiteProgram
-from weft.runtime.stages.match_codec import MatchCodec
 from weft.runtime.stages.messages import Stage
+from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_executor import Adapter
-from weft.runtime.stages.shard_stage import ShardStage, outcome_columns
+from weft.runtime.stages.shard_stage import ShardStage
 from weft.runtime.stages.site_executor import Timing, site_timing
 from weft.runtime.stages.site_stage import DistinctStage, SiteNetwork, SiteStage
-from weft.runtime.stages.task import SitesTask, StageTask
+from weft.runtime.stages.task import StageTask
 
 
 def n_stages(program: SiteProgram) -> int:
@@ -26,17 +26,8 @@ def stage_of(
     """Return a stage of a task; `memory` is what the process remembers of its shards."""
     if task.sites is None:
         return ShardStage(task, memory, adapters)
-    program = SiteProgram.from_json(task.sites.program)
-    outcomes = outcome_columns(task)
-    timing = Timing() if task.is_batch else site_timing(program)
-    if number >= max(1, program.n_levels):
-        return DistinctStage(number, task.assignment, outcomes, timing.horizon)
-    codec = MatchCodec(task.sites.layout, outcomes.id_type)
-    network = SiteNetwork(program, codec, task.sites.slices)
-    return SiteStage(number, network, task.assignment, task.budget, outcomes, memory, timing)
-
-
-def site_shards(sites: SitesTask) -> tuple[str, ...]:
-    """Return the names of the shards of all sites, in the order of their numbers."""
-    program = SiteProgram.from_json(sites.program)
-    return SiteNetwork(program, MatchCodec(sites.layout, None), sites.slices).shards
+    network = SiteNetwork(task.sites, task.id_type)
+    timing = Timing() if task.is_batch else site_timing(network.program)
+    if number >= max(1, network.program.n_levels):
+        return DistinctStage(number, task.assignment, outcome_columns(task), timing.horizon)
+    return SiteStage(task, network, number, memory, timing)

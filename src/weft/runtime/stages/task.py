@@ -7,7 +7,8 @@ more than this.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from uuid import uuid4
 
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
@@ -19,6 +20,24 @@ if TYPE_CHECKING:
     from weft.plan.trend_sets import Sharing
     from weft.runtime.stages.shard_executor import Adapter
     from weft.runtime.stages.slices import TimeSlices
+
+ColumnType = TypeVar("ColumnType")
+
+
+@dataclass(frozen=True)
+class MergedColumns(Generic[ColumnType]):
+    """The columns of all queries: their types, and where each query's values are."""
+
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """The RETURN columns of queries for matches, and the columns of trend queries."""
+
+    returned: MergedColumns[Type] = MergedColumns()
+    trends: "MergedColumns[pa.DataType]" = MergedColumns()
 
 
 class AdapterSource(Protocol):
@@ -58,16 +77,13 @@ class SitesTask:
 class StageTask:
     """The envelope: groups of queries by shard, or the program of sites, and the columns of outcomes."""
 
-    run: str  # a name that no other run has
-    id_is_text: bool
+    id_type: "pa.DataType"
     budget: Budget
     groups: tuple[GroupTask, ...] = ()
     group_of: Mapping[str, int] = field(default_factory=dict)  # shard -> group
     sites: SitesTask | None = None
-    returned: Mapping[str, Type] = field(default_factory=dict)
-    return_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    trends: "Mapping[str, pa.DataType]" = field(default_factory=dict)
-    trend_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: ResultColumns = ResultColumns()
+    run: str = field(default_factory=lambda: uuid4().hex)  # a name that no other run has
     assignment: str = ""
     delay: int | None = None
     is_batch: bool = False
