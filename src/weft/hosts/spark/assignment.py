@@ -6,14 +6,14 @@ is sharded by these, and those without groups one with one shard. A query keeps 
 with its state: what was decided at the start is data (`ShardAssignment`), to which new queries are added.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field, replace
 
 from weft.codec import from_json, stored, to_json
 from weft.errors import WeftError
-from weft.normalize.pipeline import normalize
-from weft.pattern.nodes import CountWindow, Query
-from weft.pattern.normal_form import NormalForm
+from weft.hosts.spark.divide import QueryTraits, traits_of
+from weft.pattern.nodes import Query
 from weft.plan.dag import readers
 from weft.plan.nodes import Filter, Plan, Scan
 
@@ -55,6 +55,11 @@ class ShardGroup:
         """Return the number of its shards where a group with keys has so many."""
         return n_shards if self.keys else 1
 
+    def fits(self, traits: QueryTraits) -> bool:
+        """Say whether the events of every match, or group of trends, of a query meet in one of its shards."""
+        is_kind = (traits.counts, traits.query.is_trend) == (self.counts, self.trends)
+        return is_kind and traits.keys >= set(self.keys)
+
 
 @stored
 class ShardAssignment:
@@ -67,10 +72,10 @@ class ShardAssignment:
     @property
     def members(self) -> dict[ShardGroup, list[str]]:
         """The queries of each group."""
-        found: dict[ShardGroup, list[str]] = {}
+        members: dict[ShardGroup, list[str]] = {}
         for name, group in self.groups.items():
-            found.setdefault(group, []).append(name)
-        return found
+            members.setdefault(group, []).append(name)
+        return members
 
     def to_json(self) -> str:
         """Return the assignment as text."""
@@ -83,24 +88,10 @@ class ShardAssignment:
         return assignment
 
 
-@dataclass(frozen=True, slots=True)
-class _ShardTraits:
-    name: str
-    keys: frozenset[str]
-    counts: bool
-    trends: bool = False
-
-    def fits(self, group: ShardGroup) -> bool:
-        """Say whether the events of every match, or group of trends, meet in one shard of a group."""
-        is_kind = (self.counts, self.trends) == (group.counts, group.trends)
-        return is_kind and self.keys >= set(group.keys)
-
-
 def check_windows(queries: Sequence[Query]) -> None:
     """Raise unless every query has a bound: on a stream the others would keep all events forever."""
-    unbounded = [
-        query.name for query in queries if not query.is_trend and any(map(_is_unbounded, normalize(query)))
-    ]
+    traits = [traits_of(query) for query in queries if not query.is_trend]
+    unbounded = [one.query.name for one in traits if one.reach is None and not one.counts]
     if unbounded:
         raise WeftError(
             f"{_named(unbounded)}: without WITHIN, every event may belong to a match to come, "
@@ -118,11 +109,6 @@ def _named(queries: Sequence[str]) -> str:
     return f"{'queries' if len(queries) > 1 else 'query'} {', '.join(queries)}"
 
 
-def _is_unbounded(form: NormalForm) -> bool:
-    alone = len(form.items) == 1 and not form.items[0].is_list and not form.negations
-    return form.window is None and not alone
-
-
 def assign_shards(
     queries: Sequence[Query],
     n_shards: int,
@@ -134,63 +120,44 @@ def assign_shards(
     `plan_together` makes the shared plan of queries without a common key, which shows which of them
     have something in common, and says how many nanoseconds an event is expected to cost.
     """
-    earlier = {} if known is None else dict(known.groups)
-    traits = [_traits(query) for query in queries]
+    earlier = {} if known is None else known.groups
+    traits = {query.name: traits_of(query) for query in queries}
     groups = {
-        one.name: earlier[one.name] for one in traits if one.name in earlier and one.fits(earlier[one.name])
+        name: earlier[name] for name, own in traits.items() if name in earlier and earlier[name].fits(own)
     }
-    for one in traits:
-        if one.trends:
-            groups.setdefault(one.name, ShardGroup(tuple(sorted(one.keys)), trends=True))
+    for name, own in traits.items():
+        if own.query.is_trend:
+            groups.setdefault(name, ShardGroup(tuple(sorted(own.keys)), trends=True))
     for counts in (False, True):
-        new = [one for one in traits if one.name not in groups and one.counts == counts]
-        existing = {group for group in groups.values() if group.counts == counts and not group.trends}
-        groups |= _keyed([one for one in new if one.keys], existing)
-        apart = {one.name for one in new if not one.keys}
-        groups |= _together(
-            [query for query in queries if query.name in apart],
-            n_shards,
-            plan_together,
-            groups,
-            counts=counts,
-        )
-    division = ShardAssignment(n_shards, {query.name: groups[query.name] for query in queries})
+        new = [own for name, own in traits.items() if name not in groups and own.counts == counts]
+        groups |= _keyed([own for own in new if own.keys], set(groups.values()))
+        apart = [own.query for own in new if not own.keys]
+        groups |= _together(apart, n_shards, plan_together, groups, counts=counts)
+    assignment = ShardAssignment(n_shards, {name: groups[name] for name in traits})
     if known is None:
-        return division
-    return known if division.groups == known.groups else replace(division, revision=known.revision + 1)
+        return assignment
+    return known if assignment.groups == known.groups else replace(assignment, revision=known.revision + 1)
 
 
-def _traits(query: Query) -> _ShardTraits:
-    if query.is_trend:
-        return _ShardTraits(query.name, frozenset(query.group_by), counts=False, trends=True)
-    forms = normalize(query)
-    counts = any(isinstance(form.window, CountWindow) for form in forms)
-    keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
-    return _ShardTraits(query.name, frozenset.intersection(*keys) if keys else frozenset(), counts)
-
-
-def _keyed(traits: Sequence[_ShardTraits], existing: set[ShardGroup]) -> dict[str, ShardGroup]:
+def _keyed(traits: Sequence[QueryTraits], existing: Collection[ShardGroup]) -> dict[str, ShardGroup]:
     """Put queries into groups that exist, else group them by the key that most of the rest have."""
-    found: dict[str, ShardGroup] = {}
+    groups: dict[str, ShardGroup] = {}
     rest = []
     for one in traits:
-        options = [group for group in existing if group.keys and one.fits(group)]
+        options = [group for group in existing if group.keys and group.fits(one)]
         if options:
-            found[one.name] = max(options, key=lambda group: (len(group.keys), group.keys))
+            groups[one.query.name] = max(options, key=lambda group: (len(group.keys), group.keys))
         else:
             rest.append(one)
     while rest:
-        votes: dict[str, int] = {}
-        for one in rest:
-            for key in one.keys:
-                votes[key] = votes.get(key, 0) + 1
+        votes = Counter(key for one in rest for key in one.keys)
         chosen = min(votes, key=lambda key: (-votes[key], key))
         members = [one for one in rest if chosen in one.keys]
         common = frozenset.intersection(*(one.keys for one in members))
         group = ShardGroup(tuple(sorted(common)), counts=members[0].counts)
-        found |= {one.name: group for one in members}
+        groups |= {one.query.name: group for one in members}
         rest = [one for one in rest if chosen not in one.keys]
-    return found
+    return groups
 
 
 def _together(
@@ -215,12 +182,12 @@ def _together(
     for group in groups.values():
         if not group.keys and not group.counts and not group.trends:
             load[group.number] = load.get(group.number, 0) + 1
-    found: dict[str, ShardGroup] = {}
+    added: dict[str, ShardGroup] = {}
     for component in components(plan):
         number = min(load, key=lambda number: (load[number], number))
         load[number] += len(component)
-        found |= {name: ShardGroup(number=number) for name in component}
-    return found
+        added |= {name: ShardGroup(number=number) for name in component}
+    return added
 
 
 def components(plan: Plan) -> list[list[str]]:

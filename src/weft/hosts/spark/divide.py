@@ -1,6 +1,6 @@
 """How the events are divided into shards: by key where queries agree on one, else by time with overlap."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,11 +43,36 @@ class QueryGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class _Traits:
+class QueryTraits:
+    """What a query asks of the division of the events.
+
+    The values of `keys` divide them without touching a match, a position or a group of trends. `reach` is how
+    far apart in time the events of a match may be, None at any distance; `lead` is how far before its first
+    event a match looks. The query `counts` events where its window is one of positions.
+    """
+
     query: Query
     keys: frozenset[str]
-    reach: int | None  # how far apart in time the events of a match may be; None: any distance
-    lead: int
+    reach: int | None = None
+    lead: int = 0
+    counts: bool = False
+
+
+def traits_of(query: Query) -> QueryTraits:
+    """Return what a query asks of the division of the events."""
+    if query.is_trend:
+        return QueryTraits(query, frozenset(query.group_by))
+    forms = normalize(query)
+    counts = any(isinstance(form.window, CountWindow) for form in forms)
+    all_keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
+    keys = frozenset.intersection(*all_keys) if all_keys else frozenset()
+    windows = [_window(form) for form in forms]
+    if None in windows:
+        return QueryTraits(query, keys, counts=counts)
+    window = max((length for length in windows if length is not None), default=0)
+    depth = max(map(_negation_depth, forms), default=0)
+    lead = window * depth if any(map(_looks_back, forms)) else 0
+    return QueryTraits(query, keys, window * max(1, depth), lead)
 
 
 def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
@@ -56,32 +81,18 @@ def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
     One common key serves all; otherwise queries with a time window go by time; the rest by their own
     keys, or together where they have none.
     """
-    traits = [_traits(query) for query in queries]
-    if not traits:
-        return ()
-    common = frozenset.intersection(*(one.keys for one in traits))
+    traits = [traits_of(query) for query in queries]
+    common = frozenset.intersection(*(one.keys for one in traits)) if traits else frozenset()
     if common:
         return (QueryGroup(tuple(queries), ByKey(tuple(sorted(common)))),)
-    by_time = [one for one in traits if one.reach is not None]
-    groups: list[QueryGroup] = []
-    if by_time:
-        reach, lead = max(one.reach or 0 for one in by_time), max(one.lead for one in by_time)
-        groups.append(QueryGroup(tuple(one.query for one in by_time), ByTime(reach, lead)))
-    unbounded: dict[Division, list[Query]] = {}
-    for one in traits:
-        if one.reach is None:
-            division = ByKey(tuple(sorted(one.keys))) if one.keys else Together()
-            unbounded.setdefault(division, []).append(one.query)
-    return (*groups, *(QueryGroup(tuple(members), division) for division, members in unbounded.items()))
-
-
-def time_of(queries: Sequence[Query]) -> ByTime | None:
-    """Return how far matches of the queries, and what they look at, reach in time; None: without a bound."""
-    traits = [_traits(query) for query in queries]
-    reaches = [one.reach for one in traits if one.reach is not None]
-    if len(reaches) < len(traits):
-        return None
-    return ByTime(max(reaches, default=0), max((one.lead for one in traits), default=0))
+    timed = [one for one in traits if one.reach is not None]
+    by_time = _time_of(timed)
+    return _groups(
+        [
+            *((by_time, one.query) for one in timed),
+            *((_by_key(one.keys), one.query) for one in traits if one.reach is None),
+        ]
+    )
 
 
 def divide_trends(queries: Sequence[Query], templates: Sequence[Template]) -> tuple[QueryGroup, ...]:
@@ -89,36 +100,40 @@ def divide_trends(queries: Sequence[Query], templates: Sequence[Template]) -> tu
 
     Queries with the same groups are divided by these; those without by the time at which windows start.
     """
-    members: dict[Division, list[tuple[Query, Template]]] = {}
     lengths = [one.length for one in templates if one.length is not None and not one.group_by]
-    for query, template in zip(queries, templates, strict=True):
-        division: Division = Together()
-        if template.group_by:
-            division = ByKey(tuple(sorted(template.group_by)))
-        elif template.length is not None:
-            division = ByTime(reach=max(lengths), lead=0)
-        members.setdefault(division, []).append((query, template))
+    by_time = ByTime(max(lengths, default=0), lead=0)
+    divided = [
+        by_time if one.length is not None and not one.group_by else _by_key(one.group_by) for one in templates
+    ]
+    return _groups(zip(divided, queries, strict=True), {one.query: one for one in templates})
+
+
+def _groups(
+    divided: Iterable[tuple[Division, Query]], templates: Mapping[str, Template] | None = None
+) -> tuple[QueryGroup, ...]:
+    """Return one group for each division, with the templates of its queries, if they have any."""
+    members: dict[Division, list[Query]] = {}
+    for division, query in divided:
+        members.setdefault(division, []).append(query)
     return tuple(
-        QueryGroup(tuple(query for query, _ in own), division, tuple(template for _, template in own))
+        QueryGroup(tuple(own), division, tuple(templates[query.name] for query in own) if templates else ())
         for division, own in members.items()
     )
 
 
-def _traits(query: Query) -> _Traits:
-    forms = normalize(query)
-    keys = frozenset.intersection(*map(_keys, forms)) if forms else frozenset()
-    windows = [_window(form) for form in forms]
-    if None in windows:
-        return _Traits(query, keys, None, 0)
-    window = max((one for one in windows if one is not None), default=0)
-    depth = max(map(_negation_depth, forms), default=0)
-    lead = window * depth if any(map(_looks_back, forms)) else 0
-    return _Traits(query, keys, window * max(1, depth), lead)
+def _by_key(keys: Collection[str]) -> Division:
+    return ByKey(tuple(sorted(keys))) if keys else Together()
 
 
-def _keys(form: NormalForm) -> frozenset[str]:
-    """The attributes whose values divide the events without touching a match or a position."""
-    return frozenset(form.partition_by if isinstance(form.window, CountWindow) else form.keys)
+def time_of(queries: Sequence[Query]) -> ByTime | None:
+    """Return how far matches of the queries, and what they look at, reach in time; None: without a bound."""
+    traits = [traits_of(query) for query in queries]
+    return None if any(one.reach is None for one in traits) else _time_of(traits)
+
+
+def _time_of(traits: Sequence[QueryTraits]) -> ByTime:
+    reach = max((one.reach or 0 for one in traits), default=0)
+    return ByTime(reach, max((one.lead for one in traits), default=0))
 
 
 def _negation_depth(form: NormalForm) -> int:
@@ -137,5 +152,5 @@ def _looks_back(form: NormalForm) -> bool:
 def _window(form: NormalForm) -> int | None:
     if isinstance(form.window, TimeWindow):
         return form.window.length
-    alone = len(form.items) == 1 and form.items[0].most == 1 and not form.negations
-    return 0 if alone else None
+    is_one_event = len(form.items) == 1 and not form.items[0].is_list and not form.negations
+    return 0 if form.window is None and is_one_event else None
