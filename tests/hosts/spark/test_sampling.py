@@ -13,10 +13,9 @@ from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import (
     BUCKET_BITS,
     PART_BITS,
+    EventSampler,
     choose_buckets,
     estimate,
-    first_events,
-    sample_events,
 )
 from weft.hosts.spark.schemas import event_schema
 from weft.schema import LONG, STRING
@@ -61,7 +60,7 @@ def events(spark: SparkSession) -> Iterator[DataFrame]:
 
 
 def test_all_events_when_they_are_few(events: DataFrame) -> None:
-    sample = sample_events(source_of(events), attributes={"x"}, type_names={"A", "B"}, window=5.0)
+    sample = EventSampler(source_of(events), {"A", "B"}, {"x"}).sample_events(5.0)
     assert sample is not None
     assert sample.events.n_events == N_EVENTS * 9 // 10
     assert sample.duration == pytest.approx(4_000, rel=0.001)
@@ -72,13 +71,13 @@ def test_all_events_when_they_are_few(events: DataFrame) -> None:
 
 def test_the_first_events_are_a_sample_where_they_come_in_order(events: DataFrame) -> None:
     ordered = events.coalesce(1).sortWithinPartitions("ts")
-    sample = first_events(source_of(ordered), attributes={"x"}, type_names={"A", "B"}, rows=900)
+    sample = EventSampler(source_of(ordered), {"A", "B"}, {"x"}, rows=900).first_events()
     assert sample is not None
     assert (sample.events.n_events, sample.span) == (900, None)
     assert sample.duration == pytest.approx(100, rel=0.01)
     shuffled = events.coalesce(1).sortWithinPartitions(F.xxhash64("id"))
-    assert first_events(source_of(shuffled), attributes={"x"}, type_names={"A", "B"}, rows=900) is None
-    everything = first_events(source_of(events), attributes=set(), type_names={"A", "B"})
+    assert EventSampler(source_of(shuffled), {"A", "B"}, {"x"}, rows=900).first_events() is None
+    everything = EventSampler(source_of(events), {"A", "B"}).first_events()
     assert everything is not None
     assert everything.span == pytest.approx(4_000, rel=0.001)
 
@@ -97,7 +96,7 @@ def test_a_quick_estimate_is_as_good_where_the_stream_is_even(events: DataFrame)
 
 def test_a_sample_is_bounded_and_of_whole_slices(events: DataFrame) -> None:
     """5 s windows make slices of 2^26 us, about 67 s: 60 of them, of which nine hold 6,000 rows."""
-    sample = sample_events(source_of(events), attributes=set(), type_names={"A", "B"}, window=5.0, rows=6_000)
+    sample = EventSampler(source_of(events), {"A", "B"}, rows=6_000).sample_events(5.0)
     assert sample is not None
     assert 4_000 < sample.events.n_events <= 6_000
     slices, counts = np.unique(sample.events.times >> 26, return_counts=True)
@@ -113,9 +112,7 @@ def test_a_sample_is_bounded_and_of_whole_slices(events: DataFrame) -> None:
 def test_large_slices_are_thinned(events: DataFrame) -> None:
     """A window of half the data gives one or two slices: a random part of their events comes."""
     for window in (2_000.0, None):
-        sample = sample_events(
-            source_of(events), attributes=set(), type_names={"A", "B"}, window=window, rows=2_000
-        )
+        sample = EventSampler(source_of(events), {"A", "B"}, rows=2_000).sample_events(window)
         assert sample is not None
         assert sample.events.n_events == pytest.approx(2_000, rel=0.15)
         assert sample.events.n_events / sample.duration == pytest.approx(9.0, rel=0.01)
@@ -160,7 +157,7 @@ def test_the_sample_does_not_depend_on_partitions(events: DataFrame) -> None:
     assert estimated(events.coalesce(1).orderBy(F.desc("id")), 1) == one
     assert estimated(events, 2) != one
     thinned = [
-        sample_events(source_of(frame), attributes={"x"}, type_names={"A"}, window=None, rows=500, seed=4)
+        EventSampler(source_of(frame), {"A"}, {"x"}, rows=500, seed=4).sample_events(None)
         for frame in (events, events.repartition(3))
     ]
     ids = [set(sample.events.ids.to_pylist()) for sample in thinned if sample is not None]

@@ -14,22 +14,22 @@ Sites are counted by one more scan: what is rare at one site may be missed by a 
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import add, and_
 
 import numpy as np
-from pyspark.sql import Column, DataFrame, Row
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
 from pyspark.sql import types as T  # noqa: N812
 
 from weft.errors import DataError
-from weft.expressions import Attribute
-from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, wire_columns
-from weft.hosts.spark.pushdown import demand_of, quoted, to_column
+from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, select_columns, wire_columns
+from weft.hosts.spark.pushdown import Demand, quoted, to_column
 from weft.hosts.spark.schemas import require_column
 from weft.placement.site_statistics import SiteCounts
-from weft.plan.nodes import Branch, Output, Plan, Scan
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
@@ -96,100 +96,93 @@ def estimate(
     wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
     longest = largest_window(asked, window)
     names = {*attributes, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
-    types = {item.type for item in wanted}
-    sample = None
-    if is_quick:
-        sample = first_events(source, attributes=names, type_names=types, counts_all=counts_all, rows=rows)
-    if sample is None:
-        sample = sample_events(
-            source,
-            attributes=names,
-            type_names=types,
-            window=longest,
-            counts_all=counts_all,
-            rows=rows,
-            seed=seed,
-        )
+    sampler = EventSampler(source, {item.type for item in wanted}, names, counts_all, rows, seed)
+    sample = sampler.first_events() if is_quick else None
+    sample = sample or sampler.sample_events(longest)
     if sample is None:
         return Statistics()
-    found = measure(
+    measured = measure(
         sample.events, wanted, asked, attributes, duration=sample.duration, window=longest, seed=seed
     )
-    return replace(found, duration=None if sample.span is None else max(sample.span, sample.duration))
+    return replace(measured, duration=None if sample.span is None else max(sample.span, sample.duration))
 
 
-def sample_events(
-    source: EventFrame,
-    *,
-    attributes: Collection[str],
-    type_names: Collection[str],
-    window: float | None,
-    counts_all: bool = False,
-    rows: int = ROWS,
-    seed: int = 0,
-) -> Sample | None:
-    """Return about `rows` events of the types, or all there are; None when there are none.
+@dataclass(frozen=True)
+class EventSampler:
+    """Draws about `rows` events of the given types, or with `counts_all` of all, with some attributes."""
 
-    A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
-    of time is one slice.
-    """
-    events = _wanted(source, type_names, counts_all=counts_all)
-    slice_bits = slice_bits_for(window)
-    bucket = _bucket(source, slice_bits, seed)
-    counted = _counted(events, source, bucket)
-    drawn = choose_buckets([(row[BUCKET], row[N_EVENTS]) for row in counted], rows)
-    if drawn is None:
-        return None
-    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
-    fetched = events.where(bucket <= drawn.last)
-    if drawn.part < 1 << PART_BITS:
-        part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(seed)), 64 - PART_BITS)
-        fetched = fetched.where(part < drawn.part)
-    table = fetched.select(*(column.alias(name) for name, column in columns.items())).toArrow()
-    share = table.num_rows / drawn.n_events
-    if layout.id is not None:  # dropped only here, so that the first job need not read ids
-        table = table.filter(table[layout.id].is_valid())
-    found = ingest(table, layout)
-    if not found.n_events:
-        return None
-    return Sample(found, share * _covered(found, slice_bits) / MICROSECONDS, _span(counted))
+    source: EventFrame
+    types: Collection[str]
+    attributes: Collection[str] = ()
+    counts_all: bool = False
+    rows: int = ROWS
+    seed: int = 0
+
+    def sample_events(self, window: float | None) -> Sample | None:
+        """Return events of whole slices, or all there are; None when there are none.
+
+        A slice lasts at least WINDOWS_PER_SLICE times the window, given in seconds; without a window all
+        of time is one slice.
+        """
+        slice_bits = slice_bits_for(window)
+        time = F.unix_micros(self.source.time_column)
+        number = F.shiftright(time, slice_bits)
+        bucket = F.shiftrightunsigned(F.xxhash64(number, F.lit(self.seed)), 64 - BUCKET_BITS)
+        extent = F.min(time).alias(EARLIEST), F.max(time).alias(LATEST)
+        grouped = self._wanted.groupBy(bucket.alias(BUCKET))
+        counted = grouped.agg(F.count(F.lit(1)).alias(N_EVENTS), *extent).collect()
+        drawn = choose_buckets([(row[BUCKET], row[N_EVENTS]) for row in counted], self.rows)
+        if drawn is None:
+            return None
+        columns, layout = self._columns
+        fetched = self._wanted.where(bucket <= drawn.last)
+        if drawn.part < 1 << PART_BITS:
+            part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(self.seed)), 64 - PART_BITS)
+            fetched = fetched.where(part < drawn.part)
+        table = select_columns(fetched, columns).toArrow()
+        events = _identified(table, layout)
+        if not events.n_events:
+            return None
+        seconds = table.num_rows / drawn.n_events * _covered(events, slice_bits) / MICROSECONDS
+        latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
+        return Sample(events, seconds, float(latest - earliest) / MICROSECONDS)
+
+    def first_events(self) -> Sample | None:
+        """Return the first events; None when they are no stretch of the stream.
+
+        They are if they come in order of time, but for a few, or if there are no others.
+        """
+        columns, layout = self._columns
+        table = select_columns(self._wanted.limit(self.rows), columns).toArrow()
+        is_complete = table.num_rows < self.rows
+        times = table[TIME].to_numpy()
+        if not is_complete and np.mean(times[1:] >= times[:-1]) < LEAST_IN_ORDER:
+            return None
+        events = _identified(table, layout)
+        if not events.n_events:
+            return None
+        seconds = (float(events.times[-1] - events.times[0]) or MICROSECONDS) / MICROSECONDS
+        return Sample(events, seconds, seconds if is_complete else None)
+
+    @property
+    def _wanted(self) -> DataFrame:
+        timed = self.source.events.where(self.source.time_column.isNotNull())
+        if not self.counts_all:
+            return timed.where(self.source.is_of_type(sorted(self.types)))
+        return timed if self.source.type is None else timed.where(F.col(quoted(self.source.type)).isNotNull())
+
+    @property
+    def _columns(self) -> tuple[dict[str, Column], Layout]:
+        """The columns to fetch; the identity of an event without an id, a hash of all columns, is none."""
+        demand = Demand(frozenset(self.types), frozenset(self.attributes))
+        columns, layout = wire_columns(demand, self.source)
+        columns.pop(CONTENT, None)
+        return columns, replace(layout, content=None)
 
 
-def first_events(
-    source: EventFrame,
-    *,
-    attributes: Collection[str],
-    type_names: Collection[str],
-    counts_all: bool = False,
-    rows: int = ROWS,
-) -> Sample | None:
-    """Return the first `rows` events of the types; None when they are no stretch of the stream.
-
-    They are if they come in order of time, but for a few, or if there are no others.
-    """
-    columns, layout = _columns(source, sorted(type_names), sorted(attributes))
-    events = _wanted(source, type_names, counts_all=counts_all).limit(rows)
-    table = events.select(*(column.alias(name) for name, column in columns.items())).toArrow()
-    is_complete = table.num_rows < rows
-    times = table[TIME].to_numpy()
-    if not is_complete and np.mean(times[1:] >= times[:-1]) < LEAST_IN_ORDER:
-        return None
-    if layout.id is not None:
-        table = table.filter(table[layout.id].is_valid())
-    found = ingest(table, layout)
-    if not found.n_events:
-        return None
-    seconds = (float(found.times[-1] - found.times[0]) or MICROSECONDS) / MICROSECONDS
-    return Sample(found, seconds, seconds if is_complete else None)
-
-
-def _wanted(source: EventFrame, type_names: Collection[str], *, counts_all: bool) -> DataFrame:
-    events = source.events.where(source.time_column.isNotNull())
-    if not counts_all:
-        return events.where(source.is_of_type(sorted(type_names)))
-    if source.type is not None:
-        return events.where(F.col(quoted(source.type)).isNotNull())
-    return events
+def _identified(table: pa.Table, layout: Layout) -> Events:
+    """Return the events of rows with an id; dropped only here, so that a count need not read ids."""
+    return ingest(table if layout.id is None else table.filter(table[layout.id].is_valid()), layout)
 
 
 def slice_bits_for(window: float | None) -> int:
@@ -227,41 +220,11 @@ def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> BucketDraw 
     return BucketDraw(ordered[n_buckets - 1][0], n_events, part)
 
 
-def _bucket(source: EventFrame, slice_bits: int, seed: int) -> Column:
-    number = F.shiftright(F.unix_micros(source.time_column), slice_bits)
-    return F.shiftrightunsigned(F.xxhash64(number, F.lit(seed)), 64 - BUCKET_BITS)
-
-
-def _counted(events: DataFrame, source: EventFrame, bucket: Column) -> Sequence[Row]:
-    time = F.unix_micros(source.time_column)
-    return (
-        events.groupBy(bucket.alias(BUCKET))
-        .agg(F.count(F.lit(1)).alias(N_EVENTS), F.min(time).alias(EARLIEST), F.max(time).alias(LATEST))
-        .collect()
-    )
-
-
-def _columns(
-    source: EventFrame, type_names: Sequence[str], attributes: Sequence[str]
-) -> tuple[dict[str, Column], Layout]:
-    """Return the columns to fetch: what a plan gets that scans the types and returns the attributes."""
-    returns = tuple(Attribute("$0", name) for name in attributes)
-    branches = tuple(Branch(Scan(name), ("event",), returns) for name in type_names)
-    columns, layout = wire_columns(demand_of(Plan((Output("sample", (), branches),))), source)
-    columns.pop(CONTENT, None)  # the identity of an event without an id: a hash of all its columns
-    return columns, replace(layout, content=None)
-
-
 def _covered(events: Events, slice_bits: int) -> float:
     """Return the microseconds that the slices of a sample last; those at the ends count in part."""
     n_slices = np.unique(events.times >> slice_bits).size
     between = float(events.times[-1] - events.times[0]) or MICROSECONDS  # one moment counts as a second
     return min(between, float(n_slices) * 2.0**slice_bits)
-
-
-def _span(counted: Sequence[Row]) -> float:
-    latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
-    return float(latest - earliest) / MICROSECONDS
 
 
 def site_counts(
@@ -279,7 +242,7 @@ def site_counts(
     rows, has_site = source.events.where(source.is_of_type(types)), F.col(quoted(site)).isNotNull()
     counted = (
         rows.where(source.is_good & has_site)
-        .groupBy(site_column(site).alias(SITE))
+        .groupBy(F.col(quoted(site)).cast("string").alias(SITE))
         .agg(
             F.avg(_size(source, attributes)).alias(BYTES),
             *(
@@ -304,11 +267,6 @@ def site_counts(
     )
 
 
-def site_column(site: str) -> Column:
-    """Return the name of a row's site."""
-    return F.col(quoted(site)).cast("string")
-
-
 def _rank(site: str) -> tuple[bool, int, str]:
     """Order sites by their names, numbers as numbers."""
     return (not site.isdigit(), len(site) if site.isdigit() else 0, site)
@@ -318,7 +276,7 @@ def kind_condition(source: EventFrame, key: ItemKey) -> tuple[Column, bool]:
     """Return when a row is an event of a kind, and whether that is exact."""
     columns = [to_column(predicate) for predicate in key.predicates]
     known = [column for column in columns if column is not None]
-    return reduce(lambda a, b: a & b, known, source.is_of_type([key.type])), len(known) == len(columns)
+    return reduce(and_, known, source.is_of_type([key.type])), len(known) == len(columns)
 
 
 def _size(source: EventFrame, attributes: Collection[str]) -> Column:
@@ -328,4 +286,4 @@ def _size(source: EventFrame, attributes: Collection[str]) -> Column:
     texts = [name for name in names if isinstance(fields.get(name), T.StringType)]
     lengths = [F.coalesce(F.octet_length(F.col(quoted(name))), F.lit(0)) for name in texts]
     plain = NUMBER_BYTES * (1 + len(names) - len(texts))
-    return reduce(lambda a, b: a + b, lengths, F.lit(plain)).cast("double")
+    return reduce(add, lengths, F.lit(plain)).cast("double")
