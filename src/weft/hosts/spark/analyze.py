@@ -1,7 +1,7 @@
 """What the nodes of plans, the sharing of trends and the sites did in all shards, summed up and shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -33,8 +33,7 @@ class AnalyzedPlan:
 
     def lines(self) -> list[str]:
         spent = self.shard_nanoseconds.values()
-        shards = "1 shard" if len(spent) == 1 else f"{len(spent):,} shards"
-        slowest = f"{max(spent, default=0) / 1e6:,.1f} ms in the slowest of {shards}"
+        slowest = f"{max(spent, default=0) / 1e6:,.1f} ms in the slowest of {_counted(len(spent), 'shard')}"
         total = f"{sum(spent) / 1e6:,.1f} ms in the nodes"
         return [f"{total}, {slowest}", *plan_lines(self.plan, self.estimated, self.metrics)]
 
@@ -56,23 +55,11 @@ class AnalyzedTrends:
           bursts              4
           graphlets           7
         """
-        counters = self.counters
-        counted = {
-            "bursts": counters.bursts,
-            "graphlets": counters.graphlets,
-            "shared graphlets": counters.shared_graphlets,
-            "graphlet snapshots": counters.graphlet_snapshots,
-            "event snapshots": counters.event_snapshots,
-            "splits": counters.splits,
-            "merges": counters.merges,
-            "other events": counters.other_events,
-        }
-        n_results = sum(self.results.values())
-        results = "1 result" if n_results == 1 else f"{n_results:,} results"
-        shards = "1 shard" if self.n_shards == 1 else f"{self.n_shards:,} shards"
+        results = _counted(sum(self.results.values()), "result")
+        counters = {name.replace("_", " "): count for name, count in asdict(self.counters).items()}
         return [
-            f"Trends: {results} in {shards}",
-            *(f"  {name:<18}  {count:,}" for name, count in counted.items()),
+            f"Trends: {results} in {_counted(self.n_shards, 'shard')}",
+            *(f"  {name:<18}  {n:,}" for name, n in counters.items() if name not in ("numbers", "bytes")),
         ]
 
 
@@ -147,17 +134,15 @@ def analyzed_trends(counted: Iterable[GroupOutcomes]) -> AnalyzedTrends:
 
 def transfers_of(reports: Iterable[Report], predicted: Sequence[Transfer]) -> tuple[Transfer, ...]:
     """Add what sites say they sent to what was predicted of each channel."""
-    rows, sizes = [0] * len(predicted), [0] * len(predicted)
+    total = list(predicted)
     for report in reports:
-        for one in report.sent:
-            if one.channel is not None:
-                rows[one.channel] += one.rows
-                sizes[one.channel] += one.bytes
-    return tuple(map(_with_amount, predicted, rows, sizes))
-
-
-def _with_amount(transfer: Transfer, rows: int, size: int) -> Transfer:
-    return replace(transfer, rows=rows, bytes=size)
+        for sent in report.sent:
+            if sent.channel is not None:
+                known = total[sent.channel]
+                total[sent.channel] = replace(
+                    known, rows=known.rows + sent.rows, bytes=known.bytes + sent.bytes
+                )
+    return tuple(total)
 
 
 def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame:
@@ -172,19 +157,20 @@ def transfer_lines(transfers: Sequence[Transfer]) -> list[str]:
     >>> transfer_lines([Transfer("SEQ(A, B)", "x", "y", 12, 480, 11.0, 500.0)])[1]
     '  x -> y  SEQ(A, B)  12 rows (11 predicted), 480 B (500 B predicted)'
     """
-    rows, predicted = sum(one.rows for one in transfers), sum(one.predicted_rows or 0 for one in transfers)
-    sizes, expected = sum(one.bytes for one in transfers), sum(one.predicted_bytes or 0 for one in transfers)
-    lines = [f"Between sites: {_amount(rows, predicted, sizes, expected)}"]
+    lines = [f"Between sites: {_amount(transfers)}"]
     for one in sorted(transfers, key=lambda one: -one.rows)[:MOST_TRANSFERS]:
-        amount = _amount(one.rows, one.predicted_rows or 0, one.bytes, one.predicted_bytes or 0)
-        lines.append(f"  {one.source} -> {one.target}  {one.projection}  {amount}")
+        lines.append(f"  {one.source} -> {one.target}  {one.projection}  {_amount([one])}")
     if len(transfers) > MOST_TRANSFERS:
         lines.append(f"  and {len(transfers) - MOST_TRANSFERS} more")
     return lines
 
 
-def _amount(rows: int, predicted: float, size: int, expected: float) -> str:
-    return (
-        f"{rows:,} rows ({number_text(predicted)} predicted), "
-        f"{bytes_text(size)} ({bytes_text(expected)} predicted)"
-    )
+def _amount(transfers: Sequence[Transfer]) -> str:
+    rows, size = sum(one.rows for one in transfers), sum(one.bytes for one in transfers)
+    expected_rows = number_text(sum(one.predicted_rows or 0 for one in transfers))
+    expected_size = bytes_text(sum(one.predicted_bytes or 0 for one in transfers))
+    return f"{rows:,} rows ({expected_rows} predicted), {bytes_text(size)} ({expected_size} predicted)"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

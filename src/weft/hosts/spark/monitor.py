@@ -1,6 +1,7 @@
 """Watch a stream of matches: metrics of each batch, totals, and notices of what needs a look."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +20,12 @@ from weft.runtime.stages.shard_executor import PlanChange
 
 STILL_BATCHES = 5  # batches with rows after which a watermark that does not move is worth a notice
 LARGE_SHARE = 0.1  # of the rows of a batch
+SUMMED = ("seconds", "rows", "rejected", "late", "duplicates", "sent_rows", "sent_bytes")  # over batches
+SAID_ONCE = {
+    "stopped": "query {} was stopped, the others go on: {}",
+    "started": "query {} is new or changed: it starts empty, with the events from now on",
+    "ended": "query {} is no longer asked: its state is given up",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class StreamTotals:
     duplicates: int = 0
     sent_rows: int = 0
     sent_bytes: int = 0
-    matches: dict[str, int] = field(default_factory=dict)
+    matches: Counter[str] = field(default_factory=Counter)
     stopped: dict[str, str] = field(default_factory=dict)
     _latest: dict[str, Report] = field(default_factory=dict, repr=False)
     _last_batch: tuple[str, int] | None = field(default=None, repr=False)
@@ -113,7 +120,6 @@ class StreamTotals:
         matches = _summed(report.matches for report in reports)
         partial = _summed(report.partial_matches for report in kept)
         size = _summed(report.query_bytes for report in kept)
-        names = sorted(matches.keys() | partial.keys() | size.keys())
         return BatchMetrics(
             batch=progress.batchId,
             seconds=progress.batchDuration / 1000,
@@ -123,8 +129,8 @@ class StreamTotals:
             duplicates=sum(report.duplicates for report in reports),
             watermark=_watermark(progress),
             queries={
-                name: QueryMetrics(matches.get(name, 0), partial.get(name, 0), size.get(name, 0))
-                for name in names
+                name: QueryMetrics(matches[name], partial[name], size[name])
+                for name in sorted(matches.keys() | partial.keys() | size.keys())
             },
             state_bytes=sum(report.state_bytes for report in kept),
             buffered=sum(report.buffered for report in kept),
@@ -138,16 +144,10 @@ class StreamTotals:
 
     def _sum(self, metrics: BatchMetrics) -> None:
         self.batches += 1
-        self.seconds += metrics.seconds
-        self.rows += metrics.rows
-        self.rejected += metrics.rejected
-        self.late += metrics.late
-        self.duplicates += metrics.duplicates
-        self.sent_rows += metrics.sent_rows
-        self.sent_bytes += metrics.sent_bytes
+        for name in SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(metrics, name))
         self.stopped |= metrics.stopped
-        for name, query in metrics.queries.items():
-            self.matches[name] = self.matches.get(name, 0) + query.matches
+        self.matches.update({name: query.matches for name, query in metrics.queries.items()})
 
 
 class StreamMonitor(StreamingQueryListener):
@@ -223,15 +223,11 @@ class _Watch:
         self._had_many_late = False
 
     def texts(self, metrics: BatchMetrics) -> Iterator[str]:
-        for name, reason in metrics.stopped.items():
-            if self._is_new("stopped", name):
-                yield f"query {name} was stopped, the others go on: {reason}"
-        for name in metrics.started:
-            if self._is_new("started", name):
-                yield f"query {name} is new or changed: it starts empty, with the events from now on"
-        for name in metrics.ended:
-            if self._is_new("ended", name):
-                yield f"query {name} is no longer asked: its state is given up"
+        for kind, text in SAID_ONCE.items():
+            for name in getattr(metrics, kind):
+                if (kind, name) not in self._told:
+                    self._told.add((kind, name))
+                    yield text.format(name, metrics.stopped.get(name))
         for change in metrics.changes:
             yield (
                 f"{change.shard} goes on with version {change.version} of its plan, {change.predicted:.0%} "
@@ -240,11 +236,6 @@ class _Watch:
         if metrics.rows:
             yield from self._about_the_watermark(metrics)
             yield from self._about_late_rows(metrics)
-
-    def _is_new(self, kind: str, name: str) -> bool:
-        is_new = (kind, name) not in self._told
-        self._told.add((kind, name))
-        return is_new
 
     def _about_the_watermark(self, metrics: BatchMetrics) -> Iterator[str]:
         if metrics.watermark != self._watermark:
@@ -275,16 +266,15 @@ def _report(text: str, shard: str) -> Report:
     return report
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for one in counts:
-        for name, count in one.items():
-            total[name] = total.get(name, 0) + count
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for own in counts:
+        total.update(own)
     return total
 
 
 def _watermark(progress: StreamingQueryProgress) -> datetime | None:
     """Return the watermark; Spark gives the epoch as long as there is none."""
     text = progress.eventTime.get("watermark")
-    found = None if text is None else datetime.fromisoformat(text).astimezone(UTC)
-    return None if found is None or found.timestamp() == 0 else found
+    watermark = None if text is None else datetime.fromisoformat(text).astimezone(UTC)
+    return None if watermark is None or watermark.timestamp() == 0 else watermark
