@@ -10,23 +10,16 @@ import pyarrow.compute as pc
 from weft.plan.sites import SITE
 from weft.runtime.columns.events import Array, Column, Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
+from weft.runtime.columns.layout import Layout
 from weft.runtime.columns.merge import TIE
 from weft.runtime.matches.emit import arrow_type, to_arrow
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.table import flattened
+from weft.runtime.state.segments import flag_columns
 from weft.schema import LONG, Type
 
-PLACE, ORIGIN, TIME, TYPE, ID, TIE_VALUE, FLAGS, VALUE = (  # of an event in a match
-    "place",
-    "origin",
-    "time",
-    "type",
-    "id",
-    "tie",
-    "flags",
-    "value",
-)
+PLACE, ORIGIN, TIME, TYPE, ID = "place", "origin", "time", "type", "id"  # of an event in a match
+TIE_VALUE, FLAGS, VALUE = "tie", "flags", "value"
 MATCHES = "matches"  # the column of a table of matches
 OVERHEAD_BYTES = 12  # of an event besides its time, id and attributes: its place, origin and type
 
@@ -82,7 +75,7 @@ class MatchCodec:
         origins = Column(LONG, np.full(events.n_events, site, np.int64))
         return replace(events, columns={**events.columns, SITE: origins})
 
-    def written(self, found: Found, columns: Sequence[int], attributes: Sequence[Sequence[str]]) -> pa.Array:
+    def write(self, found: Found, columns: Sequence[int], attributes: Sequence[Sequence[str]]) -> pa.Array:
         """Return matches as lists of events, in the given order of columns, with some attributes of each."""
         events = found.events
         offsets, numbers, rows = flattened(found.table, columns)
@@ -98,8 +91,8 @@ class MatchCodec:
         }
         if TIE in events.columns:
             arrays[TIE_VALUE] = to_arrow(events.columns[TIE].take(rows), events.strings)
-        for number in range(len(self.layout.flags)):
-            arrays[f"{FLAGS}{number}"] = pa.array(self._flags(events, number)[rows])
+        flags = {name: flag[rows] for name, flag in events.flags.items()}
+        arrays |= flag_columns(self.received_layout, flags, rows.size)
         for name, source, _ in self.travelling:
             travels = np.array([name in own for own in attributes], np.bool_)[places]
             column = events.columns[name].take(rows)
@@ -110,13 +103,6 @@ class MatchCodec:
             [arrays[field.name].cast(field.type) for field in kind], fields=list(kind)
         )
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), struct, type=pa.list_(kind))
-
-    def _flags(self, events: Events, number: int) -> Array:
-        bits = np.zeros(events.n_events, np.int64)
-        first = number * FLAGS_PER_COLUMN
-        for place, name in enumerate(self.layout.derived_types[first : first + FLAGS_PER_COLUMN]):
-            bits |= events.flags[name].astype(np.int64) << place
-        return bits
 
     def read(self, matches: pa.Array) -> tuple[Events, "Bindings"]:
         """Return the events of matches, each once, and which of them every match binds."""

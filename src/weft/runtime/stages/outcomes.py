@@ -19,6 +19,7 @@ from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import FoundAtSite, FoundTrends, Result
 from weft.runtime.stages.shard_program import StepOutcome
 from weft.runtime.stages.task import ResultColumns, StageTask
+from weft.runtime.state.segments import one_array
 from weft.runtime.trends.emit import emit_trends_in_parts, trend_schema
 
 KIND, TREND, REPORT = "weft_kind", "weft_trend", "weft_report"
@@ -75,16 +76,16 @@ class OutcomeColumns:
 
     def late(self, rows: pa.Table, layout: Layout) -> pa.RecordBatch:
         """Return rows that came too late, each as the only event of a match."""
-        times = _one_array(rows[layout.time]).cast(pa.int64()).cast(TIMESTAMP)
+        times = one_array(rows[layout.time]).cast(pa.int64()).cast(TIMESTAMP)
         kind = self.match_schema.field("events").type
         identity = layout.id or layout.content
         nothing = pa.nulls(rows.num_rows, pa.string())
         event = pa.StructArray.from_arrays(
             [
                 nothing,
-                nothing if layout.type is None else _one_array(rows[layout.type]).cast(pa.string()),
+                nothing if layout.type is None else one_array(rows[layout.type]).cast(pa.string()),
                 times,
-                (nothing if identity is None else _one_array(rows[identity])).cast(self.id_type),
+                (nothing if identity is None else one_array(rows[identity])).cast(self.id_type),
             ],
             fields=list(kind.value_type),
         )
@@ -120,8 +121,3 @@ class OutcomeColumns:
 def outcome_columns(task: StageTask) -> OutcomeColumns:
     """Return the columns of the outcomes of a task."""
     return OutcomeColumns(task.id_type, task.columns, task.has_reports)
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    whole = column.combine_chunks()
-    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole

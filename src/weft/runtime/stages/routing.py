@@ -1,18 +1,15 @@
 """Rows as packs on their way to shards: one binary value holds all the rows that a task has for a shard."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from weft.runtime.columns.events import Array
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN
 from weft.runtime.stages.messages import PACK, RAW, REJECTED, ROLE, SHARD
-from weft.runtime.state.segments import table_to_bytes
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from weft.runtime.state.segments import one_array, table_to_bytes
 
 PACK_ROWS = 1_000_000  # rows that a task collects before it packs them
 OWNER = "weft_owner"  # whether this pack, of all that hold a row, accounts for it
@@ -64,24 +61,39 @@ class PackTask:
         table, n_rejected = self._events(table)
         if self.type is not None:  # names repeat: a code is shorter
             place = table.column_names.index(self.type)
-            table = table.set_column(place, self.type, _encoded(table[self.type]))
+            table = table.set_column(place, self.type, one_array(table[self.type]).dictionary_encode())
         is_owned = np.zeros(table.num_rows, np.bool_)
-        wanted = _Wanted(table, self.type, self.flags)
         for route in self.routes:
             places = None if route.place is None else table[route.place].fill_null(-1).to_numpy()
-            rows = wanted.rows(route)
+            rows = self._wanted(table, route)
             if places is not None:  # those without a key go nowhere
                 rows = np.flatnonzero(places >= 0) if rows is None else rows[places[rows] >= 0]
             part = table.select(route.columns)
             if len(self.routes) > 1:
                 part = part.append_column(OWNER, pa.array(~is_owned))
                 is_owned[rows if rows is not None else slice(None)] = True
-            for shard, share in _dealt(part, rows, places, route):
+            for shard, share in _deal_rows(part, rows, places, route):
                 if n_rejected:
                     yield _pack(shard, share.replace_schema_metadata({REJECTED: str(n_rejected)}))
                     n_rejected = 0
                 elif share.num_rows:
                     yield _pack(shard, share)
+
+    def _wanted(self, table: pa.Table, route: Route) -> Array | None:
+        """Return the rows that a route wants; None: all of them."""
+        if route.types is None:
+            return None
+        selected = np.zeros(table.num_rows, np.bool_)
+        if self.type is not None:
+            types = table[self.type].chunk(0)
+            is_wanted = np.array([name in route.types for name in types.dictionary.to_pylist()], np.bool_)
+            if is_wanted.all() and not route.derived:
+                return None
+            selected |= is_wanted[types.indices.to_numpy()]
+        for number in route.derived:
+            bits = table[self.flags[number // FLAGS_PER_COLUMN]].to_numpy()
+            selected |= (bits >> (number % FLAGS_PER_COLUMN)) & 1 == 1
+        return np.flatnonzero(selected)
 
     def _events(self, table: pa.Table) -> tuple[pa.Table, int]:
         """Return the rows that are events, and the number of the others."""
@@ -100,39 +112,7 @@ def _pack(shard: str, rows: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([shard]), pa.array([RAW]), packs], [SHARD, ROLE, PACK])
 
 
-def _encoded(types: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return the names of types as codes, in one piece."""
-    whole = types.combine_chunks()
-    return pc.dictionary_encode(whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole)
-
-
-class _Wanted:
-    """Which rows of a table are events of which types."""
-
-    def __init__(self, table: pa.Table, type_column: str | None, flags: Sequence[str]) -> None:
-        self._table = table
-        self._flags = flags
-        self._types = None if type_column is None else table[type_column].chunk(0)
-
-    def rows(self, route: Route) -> Array | None:
-        """Return the rows that a part wants; None: all of them."""
-        if route.types is None:
-            return None
-        selected = np.zeros(self._table.num_rows, np.bool_)
-        if self._types is not None:
-            is_wanted = np.array(
-                [name in route.types for name in self._types.dictionary.to_pylist()], np.bool_
-            )
-            if is_wanted.all() and not route.derived:
-                return None
-            selected |= is_wanted[self._types.indices.to_numpy()]
-        for number in route.derived:
-            bits = self._table[self._flags[number // FLAGS_PER_COLUMN]].to_numpy()
-            selected |= (bits >> (number % FLAGS_PER_COLUMN)) & 1 == 1
-        return np.flatnonzero(selected)
-
-
-def _dealt(
+def _deal_rows(
     part: pa.Table, rows: Array | None, places: Array | None, route: Route
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of each shard."""

@@ -25,7 +25,7 @@ from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
-from weft.runtime.stages.site_executor import SitePlan, add_events
+from weft.runtime.stages.site_executor import SitePlan
 from weft.runtime.state.journal import MILLISECOND, Journal, ServedQuery, Store, journal_in
 from weft.runtime.state.log import EVENTS, LogWriter, logged
 from weft.runtime.state.segments import (
@@ -227,19 +227,14 @@ class Shard:
         report: Report,
     ) -> tuple[Events, Arrivals]:
         """Return the shard's own new events, and all that is new with what came within matches."""
+        own = self.program.own_events(timely, arrived.passed, keeps_tie=True)
         if timely is None:
-            own = self.reader.read(arrived.passed) if arrived.passed else self.reader.nothing()
             report.events = own.n_events
         else:
-            own = self.program.events_of(timely, keeps_tie=True)
             own = (renumbered if self.program.layout.id is None else undelivered)(own, executor.known)
             report.duplicates = timely.num_rows - own.n_events
-        own = with_arrival(own, step)
-        events, matches = own, arrived.matches
-        if isinstance(self.program.plan, SitePlan):
-            for came in matches.values():
-                within = with_arrival(self.program.plan.codec.read(came)[0], step)
-                events = add_events(events, undelivered(within, executor.known))
+        own, matches = with_arrival(own, step), arrived.matches
+        events = self.program.add_received(own, matches, step, executor.known)
         return own, Arrivals(in_pool_of(executor, events), matches)
 
     def _logged(self, journal: Journal, executor: ShardExecutor, arrivals: Arrivals) -> Journal:

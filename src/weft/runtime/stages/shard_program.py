@@ -11,15 +11,13 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
+from weft.runtime.columns.merge import undelivered
 from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Adapter, Arrivals, Result, ShardExecutor
 from weft.runtime.stages.site_executor import SiteExecutor, SitePlan, add_events
-from weft.runtime.state.segments import (
-    Reader,
-    with_arrival,
-)
+from weft.runtime.state.segments import Reader, with_arrival
 from weft.runtime.trends.executor import TrendExecutor, TrendPlan
 from weft.schema import LONG
 
@@ -64,11 +62,24 @@ class ShardProgram:
         make = MatchExecutor if self.adapter is None else self.adapter.executor
         return make(plan, self.budget)
 
-    def events_of(self, rows: pa.Table, *, keeps_tie: bool) -> Events:
-        """Return rows as events; those of a site know where they arose."""
+    def own_events(self, rows: pa.Table | None, passed: Sequence[bytes], *, keeps_tie: bool) -> Events:
+        """Return rows, or what a lower level passed on, as events; those of a site know where they arose."""
+        if rows is None:
+            return self.reader.read(passed) if passed else self.reader.nothing()
         if isinstance(self.plan, SitePlan):
             return self.plan.codec.own(rows, self.plan.site)
         return ingest(rows, replace(self.layout, keeps_tie=keeps_tie))
+
+    def add_received(
+        self, own: Events, matches: Mapping[int, pa.Array], step: int, known: Sequence[Events] = ()
+    ) -> Events:
+        """Add the events of matches that came in a step, those that are not known yet, to the shard's own."""
+        events = own
+        if isinstance(self.plan, SitePlan):
+            for received in matches.values():
+                within = with_arrival(self.plan.codec.read(received)[0], step)
+                events = add_events(events, undelivered(within, known))
+        return events
 
 
 @dataclass(frozen=True)
@@ -106,15 +117,8 @@ class StepOutcome:
 
 def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:
     """Run the one step of a batch, to the end of time: the executor, own events, and what it finds."""
-    rows = arrived.table
-    if arrived.passed:
-        own = program.reader.read(arrived.passed)
-    else:
-        own = program.reader.nothing() if rows is None else program.events_of(rows, keeps_tie=False)
-    events, matches = own, arrived.matches
+    own, matches = program.own_events(arrived.table, arrived.passed, keeps_tie=False), arrived.matches
     if isinstance(program.plan, SitePlan):
-        events = own = with_arrival(own, 1)
-        for came in matches.values():
-            events = add_events(events, with_arrival(program.plan.codec.read(came)[0], 1))
+        own = with_arrival(own, 1)
     executor = program.executor(program.plan)
-    return executor, own, executor.step(Arrivals(events, matches), END_OF_TIME)
+    return executor, own, executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)

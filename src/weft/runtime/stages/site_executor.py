@@ -9,7 +9,7 @@ that the window alone ends is checked where whole matches are found, and no othe
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from weft.errors import WeftError
 from weft.kernels.matches.identity import hash_bindings
-from weft.plan.nodes import Await, Branch, Extent, NegationCheck, Node, Output, Plan, inputs_of
+from weft.plan.nodes import Await, Extent, NegationCheck, Node, Plan, inputs_of
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array, Events
@@ -31,7 +31,7 @@ from weft.runtime.columns.merge import (
     undelivered,
 )
 from weft.runtime.matches.execute import Executor, Found, Program
-from weft.runtime.matches.retention import Lags, lags_of, settled_after
+from weft.runtime.matches.retention import lags_of, settled_after
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import Lists, flattened
 from weft.runtime.stages.match_codec import Bindings, MatchCodec, last_times
@@ -158,7 +158,8 @@ class WorkEvaluator:
     def __init__(self, work: SiteWork, codec: MatchCodec, lag: int = 0) -> None:
         self.work = work
         self._codec = codec
-        self._program = program_of(work, lag)
+        is_awaited = tuple(bool(finding.among) for finding in work.findings)
+        self._program = _program(work.plan, is_awaited, lag)
         self._executor = Executor(self._program)
 
     @property
@@ -184,8 +185,10 @@ class WorkEvaluator:
         for found in self._executor.run(in_pool_of(self._executor, new), frontier, oldest):
             finding = self.work.findings[found.place]
             kept = _wanted(found, finding, known)
+            if finding.query is not None:
+                kept = replace(kept, output=replace(kept.output, query=finding.query))
             if kept.n_rows:
-                yield FoundAtSite(finding, _named(kept, finding))
+                yield FoundAtSite(finding, kept)
 
 
 class _KnownMatches:
@@ -218,13 +221,6 @@ def add_events(known: Events, came: Events) -> Events:
     pool, codes = extended(known.strings, came.strings)
     known = replace(known, strings=pool)
     return merge_events(known, undelivered(recoded(came, pool, codes), [known]))[0]
-
-
-def _named(found: Found, finding: Finding) -> Found:
-    """Return rows under the name of the query that they are matches of."""
-    if finding.query is None:
-        return found
-    return replace(found, output=replace(found.output, query=finding.query))
 
 
 def _wanted(found: Found, finding: Finding, known: _KnownMatches) -> Found:
@@ -271,23 +267,19 @@ def _keys(offsets: Array, places: Array, numbers: Array, rows: Array) -> Array:
     return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)
 
 
-def program_of(work: SiteWork, lag: int = 0) -> Program:
-    """Make the plan of some work ready once per process; sites with the same work share it."""
-    awaited = tuple(bool(finding.among) for finding in work.findings)
-    return _program(work.plan, awaited, lag)
-
-
 @lru_cache(maxsize=64)
-def _program(plan: Plan, awaited: tuple[bool, ...], lag: int) -> Program:
-    pairs = zip(plan.outputs, awaited, strict=True)
-    return Program(Plan(tuple(_awaited(output, lag) if waits else output for output, waits in pairs)))
+def _program(plan: Plan, is_awaited: tuple[bool, ...], lag: int) -> Program:
+    """Make a plan ready once per process; some of its outputs wait `lag` microseconds.
 
-
-def _awaited(output: Output, lag: int) -> Output:
-    def after(branch: Branch) -> Branch:
-        return replace(branch, node=Await(branch.node, lag))
-
-    return replace(output, branches=tuple(map(after, output.branches)))
+    Sites with the same work share it.
+    """
+    outputs = [
+        replace(output, branches=tuple(replace(own, node=Await(own.node, lag)) for own in output.branches))
+        if waits
+        else output
+        for output, waits in zip(plan.outputs, is_awaited, strict=True)
+    ]
+    return Program(Plan(tuple(outputs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,12 +302,8 @@ class Timing:
 
 def site_timing(program: SiteProgram) -> Timing:
     """Return the timing that all sites of a program have in common: the longest of each."""
-    works = [timing_of(work.plan) for work in program.works]
-    return Timing(
-        max((work.reach for work in works), default=0),
-        max((work.lag for work in works), default=0),
-        max((work.trail for work in works), default=0),
-    )
+    timings = [Timing(), *(timing_of(work.plan) for work in program.works)]
+    return Timing(*(max(lengths) for lengths in zip(*map(astuple, timings), strict=True)))
 
 
 @lru_cache(maxsize=64)
@@ -324,9 +312,9 @@ def timing_of(plan: Plan) -> Timing:
     program = Program(plan)
     lags = lags_of(program.order)
     branches = [branch for output in plan.outputs for branch in output.branches]
-    checks = [check for branch in branches for check in _on_rows(branch.node)]
-    trails = [_settled(check, lags) for check in checks if not check.absence.before]
-    within = [_settled(check, lags) for check in checks if check.absence.before]
+    absences = [check.absence for branch in branches for check in _on_rows(branch.node)]
+    trails = [_length(settled_after(absence, lags)) for absence in absences if not absence.before]
+    within = [_length(settled_after(absence, lags)) for absence in absences if absence.before]
     return Timing(_length(program.reach), max(within, default=0), max(trails, default=0))
 
 
@@ -338,10 +326,6 @@ def _on_rows(node: Node) -> Iterator[NegationCheck]:
     else:
         for source in inputs_of(node):
             yield from _on_rows(source)
-
-
-def _settled(check: NegationCheck, lags: Lags) -> int:
-    return _length(settled_after(check.absence, lags))
 
 
 def _length(extent: Extent | None) -> int:

@@ -160,7 +160,7 @@ class SiteStage:
                 continue
             for number in result.finding.channels:
                 channel = self.program.channels[number]
-                matches = self.network.codec.written(result.found, result.finding.columns, channel.attributes)
+                matches = self.network.codec.write(result.found, result.finding.columns, channel.attributes)
                 way = self.program.sites[channel.source], self.program.sites[channel.target]
                 amount = len(matches), value_bytes(matches)
                 transfers.append(Transfer(channel.projection, *way, *amount, channel=number))

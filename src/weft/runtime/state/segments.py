@@ -1,6 +1,6 @@
 """Events as bytes that outlive the process: Arrow, compressed, with a version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,6 +64,12 @@ def table_from_bytes(content: bytes) -> pa.Table:
     return pa.ipc.open_stream(content).read_all()
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece."""
+    whole = column.combine_chunks()
+    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads segments for a layout, which need not be the one they were written for.
@@ -76,19 +82,14 @@ class Reader:
 
     def read(self, contents: Sequence[bytes]) -> Events:
         """Return the events of segments, sorted."""
-        tables = [self._table(content) for content in contents]
+        tables = [self._wanted(_checked(table_from_bytes(content))) for content in contents]
         return ingest(pa.concat_tables(tables), self._stored_layout)
 
     def nothing(self) -> Events:
         """Return no events."""
-        kinds = dict(self._stored_layout.attributes.values())
-        columns = {name: pa.array([], arrow_type(kind)) for name, kind in kinds.items()}
-        columns |= {TIME_COLUMN: pa.array([], pa.int64()), TYPE_COLUMN: pa.array([], pa.string())}
-        columns[ID_COLUMN] = pa.array([], self.id_type)
-        columns |= {flag: pa.array([], pa.int64()) for flag in self.layout.flags}
-        if self.layout.tie_type is not None:
-            columns[TIE_COLUMN] = pa.array([], arrow_type(self.layout.tie_type))
-        return ingest(pa.table(columns), self._stored_layout)
+        fields = [(TIME_COLUMN, pa.int64()), (TYPE_COLUMN, pa.string()), (ID_COLUMN, self.id_type)]
+        empty = pa.schema([*fields, (ARRIVAL_COLUMN, pa.int64())]).empty_table()
+        return ingest(self._wanted(empty), self._stored_layout)
 
     @property
     def _stored_layout(self) -> Layout:
@@ -104,31 +105,38 @@ class Reader:
             attributes={**attributes, ARRIVAL: (ARRIVAL_COLUMN, LONG)},
         )
 
-    def _table(self, content: bytes) -> pa.Table:
-        table = table_from_bytes(content)
-        version = (table.schema.metadata or {}).get(VERSION_KEY)
-        if version != str(VERSION).encode():
-            found = "no version" if version is None else f"version {version.decode()}"
-            raise DataError(f"the state holds a segment of {found}, expected {VERSION}; {REMEDY}")
+    def _wanted(self, table: pa.Table) -> pa.Table:
+        """Return the columns of a table that the layout speaks of."""
         columns = {name: table[name] for name in (TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, ARRIVAL_COLUMN)}
         for name, (_, kind) in self.layout.attributes.items():
             columns[_stored_name(name)] = _stored(table, _stored_name(name), kind)
         if self.layout.tie is not None and self.layout.tie_type is not None:
             columns[TIE_COLUMN] = _stored(table, TIE_COLUMN, self.layout.tie_type)
-        return pa.table(columns | self._flags(table))
+        derived = [name for name in self.layout.derived_types if f"is {name}" in table.column_names]
+        flags = {name: table[f"is {name}"].to_numpy() for name in derived}
+        return pa.table(columns | flag_columns(self.layout, flags, table.num_rows))
 
-    def _flags(self, table: pa.Table) -> dict[str, pa.Array]:
-        """Return the derived types as bits, as they came."""
-        derived = self.layout.derived_types
-        columns: dict[str, pa.Array] = {}
-        for number, column in enumerate(self.layout.flags):
-            bits = np.zeros(table.num_rows, np.int64)
-            first = number * FLAGS_PER_COLUMN
-            for place, name in enumerate(derived[first : first + FLAGS_PER_COLUMN]):
-                if f"is {name}" in table.column_names:
-                    bits |= table[f"is {name}"].to_numpy().astype(np.int64) << place
-            columns[column] = pa.array(bits)
-        return columns
+
+def flag_columns(layout: Layout, flags: Mapping[str, Array], n_rows: int) -> dict[str, pa.Array]:
+    """Return which rows are of derived types as bits, in the columns that a layout has for them."""
+    columns: dict[str, pa.Array] = {}
+    for number, column in enumerate(layout.flags):
+        bits = np.zeros(n_rows, np.int64)
+        first = number * FLAGS_PER_COLUMN
+        for place, name in enumerate(layout.derived_types[first : first + FLAGS_PER_COLUMN]):
+            if name in flags:
+                bits |= flags[name].astype(np.int64) << place
+        columns[column] = pa.array(bits)
+    return columns
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    """Return a table of this version; refuse others."""
+    version = (table.schema.metadata or {}).get(VERSION_KEY)
+    if version != str(VERSION).encode():
+        stated = "no version" if version is None else f"version {version.decode()}"
+        raise DataError(f"the state holds a segment of {stated}, expected {VERSION}; {REMEDY}")
+    return table
 
 
 def _stored(table: pa.Table, name: str, kind: Type) -> pa.ChunkedArray:
