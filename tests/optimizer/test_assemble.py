@@ -1,13 +1,16 @@
 """Nodes of a plan, put together from a normal form along a tree: written down one by one."""
 
+from dataclasses import replace
+
 import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload
 
 from weft.expressions import Attribute, Comparison, Expression
-from weft.optimizer.assemble import Assembled, Content, assemble, demands_of
+from weft.optimizer.assemble import LONGEST, Assembled, Content, assemble, demands_of
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair, uncheck
+from weft.pattern.nodes import TimeWindow
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import (
     Absence,
@@ -21,6 +24,7 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
+from weft.schema import Schema
 
 A, B, C = Scan("A"), Scan("B"), Scan("C")
 TEN = Extent("time", 10_000_000)
@@ -200,3 +204,157 @@ def test_a_window_of_events_counts_positions() -> None:
     found = built("SEQ(A a, B b) WITHIN 5 EVENTS").node
     assert isinstance(found, Join)
     assert found.extent == Extent("position", 4)
+    keyed = built("SEQ(A a, B b) PARTITION BY name, k WITHIN 5 EVENTS").node
+    assert isinstance(keyed, Join)
+    assert keyed.extent == Extent("position", 4, ("k", "name"))
+
+
+def test_a_window_is_never_too_long_to_add() -> None:
+    form = replace(form_of("SEQ(A a, B b)"), window=TimeWindow(1 << 62))
+    assert demands_of(form).extent == Extent("time", LONGEST)
+
+
+def test_predicates_on_one_item_and_its_key_are_one_filter() -> None:
+    found = built("A a WHERE a.x < 3 AND [k]").node
+    assert isinstance(found, Filter)
+    assert found.input == A
+    assert len(found.predicates) == 2
+    assert equal(0, 0, "k") in found.predicates
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("AND(A a, A b) WHERE a.x < b.x", "AND(A a, A b) WHERE b.x < a.x"),
+        ("AND(A a, A b) WHERE a.x < 3 AND b.x > 5", "AND(A a, A b) WHERE b.x < 3 AND a.x > 5"),
+        ("SEQ(A a, A b) WHERE a.x < b.x", "SEQ(A y, A x) WHERE x.x > y.x"),
+    ],
+)
+def test_parts_of_one_type_are_told_apart_by_what_is_said_of_them(text: str, other: str) -> None:
+    assert built(text).node == built(other).node
+
+
+def test_the_smaller_part_stands_right() -> None:
+    text = "AND(A a, B b, C c)"
+    assert built(text, pair(leaf(0), pair(leaf(1), leaf(2)))).variables == ("b", "c", "a")
+    assert built(text, pair(pair(leaf(0), leaf(1)), leaf(2))).variables == ("a", "b", "c")
+
+
+def test_a_part_ends_the_match_only_if_all_of_the_other_comes_before_some_of_it() -> None:
+    assert built("SEQ(A a, AND(B b, C c))", pair(leaf(0), pair(leaf(1), leaf(2)))).variables[0] == "a"
+    form = form_of("AND(SEQ(A a, C c), B b, D d, A e)")
+    a, c, b, d, e = (leaf(form.variables.index(name)) for name in "acbde")
+    found = built("AND(SEQ(A a, C c), B b, D d, A e)", pair(pair(a, b), pair(pair(c, d), e)))
+    assert set(found.variables[:3]) == {"c", "d", "e"}  # b comes before none of them, so the size decides
+
+
+def test_a_list_with_predicates_on_its_elements_is_expanded_from_those_that_pass() -> None:
+    found = built("SEQ(A a, B+ b[]) WHERE b.x > 3 AND SUM(b.x) > 9 AND [k] WITHIN 10 seconds").node
+    assert isinstance(found, KleeneExpand)
+    assert isinstance(found.elements, Filter)
+    assert (found.input, found.elements.input, len(found.elements.predicates)) == (A, B, 1)
+    assert equal(0, 1, "k") in found.predicates
+    assert len(found.predicates) == 2  # the sum, and the key of a single event
+
+
+def test_a_list_and_a_later_event_of_its_type_are_not_compared_again() -> None:
+    found = built("SEQ(A+ a[], A b)").node
+    assert isinstance(found, KleeneExpand)
+    assert (found.order, found.distinct) == (((1, 0),), ())
+    free = built("AND(A+ a[], A b)").node
+    assert isinstance(free, KleeneExpand)
+    assert (free.order, free.distinct) == ((), ((0, 1),))
+
+
+def test_a_predicate_stands_where_its_items_meet() -> None:
+    found = built("SEQ(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x AND a.x + b.x < c.x").node
+    assert isinstance(found, Join)
+    assert isinstance(found.left, Join)
+    assert found.left.predicates == (Comparison("<", attribute(0, "x"), attribute(1, "x")),)
+    assert len(found.predicates) == 2
+
+
+def test_where_one_event_may_have_several_types_all_that_are_unordered_are_distinct() -> None:
+    overlapping = Schema(SCHEMA.attributes, SCHEMA.time, frozenset("ABD"), types_overlap=True)
+    tree, context = order_tree([0, 1]), context_of(overlapping)
+    apart = assemble(form_of("AND(A a, B b)"), tree, context).node
+    assert isinstance(apart, Join)
+    assert apart.distinct == ((0, 1),)
+    ordered = assemble(form_of("SEQ(A a, B b)"), tree, context).node
+    assert isinstance(ordered, Join)
+    assert ordered.distinct == ()
+    checked = assemble(form_of("AND(SEQ(A a, NOT D n), B b) WITHIN 10 seconds"), tree, context).node
+    assert (1, 2) in absence_in(checked).distinct  # b may be a D too
+
+
+def test_what_the_window_bounds_is_checked_after_all_that_is_not() -> None:
+    text = "SEQ(NOT C m, A a, NOT D n, B b) WITHIN 10 seconds"
+    for tree in (order_tree([0, 1]), uncheck(order_tree([0, 1]))):
+        found = built(text, tree).node
+        assert absence_in(found).negated == C
+        assert isinstance(found, NegationCheck)
+        assert absence_in(found.input).negated == Scan("D")
+
+
+def test_items_outside_the_scope_do_not_compete() -> None:
+    found = built("SEQ(D d, A a, NOT D n, B b, D e) WITHIN 10 seconds", order_tree([1, 2, 0, 3])).node
+    while not isinstance(found, NegationCheck):
+        assert isinstance(found, Join)
+        found = found.left if len(column_types(found.left)) > 1 else found.right
+    assert column_types(found) == ("A", "B")
+    assert found.absence.distinct == ()
+
+
+def test_only_events_of_the_same_type_compete() -> None:
+    text = "AND(SEQ(A a, NOT SEQ(D n, C m), B b), D d) WITHIN 10 seconds"
+    found = built(text, pair(pair(leaf(0), leaf(1)), leaf(2)))
+    absence = absence_in(found.node)
+    negated = column_types(absence.negated).index("D")
+    assert absence.distinct == ((found.variables.index("d"), 3 + negated),)
+
+
+def test_a_negation_lies_between_all_that_is_around_it() -> None:
+    found = built("SEQ(AND(A a, B b), NOT D n, C c) WITHIN 10 seconds")
+    absence = absence_in(found.node)
+    assert [found.variables[column] for column in absence.after] == ["a", "b"]
+    assert [found.variables[column] for column in absence.before] == ["c"]
+
+
+def test_a_negated_event_agrees_with_the_match_and_a_negated_pattern_within_itself_too() -> None:
+    event = absence_in(built("SEQ(A a, NOT D n, B b) WHERE [k]").node)
+    assert (event.negated, event.predicates) == (Scan("D"), (equal(0, 2, "k"),))
+    pattern = absence_in(built("SEQ(A a, NOT SEQ(C c, D d), B b) WHERE [k]").node)
+    assert isinstance(pattern.negated, Join)
+    assert pattern.negated.predicates == (equal(0, 1, "k"),)
+    assert pattern.predicates == (equal(0, 2, "k"),)
+    several = absence_in(built("SEQ(A a, NOT D{2} n[], B b) WHERE [k]").node).negated
+    assert isinstance(several, KleeneExpand)
+    assert len(several.predicates) == 1
+
+
+def test_a_negation_within_a_negation_is_an_exception_where_it_speaks_of_the_match() -> None:
+    text = "SEQ(A a, NOT SEQ(C c, NOT D d, B e), B b)"
+    inward = absence_in(built(text).node)
+    assert inward.unless == ()
+    assert isinstance(inward.negated, NegationCheck)
+    outward = absence_in(built(f"{text} WHERE d.x = a.x").node)
+    assert isinstance(outward.negated, Join)
+    (exception,) = outward.unless
+    assert exception.negated == Scan("D")
+    assert len(exception.predicates) == 1
+
+
+def test_a_part_in_any_order_is_put_in_order_without_what_follows() -> None:
+    tree = order_tree([0, 1, 2])._replace(computed_for=Demands(frozenset(), TEN))
+    found = built("SEQ(A a, B b, C c) WITHIN 10 seconds", tree)
+    assert isinstance(found.node, Project)
+    pairs = [(found.variables[a], found.variables[b]) for a, b in found.node.order]
+    assert sorted(pairs) == [("a", "b"), ("b", "c")]
+
+
+def test_negations_are_checked_on_what_is_narrowed() -> None:
+    tree = pair(pair(leaf(0), leaf(1))._replace(computed_for=Demands(frozenset(), TEN)), leaf(2))
+    found = built(NEGATED, tree).node
+    assert isinstance(found, Join)
+    assert isinstance(found.left, NegationCheck)
+    assert found.left.input == Project(Join(A, B, (), (), (), TEN), (0, 1), None, ((0, 1),))

@@ -14,7 +14,7 @@ from weft.cost.partial_matches import PartialMatches
 from weft.errors import WeftError
 from weft.optimizer.pipeline import SECONDS, Optimized, choose_plan
 from weft.optimizer.planning import Planning
-from weft.optimizer.stored_plan import StoredPlan, unnamed
+from weft.optimizer.stored_plan import StoredPlan, tree_from_names
 from weft.optimizer.trees import order_of
 from weft.statistics.model import Statistics
 
@@ -132,7 +132,7 @@ def test_with_prefix_only_every_tree_is_an_order(plan: str) -> None:
     workload = random_workload(random.Random(1), 8, (4, 5), n_types=6)
     trees = planned(workload, plan=plan, prefix_only=True).stored.trees
     for name, (tree,) in trees.items():
-        found = unnamed(tree, workload.patterns[name].variables)
+        found = tree_from_names(tree, workload.patterns[name].variables)
         assert found is not None
         assert order_of(found) is not None
 

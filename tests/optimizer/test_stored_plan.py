@@ -8,7 +8,7 @@ from tests.helpers.random_trees import random_tree
 from tests.helpers.workloads import random_workload
 
 from weft.errors import WeftError
-from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
+from weft.optimizer.stored_plan import Named, StoredPlan, tree_from_names, tree_to_names
 from weft.optimizer.trees import leaf, order_tree, pair
 
 
@@ -103,20 +103,20 @@ def test_trees_keep_their_form_under_names(seed: int) -> None:
     workload = random_workload(dice, 3, (2, 3, 4, 5), has_lists=True, has_negations=True)
     for pattern in workload.patterns.values():
         tree = random_tree(pattern, dice)
-        stored = json.loads(json.dumps(named(tree, pattern.variables)))
-        assert unnamed(stored, pattern.variables) == tree
+        stored = json.loads(json.dumps(tree_to_names(tree, pattern.variables)))
+        assert tree_from_names(stored, pattern.variables) == tree
 
 
 def test_a_tree_names_each_variable_once_or_fits_not() -> None:
     names = ("a", "b", "c")
-    assert unnamed([["a", "c"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
-    assert unnamed([["c", "a"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
+    assert tree_from_names([["a", "c"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
+    assert tree_from_names([["c", "a"], "b"], names) == pair(pair(leaf(0), leaf(2)), leaf(1))
     wrong: list[Named] = ["a", ["a", "b"], [["a", "b"], "d"], [["a", "b"], "b"], [[["a", "b"], "c"], "c"]]
     for tree in wrong:
-        assert unnamed(tree, names) is None
+        assert tree_from_names(tree, names) is None
 
 
 def test_a_tree_that_leaves_negations_to_its_reader_says_so() -> None:
     tree = pair(pair(leaf(0), leaf(1))._replace(unchecked=True), leaf(2))
-    assert named(tree, ("a", "b", "c")) == [{"bare": ["a", "b"]}, "c"]
-    assert named(order_tree([1, 0, 2]), ("a", "b", "c")) == [["a", "b"], "c"]
+    assert tree_to_names(tree, ("a", "b", "c")) == [{"bare": ["a", "b"]}, "c"]
+    assert tree_to_names(order_tree([1, 0, 2]), ("a", "b", "c")) == [["a", "b"], "c"]

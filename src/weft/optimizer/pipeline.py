@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from weft.cost.model import CostModel
 from weft.errors import WeftError
@@ -13,9 +13,10 @@ from weft.optimizer.assemble import Assembled, Context
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.rewriting.rewrite_graph import Techniques
-from weft.optimizer.rewriting.rewrite_plan import motto_trees, rewrite_plan
+from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
+from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.weave import Heuristic, Weave, Woven
@@ -28,7 +29,7 @@ from weft.schema import Schema
 from weft.statistics.model import Statistics
 
 Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
-STRATEGIES: tuple[Strategy, ...] = ("auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse")
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SECONDS = 3.0  # of search, when nothing else is said
 REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
 MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries takes too long
@@ -36,15 +37,9 @@ MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries take
 
 @dataclass(frozen=True)
 class Settings:
-    """How to choose a plan.
+    """How to choose a plan: what `weft.Planning` says, with the statistics and the prices to be used.
 
-    `auto` searches for the best plan that shares, rewrites and reorders; `trivial` is pattern order without
-    sharing, `reorder` the best tree of each query without sharing, `share` as much sharing as possible
-    whatever it costs. `mcep` is the search without weaker orders, `motto` rewriting without reordering; `mst`
-    shares whole queries with others, `lcse` the longest common sub-expressions.
-
-    `k` is the number of patterns that one step of the search changes; with `prefix_only`, the search and
-    `reorder` look at orders alone, of which patterns share prefixes. The search ends at the limit; with a
+    `k` is the number of patterns that one step of the search changes. The search ends at the limit; with a
     limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to search,
     given the cost of the plan from which the search starts.
     """
@@ -122,47 +117,39 @@ def _plan(queries: Sequence[Query], woven: Mapping[tuple[str, int], Woven], *, t
 
 def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple[bool, list[str]]:
     """Give every query its trees; return whether they are shared, and what is worth saying."""
-    limit = settings.limit or Limit(seconds=SECONDS)
-    match settings.strategy:
-        case StoredPlan() as choice:
-            return choice.is_shared, _adopt(weave, queries, choice)
-        case "trivial":
-            _add_in_pattern_order(weave, queries)
-            return False, []
-        case "reorder":
-            for query in queries:
-                weave.add(query, weave.plans.best)
-            return False, []
-        case "motto" | "mst" as techniques:
-            _add_in_pattern_order(weave, queries)
-            return True, _rewrite(weave, limit, techniques, settings.seed)
-        case "lcse":
-            _add_in_pattern_order(weave, queries)
-            weave.multitree.replace(lcse_trees(weave.multitree.patterns))
-            return True, []
-        case "share":
-            _add_in_pattern_order(weave, queries)
-            weave.multitree.replace(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
-            return True, []
-        case "auto" | "mcep":
-            for query in queries:
-                weave.add(query, weave.plans.best)
-            if not settings.prefix_only:
-                weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
-            if settings.worth is not None:
-                limit = limit.at_most(settings.worth(weave.cost))
-            if settings.strategy == "auto" and not settings.prefix_only:
-                _start_with_rewriting(weave, limit, settings.seed)
-            weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
-            return True, []
-    raise WeftError(
-        f"plan is {settings.strategy!r}, expected one of {', '.join(STRATEGIES)} or a stored plan"
-    )
-
-
-def _add_in_pattern_order(weave: Weave, queries: Sequence[Query]) -> None:
+    strategy = settings.strategy
+    if isinstance(strategy, StoredPlan):
+        return strategy.is_shared, _adopt(weave, queries, strategy)
+    if strategy not in STRATEGIES:
+        raise WeftError(f"plan is {strategy!r}, expected one of {', '.join(STRATEGIES)} or a stored plan")
+    limit, multitree = settings.limit or Limit(seconds=SECONDS), weave.multitree
     for query in queries:
-        weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
+        weave.add(query, weave.plans.best if strategy in ("auto", "mcep", "reorder") else _pattern_tree)
+    match strategy:
+        case "motto" | "mst":
+            return True, _rewrite(weave, limit, strategy, settings.seed)
+        case "lcse":
+            multitree.replace(lcse_trees(multitree.patterns))
+        case "share":
+            multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
+        case "auto" | "mcep":
+            _search(weave, limit, settings)
+    return strategy not in ("trivial", "reorder"), []
+
+
+def _pattern_tree(pattern: Pattern) -> Tree:
+    return order_tree(pattern_order(pattern.shape))
+
+
+def _search(weave: Weave, limit: Limit, settings: Settings) -> None:
+    """Search from the best of several plans: each query's own trees, maximal sharing, rewriting."""
+    if not settings.prefix_only:
+        weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
+    if settings.worth is not None:
+        limit = limit.at_most(settings.worth(weave.cost))
+    if settings.strategy == "auto" and not settings.prefix_only:
+        _start_with_rewriting(weave, limit, settings.seed)
+    weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
 
 
 def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:
@@ -183,9 +170,7 @@ def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:
     multitree = weave.multitree
     if 1 < len(multitree.patterns) <= MOST_REWRITTEN and limit.used() < 1.0:
         part = limit.part(REWRITING_SHARE)
-        trees = motto_trees(multitree.patterns, multitree.model, part, seed=seed)
-        limit.taken += part.taken
-        weave.start_with(trees)
+        weave.start_with(rewrite_plan(multitree.patterns, multitree.model, part, seed=seed).trees)
 
 
 def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan) -> list[str]:

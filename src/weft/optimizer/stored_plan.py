@@ -5,15 +5,16 @@ plan can be out of date but never wrong.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any, TypeAlias
 
 from weft.codec import VERSION
-from weft.cost.shape import items_of
 from weft.errors import WeftError
 from weft.optimizer.assemble import LONGEST
-from weft.optimizer.trees import Demands, Tree, leaf, pair
+from weft.optimizer.trees import Demands, Tree, leaf, nodes_of, pair
 from weft.plan.nodes import Extent
 
 DEEPEST = 300  # levels of a tree
@@ -64,104 +65,86 @@ class StoredPlan:
 
 
 def _trees(trees: Any, query: str, origin: str) -> tuple[Named, ...]:
-    if not isinstance(trees, list) or not all(map(_is_tree, trees)):
+    try:
+        if not isinstance(trees, list):
+            raise TypeError
+        for tree in trees:
+            _read(tree, defaultdict(count().__next__))
+    except (TypeError, ValueError):
         raise WeftError(
             f"{origin}, query {query}: found {json.dumps(trees)[:60]}, expected a list of trees such as "
             f'[["a", "c"], "b"], one for each alternative of the query'
-        )
+        ) from None
     return tuple(trees)
 
 
-def _is_tree(tree: Any, depth: int = 0) -> bool:
-    if depth > DEEPEST:
-        return False
-    if isinstance(tree, dict):
-        parts = tree.get("bare", tree.get("parts"))
-        general = {key: value for key, value in tree.items() if key not in ("bare", "parts")}
-        is_general = set(general) == {"order", "extent"} and _is_order(general["order"])
-        return (
-            isinstance(parts, list)
-            and _is_tree(parts, depth)
-            and ("bare" in tree) != ("parts" in tree)
-            and (is_general and _is_extent(general["extent"]) if general else "bare" in tree)
-        )
-    if isinstance(tree, list):
-        return len(tree) == 2 and all(_is_tree(part, depth + 1) for part in tree)
-    return isinstance(tree, str)
-
-
-def _is_order(order: Any) -> bool:
-    return isinstance(order, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
-        for pair in order
-    )
-
-
-def _is_extent(extent: Any) -> bool:
-    if extent is None:
-        return True
-    return (
-        isinstance(extent, dict)
-        and set(extent) == {"clock", "length", "partition_by"}
-        and extent["clock"] in ("time", "position")
-        and type(extent["length"]) is int
-        and 0 <= extent["length"] <= LONGEST
-        and isinstance(extent["partition_by"], list)
-        and all(isinstance(name, str) for name in extent["partition_by"])
-    )
-
-
-def named(tree: Tree, variables: tuple[str, ...]) -> Named:
+def tree_to_names(tree: Tree, variables: tuple[str, ...]) -> Named:
     """Return a tree with variables for items.
 
-    >>> named(pair(pair(leaf(0), leaf(2)), leaf(1)), ("a", "b", "c"))
+    >>> tree_to_names(pair(pair(leaf(0), leaf(2)), leaf(1)), ("a", "b", "c"))
     [['a', 'c'], 'b']
     """
-    if tree.left is None or tree.right is None:
-        return variables[next(items_of(tree.mask))]
-    parts: list[Named] = [named(tree.left, variables), named(tree.right, variables)]
+    if tree.is_leaf:
+        return variables[tree.mask.bit_length() - 1]
+    parts: list[Named] = [tree_to_names(part, variables) for part in tree.parts]
     if tree.computed_for is None:
         return {"bare": parts} if tree.unchecked else parts
-    order = sorted([variables[a], variables[b]] for a, b in tree.computed_for.order)
-    extent = None if tree.computed_for.extent is None else _plain(tree.computed_for.extent)
-    return {"bare" if tree.unchecked else "parts": parts, "order": order, "extent": extent}
+    order, extent = tree.computed_for
+    return {
+        "bare" if tree.unchecked else "parts": parts,
+        "order": sorted([variables[a], variables[b]] for a, b in order),
+        "extent": None if extent is None else {**asdict(extent), "partition_by": list(extent.partition_by)},
+    }
 
 
-def _plain(extent: Extent) -> dict[str, Any]:
-    """Return an extent as JSON has it."""
-    return {**asdict(extent), "partition_by": list(extent.partition_by)}
-
-
-def unnamed(tree: Named, variables: tuple[str, ...]) -> Tree | None:
+def tree_from_names(tree: Named, variables: tuple[str, ...]) -> Tree | None:
     """Return a tree over the items of a pattern; None unless it names each of its variables once."""
-    if sorted(_names(tree)) != sorted(variables):
+    try:
+        read = _read(tree, {variable: item for item, variable in enumerate(variables)})
+    except KeyError:
         return None
-    known = set(variables)
-
-    def build(part: Named) -> Tree:
-        if isinstance(part, str):
-            return leaf(variables.index(part))
-        if isinstance(part, dict):
-            built = build(_parts(part))._replace(unchecked="bare" in part)
-            return built._replace(computed_for=_demands(part)) if "order" in part else built
-        return pair(build(part[0]), build(part[1]))
-
-    def _demands(part: dict[str, Any]) -> Demands:
-        order = [(a, b) for a, b in part["order"] if {a, b} <= known]
-        extent = part["extent"]
-        if extent is not None:
-            extent = Extent(extent["clock"], extent["length"], tuple(extent["partition_by"]))
-        return Demands(frozenset((variables.index(a), variables.index(b)) for a, b in order), extent)
-
-    return build(tree)
+    n_leaves = sum(node.is_leaf for node in nodes_of(read))
+    return read if n_leaves == len(variables) == read.mask.bit_count() else None
 
 
-def _parts(tree: dict[str, Any]) -> Named:
-    found: Named = tree["bare"] if "bare" in tree else tree["parts"]
-    return found
+def _read(tree: Any, items: Mapping[str, int], depth: int = 0) -> Tree:
+    """Return a tree over items; KeyError where a name is none of them, ValueError where it is no tree."""
+    match tree:
+        case str():
+            return leaf(items[tree])
+        case [left, right] if depth < DEEPEST:
+            return pair(_read(left, items, depth + 1), _read(right, items, depth + 1))
+        case {"bare": [_, _] as parts, **demands}:
+            general = _read_demands(demands, items) if demands else None
+            return _read(parts, items, depth)._replace(unchecked=True, computed_for=general)
+        case {"parts": [_, _] as parts, **demands}:
+            return _read(parts, items, depth)._replace(computed_for=_read_demands(demands, items))
+    raise ValueError
 
 
-def _names(tree: Named) -> list[str]:
-    if isinstance(tree, str):
-        return [tree]
-    return [name for part in (_parts(tree) if isinstance(tree, dict) else tree) for name in _names(part)]
+def _read_demands(demands: Any, items: Mapping[str, int]) -> Demands:
+    """Return demands on the items that there are; the order may name others."""
+    match demands:
+        case {"order": [*order], "extent": extent, **others} if not others and all(map(_is_pair, order)):
+            known = [(a, b) for a, b in order if a in items and b in items]
+            return Demands(frozenset((items[a], items[b]) for a, b in known), _read_extent(extent))
+    raise ValueError
+
+
+def _is_pair(names: Any) -> bool:
+    return isinstance(names, list) and len(names) == 2 and all(isinstance(name, str) for name in names)
+
+
+def _read_extent(extent: Any) -> Extent | None:
+    match extent:
+        case None:
+            return None
+        case {
+            "clock": "time" | "position" as clock,
+            "length": int() as length,
+            "partition_by": [*names],
+            **others,
+        } if not others and type(length) is int and 0 <= length <= LONGEST:
+            if all(isinstance(name, str) for name in names):
+                return Extent(clock, length, tuple(names))
+    raise ValueError

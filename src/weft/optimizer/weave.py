@@ -23,7 +23,7 @@ from weft.optimizer.sharing.sharables import Sharables
 from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.sharing.tabu_search import tabu_search
-from weft.optimizer.stored_plan import Named, StoredPlan, named, unnamed
+from weft.optimizer.stored_plan import Named, StoredPlan, tree_from_names, tree_to_names
 from weft.optimizer.trees import Tree, specialize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
@@ -122,7 +122,6 @@ class Weave:
             part = limit.part(len(keys) / n_left)
             n_left -= len(keys)
             self._improve_component(keys, part, heuristic, k, dice)
-            limit.taken += part.taken
         limit.tell(self.cost)
 
     def _improve_component(
@@ -164,7 +163,7 @@ class Weave:
         trees: dict[str, list[Named]] = {name: [] for name in self.queries}
         for (name, _), tree in sorted(self.multitree.trees.items()):
             pattern = self.multitree.patterns[name, _]
-            trees[name].append(named(tree, pattern.form.variables))
+            trees[name].append(tree_to_names(tree, pattern.form.variables))
         return StoredPlan({name: tuple(found) for name, found in trees.items()}, is_shared)
 
     def adopt(self, choice: StoredPlan) -> list[str]:
@@ -178,7 +177,7 @@ class Weave:
             keys = [key for key in self.multitree.trees if key[0] == name]
             chosen = choice.trees.get(name, ())
             trees = {
-                key: unnamed(tree, self.multitree.patterns[key].form.variables)
+                key: tree_from_names(tree, self.multitree.patterns[key].form.variables)
                 for key, tree in zip(keys, chosen, strict=False)
             }
             fitting = {key: tree for key, tree in trees.items() if tree is not None}

@@ -10,11 +10,6 @@ def test_single_events_come_as_written_and_lists_after_them() -> None:
     assert pattern_order(SHAPE) == (0, 3, 1, 2)
 
 
-def test_what_is_given_comes_first() -> None:
-    assert pattern_order(SHAPE, (3,)) == (3, 0, 1, 2)
-    assert pattern_order(SHAPE, (3, 2)) == (3, 2, 0, 1)
-
-
 def test_lists_alone_come_as_written() -> None:
     shape = Shape((9.0, 5.0), (0, 0), 1.0, lists={0: ListBounds(1, None), 1: ListBounds(1, 2)})
     assert pattern_order(shape) == (0, 1)

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, conjunction, disjunction, sequence
-from weft.optimizer.rewriting.levels import divided, nested_level, operator_tree
+from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, conjunction, sequence
+from weft.optimizer.rewriting.levels import inner_first, nested_level, operator_tree
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 
-INNER_1, INNER_2 = disjunction("E4", "E5"), conjunction("E2", "E3")
+INNER_1, INNER_2 = conjunction("E4", "E5"), conjunction("E2", "E3")  # the first is a DISJ in the paper
 Q11 = sequence("E1", INNER_1, INNER_2)
 Q12 = sequence("E1", INNER_2)
 
@@ -18,13 +18,13 @@ def test_definition_2() -> None:
 
 
 def test_table_2() -> None:
-    assert divided(Q11) == ((INNER_1, INNER_2), (Q11,))
-    assert divided(Q12) == ((INNER_2,), (Q12,))
+    assert inner_first(Q11) == [INNER_1, INNER_2, Q11]
+    assert inner_first(Q12) == [INNER_2, Q12]
 
 
 def test_table_3() -> None:
-    (inner_1, inner_2), (outer_11,) = divided(Q11)
-    (inner,), (outer_12,) = divided(Q12)
+    inner_1, inner_2, outer_11 = inner_first(Q11)
+    inner, outer_12 = inner_first(Q12)
     assert interesting_sub_queries(inner_1, inner) == ()
     assert interesting_sub_queries(inner_2, inner) == (conjunction("E2", "E3"),)
     assert interesting_sub_queries(outer_11, outer_12) == (sequence("E1", inner_2),)
@@ -32,7 +32,14 @@ def test_table_3() -> None:
 
 def test_a_query_that_occurs_twice_is_divided_off_once() -> None:
     inner = conjunction("a", "b")
-    assert divided(sequence(inner, "c", inner)) == ((inner,), (sequence(inner, "c", inner),))
+    assert inner_first(sequence(inner, "c", inner)) == [inner, sequence(inner, "c", inner)]
+
+
+def test_all_of_a_level_come_before_the_next_one() -> None:
+    deep = conjunction("d", sequence("a", conjunction("b", "c")))
+    other = conjunction("e", "f")
+    levels = [nested_level(one) for one in inner_first(sequence(deep, other))]
+    assert levels == [1, 1, 2, 3, 4]
 
 
 def flattened(query: FlatQuery) -> FlatQuery:

@@ -6,7 +6,7 @@ from weft.optimizer.rewriting.decomposition import closure
 from weft.optimizer.rewriting.flat_query import FlatQuery, conjunction, sequence
 from weft.optimizer.rewriting.merge import is_substring, merges
 from weft.optimizer.rewriting.steiner_tree import SteinerTree, steiner_tree
-from weft.optimizer.rewriting.transformation import interesting_sub_queries, transformed
+from weft.optimizer.rewriting.transformation import interesting_sub_queries, without_order
 from weft.optimizer.sharing.limits import Limit
 
 Q1 = sequence("E1", "E2", "E3")
@@ -34,7 +34,7 @@ def weight(source: FlatQuery, query: FlatQuery) -> int | None:
     """The joins that are left when the source is there, and a filter where one is needed."""
     merged = next(merges(source, query), None)
     if merged is None:
-        weak = transformed(query, source.operator)
+        weak = without_order(query)
         return None if weak != source else FILTER
     n_shared = len(source.operands)
     joins = sum(results(size, query) for size in range(n_shared + 1, len(query.operands) + 1))

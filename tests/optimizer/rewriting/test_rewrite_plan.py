@@ -13,7 +13,7 @@ from weft.language.parser import parse
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.rewriting.rewrite_graph import RewriteGraph, Techniques
-from weft.optimizer.rewriting.rewrite_plan import RewritePlan, motto_trees, rewrite_plan, shared_cost
+from weft.optimizer.rewriting.rewrite_plan import RewritePlan, rewrite_plan, shared_cost
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import Demands, Tree, nodes_of, order_tree
 
@@ -111,7 +111,7 @@ def test_a_sequence_is_had_from_the_combination_of_all_operands() -> None:
     weave = weave_for(SCHEMA, Settings())
     for query in bind(parse(text), SCHEMA, source=text):
         weave.add(query, weave.plans.best)
-    trees = motto_trees(weave.multitree.patterns, MODEL, Limit(steps=100))
+    trees = rewrite_plan(weave.multitree.patterns, MODEL, Limit(steps=100)).trees
     assert len(trees) == 4
     assert trees["q", 0].computed_for is not None
     weave.multitree.replace(trees)
@@ -180,7 +180,7 @@ def test_patterns_of_one_event_and_of_lists_alone() -> None:
 
 
 def test_nothing_to_plan() -> None:
-    assert motto_trees({}, MODEL, Limit(steps=1)) == {}
+    assert rewrite_plan({}, MODEL, Limit(steps=1)).trees == {}
 
 
 def test_the_same_steps_give_the_same_plan() -> None:

@@ -8,17 +8,14 @@ Differs     Lists come last.
 Complexity  O(n) for n items. Not optimal in general.
 """
 
-from collections.abc import Sequence
-
 from weft.cost.shape import Shape
 
 
-def pattern_order(shape: Shape, start: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return the items in evaluation order, those of `start` first.
+def pattern_order(shape: Shape) -> tuple[int, ...]:
+    """Return the items in evaluation order.
 
     >>> from weft.cost.shape import ListBounds
     >>> pattern_order(Shape((1.0, 1.0, 1.0), (0, 0, 0), 1.0, lists={0: ListBounds(1, None)}))
     (1, 2, 0)
     """
-    rest = [item for item in range(shape.n_items) if item not in start]
-    return (*start, *sorted(rest, key=lambda item: item in shape.lists))
+    return tuple(sorted(range(shape.n_items), key=lambda item: item in shape.lists))

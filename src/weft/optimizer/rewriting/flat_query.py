@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, Union
 
-Operator = Literal["SEQ", "CONJ", "DISJ"]
+Operator = Literal["SEQ", "CONJ"]
 Symbol: TypeAlias = Union[str, int, "FlatQuery"]
-MARKS: dict[Operator, str] = {"SEQ": ", ", "CONJ": " & ", "DISJ": " | "}
+MARKS: dict[Operator, str] = {"SEQ": ", ", "CONJ": " & "}
 
 
 @dataclass(frozen=True)
 class FlatQuery:
     """An operator and its operands: event types, or queries whose composite events are the operands.
 
-    The order of the operands matters to SEQ alone, so those of CONJ and DISJ are kept sorted.
+    The order of the operands matters to SEQ alone, so those of CONJ are kept sorted.
 
     >>> FlatQuery("CONJ", ("E3", "E1")) == FlatQuery("CONJ", ("E1", "E3"))
     True
@@ -67,11 +67,6 @@ def conjunction(*operands: Symbol) -> FlatQuery:
     return FlatQuery("CONJ", operands)
 
 
-def disjunction(*operands: Symbol) -> FlatQuery:
-    """Return DISJ(operands)."""
-    return FlatQuery("DISJ", operands)
-
-
 def have_two_in_common(one: FlatQuery, other: FlatQuery) -> bool:
     """Say whether two queries could share a pair of operands at all.
 
@@ -81,13 +76,7 @@ def have_two_in_common(one: FlatQuery, other: FlatQuery) -> bool:
     ... )
     (True, False)
     """
-    n_common = 0
-    counts = other.counts
-    for symbol, count in one.counts.items():
-        n_common += min(count, counts.get(symbol, 0))
-        if n_common > 1:
-            return True
-    return False
+    return (one.counts & other.counts).total() > 1
 
 
 def names(queries: Iterable[FlatQuery]) -> list[str]:

@@ -12,12 +12,11 @@ Complexity  O(n) for a nested query of n operands.
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Generic
 
-from weft.optimizer.rewriting.flat_query import FlatQuery, Operator, Symbol, canonical_key
+from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, canonical_key
 from weft.optimizer.rewriting.merge import merges
-from weft.optimizer.rewriting.transformation import transformed
+from weft.optimizer.rewriting.transformation import without_order
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key, Labelled
 from weft.pattern.series_parallel import Nesting, nesting_of
@@ -42,7 +41,7 @@ class OperatorLevel(Generic[Key]):
         if query.operator == self.query.operator:
             for places in merges(query, self.query):
                 yield self.pattern.labelled(sum(self.masks[place] for place in places))
-        elif self._unordered is not None and query.operator == "CONJ":
+        elif query.operator == "CONJ":
             weak, weak_masks = self._unordered
             for places in merges(query, weak):
                 masks = [weak_masks[place] for place in places]
@@ -50,13 +49,10 @@ class OperatorLevel(Generic[Key]):
                 yield self.pattern.labelled(sum(masks), order)
 
     @cached_property
-    def _unordered(self) -> tuple[FlatQuery, tuple[int, ...]] | None:
+    def _unordered(self) -> tuple[FlatQuery, tuple[int, ...]]:
         """The level with its operands in any order."""
-        weak = transformed(self.query, "CONJ")
-        if weak is None:
-            return None
         pairs = sorted(zip(self.query.operands, self.masks, strict=True), key=_by_number)
-        return weak, tuple(mask for _, mask in pairs)
+        return without_order(self.query), tuple(mask for _, mask in pairs)
 
 
 def levels_of(key: Key, pattern: Pattern) -> list[OperatorLevel[Key]]:
@@ -70,7 +66,7 @@ def levels_of(key: Key, pattern: Pattern) -> list[OperatorLevel[Key]]:
         return []
     known: dict[Symbol, tuple[Symbol, int]] = {item: (pattern.leaves[item], 1 << item) for item in plain}
     found: list[OperatorLevel[Key]] = []
-    for node in chain.from_iterable(divided(tree)):
+    for node in inner_first(tree):
         operands = [known[operand] for operand in node.operands]
         if node.operator != "SEQ":
             operands.sort(key=_by_number)
@@ -90,23 +86,17 @@ def nested_level(query: FlatQuery) -> int:
     return 1 + max((nested_level(one) for one in query.operands if isinstance(one, FlatQuery)), default=0)
 
 
-def divided(query: FlatQuery) -> tuple[tuple[FlatQuery, ...], ...]:
-    """Return the flat queries of a nested one, level by level, the innermost first.
+def inner_first(query: FlatQuery) -> list[FlatQuery]:
+    """Return the flat queries of a nested one, each once, level by level, the innermost first.
 
     >>> from weft.optimizer.rewriting.flat_query import conjunction, names, sequence
-    >>> [names(level) for level in divided(sequence("E1", conjunction("E2", "E3")))]
-    [['CONJ(E2 & E3)'], ['SEQ(E1, CONJ(E2 & E3))']]
+    >>> names(inner_first(sequence("E1", conjunction("E2", "E3"))))
+    ['CONJ(E2 & E3)', 'SEQ(E1, CONJ(E2 & E3))']
     """
-    levels: list[dict[FlatQuery, None]] = [{} for _ in range(nested_level(query))]
-
-    def visit(one: FlatQuery) -> None:
-        for operand in one.operands:
-            if isinstance(operand, FlatQuery):
-                visit(operand)
-        levels[nested_level(one) - 1][one] = None
-
-    visit(query)
-    return tuple(tuple(level) for level in levels)
+    inner = [
+        one for operand in query.operands if isinstance(operand, FlatQuery) for one in inner_first(operand)
+    ]
+    return sorted(dict.fromkeys([*inner, query]), key=nested_level)
 
 
 def operator_tree(items: Sequence[int], order: Set[tuple[int, int]]) -> FlatQuery | int | None:
@@ -116,11 +106,12 @@ def operator_tree(items: Sequence[int], order: Set[tuple[int, int]]) -> FlatQuer
     SEQ(0, CONJ(1 & 2))
     """
     nesting = nesting_of(items, order)
-    return None if nesting is None else _flat(nesting)
+    return None if nesting is None else _flat_query(nesting)
 
 
-def _flat(nesting: Nesting[int] | int) -> FlatQuery | int:
+def _flat_query(nesting: Nesting[int] | int) -> FlatQuery | int:
     if isinstance(nesting, int):
         return nesting
-    operator: Operator = "SEQ" if nesting.operator == "SEQ" else "CONJ"
-    return FlatQuery(operator, tuple(map(_flat, nesting.operands)))
+    return FlatQuery(
+        "SEQ" if nesting.operator == "SEQ" else "CONJ", tuple(map(_flat_query, nesting.operands))
+    )

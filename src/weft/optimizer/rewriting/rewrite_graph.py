@@ -18,6 +18,7 @@ from typing import Generic, Literal, NamedTuple
 
 from weft.cost.model import CostModel
 from weft.cost.shape import items_of
+from weft.optimizer.memoize import memoize
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.rewriting.placing import Placing
 from weft.optimizer.sharing.limits import Limit
@@ -89,7 +90,6 @@ class RewriteGraph(Generic[Key]):
         self._windows: dict[int, list[Extent | None]] = defaultdict(list)
         self._n_others: dict[int, int] = {}
         self._prices: dict[tuple[int, float], int] = {}
-        self._starts: dict[tuple[Key, int], Tree] = {}
         placing = Placing(patterns, self._limit)
         if techniques == "mst":
             placing.place_whole_queries()
@@ -250,11 +250,10 @@ class RewriteGraph(Generic[Key]):
     def _part_nodes(self, pattern: Pattern, tree: Tree, demands: Demands) -> set[tuple[int, float]]:
         return set(pattern.part(tree, None if demands is pattern.own else demands).nodes)
 
+    @memoize
     def _in_order(self, key: Key, mask: int) -> Tree:
-        if (key, mask) not in self._starts:
-            order = pattern_order(self.patterns[key].shape)
-            self._starts[key, mask] = uncheck(order_tree([item for item in order if mask >> item & 1]))
-        return self._starts[key, mask]
+        order = pattern_order(self.patterns[key].shape)
+        return uncheck(order_tree(item for item in order if mask >> item & 1))
 
     def mask_of(self, vertex: RewriteVertex[Key]) -> int:
         """Return the items of a vertex at its home."""

@@ -58,30 +58,6 @@ class RewritePlan(Generic[Key]):
         return self.is_complete and self.steiner.is_optimal
 
 
-def motto_trees(
-    patterns: Mapping[Key, Pattern],
-    model: CostModel,
-    limit: Limit,
-    *,
-    seed: int = 0,
-    techniques: Techniques = "motto",
-) -> dict[Key, Tree]:
-    """Return a tree for every pattern.
-
-    >>> from weft.optimizer.pipeline import Settings, weave_for
-    >>> from weft.optimizer.trees import tree_text
-    >>> from weft.pattern.nodes import Event, Query, Sequence
-    >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
-    >>> weave = weave_for(None, Settings())
-    >>> for query in (Query("p", Sequence((a, b, c))), Query("q", Sequence((a, c)))):
-    ...     weave.add(query, weave.plans.best)
-    >>> trees = motto_trees(weave.multitree.patterns, weave.model, Limit(steps=10))
-    >>> tree_text(trees["p", 0], "abc")
-    '((a c) b)'
-    """
-    return rewrite_plan(patterns, model, limit, seed=seed, techniques=techniques).trees
-
-
 def rewrite_plan(
     patterns: Mapping[Key, Pattern],
     model: CostModel,
@@ -90,7 +66,19 @@ def rewrite_plan(
     seed: int = 0,
     techniques: Techniques = "motto",
 ) -> RewritePlan[Key]:
-    """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`)."""
+    """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`).
+
+    >>> from weft.optimizer.pipeline import Settings, weave_for
+    >>> from weft.optimizer.trees import tree_text
+    >>> from weft.pattern.nodes import Event, Query, Sequence
+    >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
+    >>> weave = weave_for(None, Settings())
+    >>> for query in (Query("p", Sequence((a, b, c))), Query("q", Sequence((a, c)))):
+    ...     weave.add(query, weave.plans.best)
+    >>> plan = rewrite_plan(weave.multitree.patterns, weave.model, Limit(steps=10))
+    >>> tree_text(plan.trees["p", 0], "abc")
+    '((a c) b)'
+    """
     graph = RewriteGraph(patterns, model, techniques, limit)
     found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
     trees = planned_trees(graph, found)

@@ -10,12 +10,12 @@ Differs     A step takes or drops a single vertex; its effect is worked out from
 Complexity  O(d) to take a vertex of d edges, O(d^2) to drop it.
 """
 
-import math
 import random
 from collections.abc import Iterable
 
 from weft.optimizer.rewriting.steiner_instance import SteinerInstance, Weight
 from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.simulated_annealing import accepts
 
 N_PROBES = 200  # steps whose effects set the first temperature
 COOLING = 0.999
@@ -108,7 +108,7 @@ def anneal(selection: VertexSelection, limit: Limit, dice: random.Random) -> set
     while limit.allows_step():
         vertex = dice.choice(vertices)
         change = selection.change_by_flipping(vertex)
-        if change <= 0 or (temperature > 0 and dice.random() < math.exp(-min(change / temperature, 700.0))):
+        if change <= 0 or accepts(change, temperature, dice):
             selection.flip(vertex)
             if selection.cost < best_cost:
                 best, best_cost = set(selection.chosen), selection.cost

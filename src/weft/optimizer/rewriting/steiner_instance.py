@@ -5,7 +5,7 @@ instance has edges from open vertices only, and for every vertex the least weigh
 a taken vertex. An edge that is not lighter than that is never needed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 Weight = float
 
@@ -27,24 +27,17 @@ class SteinerInstance:
 
     def copy(self) -> "SteinerInstance":
         """Return an instance that can be changed on its own."""
-        other = SteinerInstance()
-        other.settled = self.settled
-        other.chosen = set(self.chosen)
-        other.waiting, other.open = set(self.waiting), set(self.open)
-        other.scratch = dict(self.scratch)
-        other.into = {vertex: dict(edges) for vertex, edges in self.into.items()}
-        other.feeds = {vertex: dict(edges) for vertex, edges in self.feeds.items()}
+        other = self.part(self.into.keys())
+        other.settled, other.chosen = self.settled, set(self.chosen)
         return other
 
-    def part(self, vertices: set[int]) -> "SteinerInstance":
+    def part(self, vertices: Set[int]) -> "SteinerInstance":
         """Return the instance of some vertices that have no edge to the others."""
         other = SteinerInstance()
-        other.waiting, other.open = self.waiting & vertices, self.open & vertices
-        for vertex in vertices:
-            other.scratch[vertex] = self.scratch[vertex]
-            other.into[vertex] = dict(self.into[vertex])
-            if vertex in self.feeds:
-                other.feeds[vertex] = dict(self.feeds[vertex])
+        other.waiting, other.open = self.waiting.intersection(vertices), self.open.intersection(vertices)
+        other.scratch = {vertex: self.scratch[vertex] for vertex in vertices}
+        other.into = {vertex: dict(self.into[vertex]) for vertex in vertices}
+        other.feeds = {vertex: dict(self.feeds[vertex]) for vertex in other.open}
         return other
 
     def drop(self, vertex: int) -> None:

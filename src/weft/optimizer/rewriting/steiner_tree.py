@@ -75,12 +75,9 @@ def steiner_tree(
     searching = limit.part(SHARE_OF_SEARCH)
     for search in searches:
         search.run(searching)
-    limit.taken += searching.taken
     undecided = [search for search in searches if not search.is_done]
     for place, search in enumerate(undecided):
-        annealing = limit.part(1 / (len(undecided) - place))
-        search.improve(annealing, dice)
-        limit.taken += annealing.taken
+        search.improve(limit.part(1 / (len(undecided) - place)), dice)
     for search in searches:
         bound += search.bound
         chosen |= search.best
@@ -108,7 +105,7 @@ class SteinerSearch:
         return min(self.heap[0][0], self.cost) if self.heap else self.cost
 
     def run(self, limit: Limit) -> None:
-        """SteinerSearch until the optimum is known or the limit is reached."""
+        """Search until the optimum is known or the limit is reached."""
         while not self.is_done and limit.allows_step():
             bound, _, decisions, vertex = heapq.heappop(self.heap)
             instance = self._decided(decisions)

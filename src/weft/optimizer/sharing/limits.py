@@ -20,6 +20,7 @@ class Limit:
     steps: int | None = None
     is_cancelled: Callable[[], bool] = lambda: False
     progress: Progress | None = None
+    whole: "Limit | None" = None  # of which this is a part
     taken: int = 0
     started: float = field(default_factory=time.perf_counter)
 
@@ -33,7 +34,9 @@ class Limit:
         """Count a step, and say whether it may be taken."""
         if self.is_cancelled() or self.used() >= 1.0:
             return False
-        self.taken += 1
+        limit: Limit | None = self
+        while limit is not None:
+            limit.taken, limit = limit.taken + 1, limit.whole
         return True
 
     def used(self) -> float:
@@ -59,16 +62,12 @@ class Limit:
 
     def part(self, share: float) -> "Limit":
         """Return a limit for a share of what is left; steps taken under it count here too."""
-        left = 1.0 - min(self.used(), 1.0)
-        seconds = None if self.seconds is None else self.seconds * left * share
-        steps = None if self.steps is None else round((self.steps - self.taken) * share)
-        return Limit(seconds, steps, self.is_cancelled, self._told(share) if self.progress else None)
-
-    def _told(self, share: float) -> Progress:
         base = min(self.used(), 1.0)
+        seconds = None if self.seconds is None else self.seconds * (1.0 - base) * share
+        steps = None if self.steps is None else round((self.steps - self.taken) * share)
 
         def tell(used: float, cost: float) -> None:
             if self.progress is not None:
                 self.progress(base + (1.0 - base) * share * used, cost)
 
-        return tell
+        return Limit(seconds, steps, self.is_cancelled, tell, whole=self)

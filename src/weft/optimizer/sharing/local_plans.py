@@ -7,6 +7,7 @@ import numpy as np
 from weft.cost.model import CostModel
 from weft.cost.shape import MOST_EXACT, Array
 from weft.kernels.matches.subsets import cheapest_splits
+from weft.optimizer.memoize import memoize
 from weft.optimizer.orders.exact_tree import built_tree, exact_tree
 from weft.optimizer.orders.greedy_order import greedy_order
 from weft.optimizer.sharing.pattern import Pattern
@@ -19,17 +20,13 @@ class LocalPlans:
 
     def __init__(self, model: CostModel) -> None:
         self.model = model
-        self._best: dict[tuple[Pattern, tuple[Tree, ...]], Tree] = {}
-        self._splits: dict[Pattern, Array] = {}
 
     def best(self, pattern: Pattern, pinned: Sequence[Tree] = ()) -> Tree:
         """Return the best tree that contains the given ones."""
-        key = (pattern, tuple(sorted(pinned)))
-        if key not in self._best:
-            self._best[key] = self._find(pattern, pinned)
-        return self._best[key]
+        return self._best(pattern, tuple(pinned))
 
-    def _find(self, pattern: Pattern, pinned: Sequence[Tree]) -> Tree:
+    @memoize
+    def _best(self, pattern: Pattern, pinned: tuple[Tree, ...]) -> Tree:
         return exact_tree(pattern.shape, self.model, pinned)
 
     def reply(self, pattern: Pattern, existing: Mapping[int, Offer], pinned: Sequence[Tree] = ()) -> Tree:
@@ -44,8 +41,10 @@ class LocalPlans:
         if shape.n_items > MOST_EXACT:
             order = [item for item in greedy_order(shape) if mask >> item & 1]
             return order_tree(sorted(order, key=lambda item: item in shape.lists))
-        if pattern not in self._splits:
-            prices, nothing = self.model.prices(shape), np.full(1 << shape.n_items, -1, np.int64)
-            costs = np.zeros(nothing.size)
-            self._splits[pattern] = cheapest_splits(prices, nothing, costs, shape.list_mask)[1]
-        return built_tree(mask, self._splits[pattern], units_of(shape, ()), {})
+        return built_tree(mask, self._table(pattern), units_of(shape, ()), {})
+
+    @memoize
+    def _table(self, pattern: Pattern) -> Array:
+        """Return how the best tree over every subset of a pattern's items is divided."""
+        prices, nothing = self.model.prices(pattern.shape), np.full(1 << pattern.n_items, -1, np.int64)
+        return cheapest_splits(prices, nothing, np.zeros(nothing.size), pattern.shape.list_mask)[1]

@@ -13,8 +13,9 @@ Complexity  One run of the exact order's program for each order.
 
 from collections.abc import Mapping, Sequence
 
-from weft.cost.shape import MOST_EXACT
+from weft.cost.shape import MOST_EXACT, Array
 from weft.kernels.matches.subsets import cheapest_lasts
+from weft.optimizer.memoize import memoize
 from weft.optimizer.orders.decided import local_cost, passed
 from weft.optimizer.orders.exact_order import exact_order, order_within
 from weft.optimizer.sharing.local_plans import LocalPlans
@@ -26,7 +27,8 @@ from weft.optimizer.trees import Tree, join_all, leaf, order_of, order_tree
 class OrderPlans(LocalPlans):
     """The best orders of patterns and of their parts, as trees that grow to one side."""
 
-    def _find(self, pattern: Pattern, pinned: Sequence[Tree]) -> Tree:
+    @memoize
+    def _best(self, pattern: Pattern, pinned: tuple[Tree, ...]) -> Tree:
         """Return the best order that starts with the first of the given trees; it cannot keep others."""
         if not pinned:
             return order_tree(exact_order(pattern.shape, self.model))
@@ -50,9 +52,11 @@ class OrderPlans(LocalPlans):
 
     def part(self, pattern: Pattern, mask: int) -> Tree:
         """Return the best order of some items of a pattern."""
-        shape = pattern.shape
-        if shape.n_items > MOST_EXACT:
+        if pattern.n_items > MOST_EXACT:
             return super().part(pattern, mask)
-        if pattern not in self._splits:
-            self._splits[pattern] = cheapest_lasts(self.model.prices(shape), shape.list_mask, 0, 0)[1]
-        return order_tree(order_within(mask, self._splits[pattern]))
+        return order_tree(order_within(mask, self._table(pattern)))
+
+    @memoize
+    def _table(self, pattern: Pattern) -> Array:
+        """Return the last item of the best order of every subset of a pattern's items."""
+        return cheapest_lasts(self.model.prices(pattern.shape), pattern.shape.list_mask, 0, 0)[1]

@@ -73,6 +73,13 @@ class MultiTree(Generic[Key]):
             self.trees[key] = tree
         return self.nodes.total - before
 
+    def change_by(self, trees: Mapping[Key, Tree]) -> int:
+        """Return by how much other trees would change the cost."""
+        before = {key: self.trees[key] for key in trees}
+        change = self.replace(trees)
+        self.replace(before)
+        return change
+
     def _enter(self, pattern: Pattern, tree: Tree) -> None:
         self.nodes.add(pattern.numbered(tree).nodes)
         for part in pattern.parts(tree):

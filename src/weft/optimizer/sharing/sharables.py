@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Generic
 
-from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
+from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph, connected
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key, Labelled
 
@@ -109,16 +109,5 @@ class Sharables(Generic[Key]):
 
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
-        leader: dict[Key, int] = {}
-        groups: dict[int, list[Key]] = {}
-        for number, keys in enumerate(self.graph.components()):
-            groups[number] = list(keys)
-            leader.update(dict.fromkeys(keys, number))
-        for key in self._patterns:
-            for pair in self.unordered(key):
-                for other in pair.owners:
-                    one, two = sorted((leader[key], leader[other]))
-                    if one != two:
-                        leader.update(dict.fromkeys(groups[two], one))
-                        groups[one] += groups.pop(two)
-        return list(groups.values())
+        weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered(key)]
+        return connected(self._patterns, [*self.graph.components(), *weaker])

@@ -12,6 +12,8 @@ Complexity  O(m) to add or remove a plan of m nodes.
 
 from collections.abc import Callable, Iterable
 
+from weft.optimizer.memoize import memoize
+
 SCALE = 1 << 20
 
 Price = Callable[[int, float], float]
@@ -33,7 +35,6 @@ class SharedNodes:
     def __init__(self, price: Price) -> None:
         self._price = price
         self._windows: dict[int, dict[float, int]] = {}
-        self._costs: dict[tuple[int, float], int] = {}
         self.total = 0
 
     @property
@@ -47,10 +48,6 @@ class SharedNodes:
 
     def __contains__(self, node: int) -> bool:
         return node in self._windows
-
-    def window(self, node: int) -> float:
-        """Return the longest window for which a node is needed."""
-        return max(self._windows[node])
 
     def add(self, nodes: Iterable[tuple[int, float]]) -> None:
         """Count the nodes of a plan, each with the window for which it is needed."""
@@ -79,9 +76,6 @@ class SharedNodes:
             elif longest not in windows:
                 self.total += self._cost(node, max(windows)) - self._cost(node, longest)
 
+    @memoize
     def _cost(self, node: int, window: float) -> int:
-        key = (node, window)
-        found = self._costs.get(key)
-        if found is None:
-            found = self._costs[key] = round(self._price(node, window) * SCALE)
-        return found
+        return round(self._price(node, window) * SCALE)

@@ -37,9 +37,7 @@ def simulated_annealing(
     """
     multitree = neighborhood.multitree
     n_probes = min(n_probes, PATIENCE * neighborhood.size)
-    probing = limit.part(0.1)
-    threshold = warmth * _first_threshold(neighborhood, probing, dice, n_probes)
-    limit.taken += probing.taken
+    threshold = warmth * _first_threshold(neighborhood, limit.part(0.1), dice, n_probes)
     best_total = multitree.nodes.total
     best: dict[Key, Tree] = {}  # what differs from the present trees
     best_at = limit.taken
@@ -49,7 +47,7 @@ def simulated_annealing(
             break
         before = {key: multitree.trees[key] for key in changes}
         delta = multitree.replace(changes)
-        if delta > 0 and not _is_accepted(delta, threshold, dice):
+        if delta > 0 and not accepts(delta, threshold, dice):
             multitree.replace(before)
         elif multitree.nodes.total < best_total:
             best_total, best, best_at = multitree.nodes.total, {}, limit.taken
@@ -70,11 +68,10 @@ def _first_threshold(
         changes = neighborhood.propose(dice) if limit.allows_step() else None
         if changes is None:
             break
-        before = {key: multitree.trees[key] for key in changes}
-        largest = max(largest, abs(multitree.replace(changes)))
-        multitree.replace(before)
+        largest = max(largest, abs(multitree.change_by(changes)))
     return float(largest)
 
 
-def _is_accepted(delta: int, threshold: float, dice: random.Random) -> bool:
-    return threshold > 0 and dice.random() < math.exp(-min(delta / threshold, 700.0))
+def accepts(change: float, threshold: float, dice: random.Random) -> bool:
+    """Say whether a change for the worse is taken: the more rarely, the larger it is for the threshold."""
+    return threshold > 0 and dice.random() < math.exp(-min(change / threshold, 700.0))

@@ -46,9 +46,7 @@ def tabu_search(
                 break
             following = state + _shift(multitree, changes)
             if following not in visited:
-                before = {key: multitree.trees[key] for key in changes}
-                options.append((multitree.replace(changes), following, changes))
-                multitree.replace(before)
+                options.append((multitree.change_by(changes), following, changes))
         if not options:
             break
         _, state, changes = min(options, key=lambda option: option[0])
