@@ -34,13 +34,13 @@ def all_combinations(items: int, candidates: Iterable[int]) -> Iterator[Combinat
         {part for part in candidates if part & items == part != items} | {1 << i for i in bits(items)}
     )
 
-    def extended(chosen: Combination, first: int, covered: int) -> Iterator[Combination]:
+    def extend(chosen: Combination, first: int, covered: int) -> Iterator[Combination]:
         if covered == items:
             yield chosen
             return
         for number in range(first, len(sets)):
             combination = (*chosen, sets[number])
             if sets[number] & ~covered and not is_redundant(combination):
-                yield from extended(combination, number + 1, covered | sets[number])
+                yield from extend(combination, number + 1, covered | sets[number])
 
-    return extended((), 0, 0)
+    return extend((), 0, 0)

@@ -12,7 +12,7 @@ projection is a whole query, its text is as that query is written.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 
 from weft.placement.network import bits
@@ -73,7 +73,7 @@ class OperatorTreeQuery(ProjectedQuery):
         if not items & self.whole or items & ~self.whole:
             raise ValueError(f"query {self.name} has no projection to the items {bits(items)}")
         types = tuple(self.kinds[number] for number in bits(items))
-        text, factor = _restricted(self.tree, items)
+        text, factor = _restrict(self.tree, items)
         factor *= prod(self.selectivities.get(frozenset(pair), 1.0) for pair in combinations(types, 2))
         return Projection(self._spellings.get(text, text), types, factor)
 
@@ -105,11 +105,10 @@ class OperatorTreeQuery(ProjectedQuery):
 
     def before(self, items: int) -> frozenset[tuple[str, str]]:
         """Return the pairs of types of which the first comes before the second."""
-        found = self._order.get(items)
-        if found is None:
+        if items not in self._order:
             pairs = _ordered_pairs(self.tree, items)
-            found = self._order[items] = frozenset((self.kinds[one], self.kinds[two]) for one, two in pairs)
-        return found
+            self._order[items] = frozenset((self.kinds[a], self.kinds[b]) for a, b in pairs)
+        return self._order[items]
 
     def checked(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
@@ -135,7 +134,7 @@ def operator_tree_queries(
     0.02
     """
     trees = tuple(trees)
-    spellings = {_restricted(tree, tree.items)[0]: written(tree) for tree in reversed(trees)}
+    spellings = {_restrict(tree, tree.items)[0]: written(tree) for tree in reversed(trees)}
     return tuple(
         OperatorTreeQuery(f"q{number}", tree, selectivities, spellings)
         for number, tree in enumerate(trees, start=1)
@@ -183,11 +182,11 @@ def _ordered_pairs(tree: Tree, items: int) -> list[tuple[int, int]]:
     if tree.kind == "SEQ":
         numbers = [bits(operand.items & items) for operand in operands]
         for first, second in combinations(numbers, 2):
-            pairs.extend((one, two) for one in first for two in second)
+            pairs.extend(product(first, second))
     return pairs
 
 
-def _restricted(tree: Tree, items: int) -> tuple[str, float]:
+def _restrict(tree: Tree, items: int) -> tuple[str, float]:
     """Return the text of a tree restricted to items, and how often it finds the product of their rates."""
     if isinstance(tree, TreeItem):
         return tree.type, 1.0
@@ -198,7 +197,7 @@ def _restricted(tree: Tree, items: int) -> tuple[str, float]:
             if operand.is_checked(items):
                 texts.append(f"NOT {_all_of(operand.operand)}")
         elif not operand.items or operand.items & items:
-            text, factor = _restricted(operand, items)
+            text, factor = _restrict(operand, items)
             texts.append(text)
             factors.append(factor)
     if len(factors) == 1:
@@ -211,4 +210,4 @@ def _restricted(tree: Tree, items: int) -> tuple[str, float]:
 
 
 def _all_of(negated: Tree) -> str:
-    return _restricted(negated, 0)[0]  # negated items have no bits, so that nothing of them is left out
+    return _restrict(negated, 0)[0]  # negated items have no bits, so that nothing of them is left out

@@ -89,7 +89,7 @@ class _BranchAndBound:
         if not open_parts:
             self.best, self.least = self.ledger.draft(plan), sum(bounds.values())
             return
-        text = max(open_parts, key=lambda one: (open_parts[one][1].bit_count(), one))
+        text = max(open_parts, key=lambda text: (open_parts[text][1].bit_count(), text))
         query, items = open_parts[text]
         others = {other: part for other, part in open_parts.items() if other != text}
         ways: list[tuple[float, int, Arrangement, Readers, dict[str, float]]] = []
@@ -102,7 +102,7 @@ class _BranchAndBound:
             for combination in self.combinations(items):
                 self.count_step()
                 arrangement = self.arrangement(place, query, items, combination)
-                way = self.decided(query, arrangement, readers, bounds | {text: sent})
+                way = self.decide(query, arrangement, readers, bounds | {text: sent})
                 if way is not None:
                     ways.append((sum(way[1].values()), len(ways), arrangement, *way))
         for bound, _, arrangement, new_readers, new_bounds in sorted(ways, key=lambda way: way[:2]):
@@ -125,13 +125,13 @@ class _BranchAndBound:
         """Whether a single site is not like an earlier one, as far as the plan tells sites apart."""
         if place.partition is not None or self.groupings:
             return True
-        told_apart = {int(one.hosts[0]) for one in plan.values() if one.partition is None}
+        told_apart = {int(placed.hosts[0]) for placed in plan.values() if placed.partition is None}
         site = int(place.hosts[0])
         return site in told_apart or all(
             self.likeness[earlier] != self.likeness[site] or earlier in told_apart for earlier in range(site)
         )
 
-    def decided(
+    def decide(
         self, query: ProjectedQuery, arrangement: Arrangement, readers: Readers, bounds: dict[str, float]
     ) -> tuple[Readers, dict[str, float]] | None:
         """Return readers and bounds with one arrangement more; None if an input cannot serve all readers."""
@@ -157,17 +157,14 @@ class _BranchAndBound:
     def places(self, query: ProjectedQuery, items: int) -> list[Arrangement]:
         """Return all places of a projection, as arrangements that read nothing."""
         projection = query.projection(items)
-        found = self._places.get(projection.text)
-        if found is None:
-            if projection.is_primitive:
-                found = [self.ledger.events(projection.text)]
-            else:
-                found = [
-                    Arrangement(self.network, projection, partition, hosts)
-                    for partition, hosts in self._hosts(query, projection)
-                ]
-            self._places[projection.text] = found
-        return found
+        if projection.is_primitive:
+            return [self.ledger.events(projection.text)]
+        if projection.text not in self._places:
+            self._places[projection.text] = [
+                Arrangement(self.network, projection, partition, hosts)
+                for partition, hosts in self._hosts(query, projection)
+            ]
+        return self._places[projection.text]
 
     def _hosts(self, query: ProjectedQuery, projection: Projection) -> Iterator[tuple[str | None, Sites]]:
         n_sites = len(self.network.sites)

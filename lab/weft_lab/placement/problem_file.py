@@ -97,13 +97,13 @@ def problem_of(document: Json, where: str = "problem", *, default_name: str = "p
 def _documents(text: str, path: str) -> list[Json]:
     """Return the problems of a text, not yet looked into."""
     try:
-        document = _loaded(text, path)
+        document = _load(text, path)
     except json.JSONDecodeError as whole:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
         documents = []
         for number, line in lines:
             try:
-                documents.append(_loaded(line, f"{path}:{number}"))
+                documents.append(_load(line, f"{path}:{number}"))
             except json.JSONDecodeError as error:
                 if not documents:  # not one problem on every line either: what is wrong with the whole?
                     raise DataError(f"{path}:{whole.lineno}:{whole.colno}: not JSON: {whole.msg}") from None
@@ -115,7 +115,7 @@ def _documents(text: str, path: str) -> list[Json]:
     return document if isinstance(document, list) else [document]
 
 
-def _loaded(text: str, where: str) -> Json:
+def _load(text: str, where: str) -> Json:
     """Return JSON as values; a name that occurs twice in an object is no slip to be passed over."""
 
     def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -24,6 +24,7 @@ Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations 
 import heapq
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -186,7 +187,7 @@ class _Construction:
             self.offer(items, [])
             return
         is_input = [part & items == part for part in self.inputs]
-        inputs = [part for part, is_one in zip(self.inputs, is_input, strict=True) if is_one]
+        inputs = list(compress(self.inputs, is_input))
         cheapest = CheapestCombinations(items, inputs, self.least[is_input])
         if items != self.query.whole and not self.may_save(items, cheapest.least):
             return
@@ -249,7 +250,7 @@ class _Construction:
         negated = sorted(self.query.needed_kinds(items, combination))
         for text in dict.fromkeys((*(self.query.projection(part).text for part in combination), *negated)):
             best: GraphDraft | None = None
-            for arrangement, rests_on in self.tried(text, column):
+            for arrangement, rests_on in self.options_to_try(text, column):
                 is_divided = partition is not None and partition in arrangement.projection.kinds
                 extended = draft.sending(rests_on, text, 0 if is_divided else self.hosts[column])
                 if extended and (best is None or extended.cost < best.cost):
@@ -273,7 +274,7 @@ class _Construction:
         """Return the kind whose sites a column is, None for a single site."""
         return self.kinds[column - self.n_sites] if column >= self.n_sites else None
 
-    def tried(self, text: str, column: int) -> list[Option]:
+    def options_to_try(self, text: str, column: int) -> list[Option]:
         """Return the options of an input that are cheapest to read in a column."""
         options = self.options[text]
         if len(options) == 1:

@@ -118,6 +118,12 @@ class Arrangement:
         """The texts of all that is read."""
         return tuple(dict.fromkeys(read.text for read in self.reads))
 
+    @cached_property
+    def is_at_emitters(self) -> bool:
+        """Whether every site that emits the partitioning kind is its own host."""
+        emitters = np.flatnonzero(self.hosts >= 0)
+        return self.partition is not None and bool((self.hosts[emitters] == emitters).all())
+
     def is_finer_than(self, reader: "Arrangement") -> bool:
         """Whether it is divided by its reader's kind, and each part of it is for one host of the reader."""
         if self.partition != reader.partition:

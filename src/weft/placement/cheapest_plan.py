@@ -183,7 +183,7 @@ class CheapestPlan:
         if subset.items & (subset.items - 1) == 0:
             self.here[subset.items] = self.there[subset.items] = self.single[subset.items]
             return
-        here = np.where(subset.can_be_target, self._covered(subset), np.inf)
+        here = np.where(subset.can_be_target, self._cost_to_cover(subset), np.inf)
         self.here[subset.items] = here
         present = self.present.get(subset.items, ())
         arriving = self.arriving[subset.items] = [self._arriving(subset, known) for known in present]
@@ -209,16 +209,13 @@ class CheapestPlan:
 
     def _arriving(self, subset: Subset, known: Present) -> Numbers:
         """Return what a projection costs that others find, at the targets."""
-        arrangement = known.arrangement
         arriving = np.where(subset.can_be_sent, self.targets.at_targets(known.price), np.inf)
-        if arrangement.partition in self.targets.kinds:
-            number = self.targets.kinds.index(arrangement.partition)
-            at_own_site = np.flatnonzero(arrangement.hosts >= 0)
-            if bool((arrangement.hosts[at_own_site] == at_own_site).all()):
-                arriving[number] = 0.0
+        partition = known.arrangement.partition
+        if partition in self.targets.kinds and known.arrangement.is_at_emitters:
+            arriving[self.targets.kinds.index(partition)] = 0.0
         return arriving
 
-    def _covered(self, subset: Subset) -> Numbers:
+    def _cost_to_cover(self, subset: Subset) -> Numbers:
         """Return what the cheapest combination for a projection costs, at every target."""
         parts = [
             (part.elements, self.there[part.items])

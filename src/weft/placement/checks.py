@@ -113,12 +113,12 @@ def _check_negated_events(graph: MuseGraph, vertex: Vertex, queries: Iterable[Pr
 
 def check_inputs_suffice(graph: MuseGraph) -> None:
     """Check property 2: for every binding a vertex covers, its inputs cover the parts they contribute."""
-    found = {vertex: _box(cover, vertex.projection) for vertex, cover in graph.covers.items()}
+    covered = {vertex: _box(cover, vertex.projection) for vertex, cover in graph.covers.items()}
     for vertex, inputs in graph.inputs.items():
         cover = graph.covers[vertex]
         boxes: dict[Projection, list[Box]] = {}
         for read in inputs:
-            boxes.setdefault(read.projection, []).append(found[read])
+            boxes.setdefault(read.projection, []).append(covered[read])
         for projection, parts in boxes.items():
             needed = _box(cover, projection)
             missing = _missing(needed, tuple(parts))
@@ -137,8 +137,8 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
         sinks.setdefault(vertex.projection.text, []).append(vertex)
     for query in queries:
         projection = query.root
-        found = sinks.get(projection.text, [])
-        boxes = tuple(_box(graph.covers[vertex], projection) for vertex in found)
+        own = sinks.get(projection.text, [])
+        boxes = tuple(_box(graph.covers[vertex], projection) for vertex in own)
         missing = _missing(tuple(network.emitters(kind) for kind in projection.kinds), boxes)
         if missing is not None:
             raise PlacementError(
@@ -147,7 +147,7 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
             )
         repeated = _repeated(boxes)
         if repeated is not None:
-            first, second = (_name(network, found[number]) for number in repeated)
+            first, second = (_name(network, own[number]) for number in repeated)
             raise PlacementError(f"query {query.name}: {first} and {second} find the same matches")
 
 

@@ -207,7 +207,7 @@ class GraphDraft:
         What only one arrangement reads does not count as sent, if that is given.
         """
         readers = self.readers.get(text, ())
-        return self.ledger.price(self.source(text), [one for one in readers if one is not but])
+        return self.ledger.price(self.source(text), [reader for reader in readers if reader is not but])
 
     def with_arrangements(self, added: Mapping[str, Arrangement]) -> "GraphDraft":
         """Return the draft with other arrangements, or more."""

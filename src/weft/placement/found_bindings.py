@@ -82,8 +82,8 @@ class FoundBindings:
 
 def lists_of(query: NormalFormQuery, items: int) -> list[int]:
     """Return the places of a projection, in the order of its text, that are lists."""
-    is_list = (query.whole_form.items[item].is_list for item in query.places(items))
-    return [place for place, is_one in enumerate(is_list) if is_one]
+    form = query.whole_form
+    return [place for place, item in enumerate(query.places(items)) if form.items[item].is_list]
 
 
 def _cover(missing: int, boxes: list[Box], regions: Sequence[Region]) -> Iterator[Box]:

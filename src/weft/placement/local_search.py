@@ -206,10 +206,7 @@ class PlacementSearch:
             divided = [read for read, items in inputs.items() if kind in query.projection(items).kinds]
             sources = [draft.source(read) for read in divided]
             emitters = np.flatnonzero(self.network.rates[kind] > 0)
-            if not all(
-                source.partition == kind and bool((source.hosts[emitters] == emitters).all())
-                for source in sources
-            ):
+            if not all(source.partition == kind and source.is_at_emitters for source in sources):
                 continue
             opening = sum((prices[read] for read in prices if read not in divided), np.zeros(len(leaving)))
             share = self.network.rates[kind][emitters] * (total / self.network.totals[kind])

@@ -44,7 +44,7 @@ def describe(form: NormalForm, kinds: Mapping[str, str]) -> Described:
     >>> describe(form, {"x": "C", "y": "B", "z": "A"})
     Described(text='SEQ(AND(B, C), A) WHERE $1.u = $2.u WITHIN 30 minutes', variables=('y', 'x', 'z'))
     """
-    structure, labellings = _arranged(_nesting(form), _labels(form, kinds))
+    structure, labellings = _structure(_nesting(form), _labels(form, kinds))
     conditions, variables = least_labelling(labellings, lambda columns: _conditions(form, columns, ()))
     within = "" if form.window is None else f" WITHIN {window_to_text(form.window)}"
     return Described(f"{structure}{conditions}{within}", variables)
@@ -77,16 +77,16 @@ def operators_of(form: NormalForm) -> list[Columns]:
     >>> operators_of(form)
     [('x', 'y'), ('x', 'y', 'z')]
     """
-    found: list[Columns] = []
+    operators: list[Columns] = []
 
     def variables(nesting: str | Nesting[str]) -> Columns:
         if isinstance(nesting, str):
             return (nesting,)
-        found.append(tuple(chain.from_iterable(map(variables, nesting.operands))))
-        return found[-1]
+        operators.append(tuple(chain.from_iterable(map(variables, nesting.operands))))
+        return operators[-1]
 
     variables(_nesting(form))
-    return found
+    return operators
 
 
 def _nesting(form: NormalForm) -> str | Nesting[str]:
@@ -107,11 +107,11 @@ def _labels(form: NormalForm, kinds: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _arranged(nesting: str | Nesting[str], labels: Mapping[str, str]) -> tuple[str, list[Columns]]:
+def _structure(nesting: str | Nesting[str], labels: Mapping[str, str]) -> tuple[str, list[Columns]]:
     """Return a pattern as text, and the orders of its variables in which it may be read."""
     if isinstance(nesting, str):
         return labels[nesting], [(nesting,)]
-    operands = [_arranged(operand, labels) for operand in nesting.operands]
+    operands = [_structure(operand, labels) for operand in nesting.operands]
     orders: Iterable[tuple[int, ...]] = [tuple(range(len(operands)))]
     if nesting.operator == "AND":
         operands.sort(key=lambda operand: operand[0])
@@ -145,19 +145,19 @@ def _conditions(form: NormalForm, columns: Columns, outer: Columns) -> str:
 def _negation_text(negation: NegatedForm, outer: Columns) -> str:
     form = negation.form
     kinds = {item.variable: kind_of(item, form) for item in form.items}
-    structure, labellings = _arranged(_nesting(form), _labels(form, kinds))
+    structure, labellings = _structure(_nesting(form), _labels(form, kinds))
     after, before = (
         ", ".join(sorted(column_variable(outer.index(variable)) for variable in variables))
         for variables in (negation.after, negation.before)
     )
     scope = (f" AFTER {after}" if after else "") + (f" BEFORE {before}" if before else "")
 
-    def described(columns: Columns) -> str:
+    def conditions(columns: Columns) -> str:
         texts = sorted(_texts(negation.predicates, (*outer, *columns)))
         where = f" IF {' AND '.join(texts)}" if texts else ""
         return f"{where}{_conditions(form, columns, outer)}"
 
-    return f" NOT ({structure}{scope}{least_labelling(labellings, described)[0]})"
+    return f" NOT ({structure}{scope}{least_labelling(labellings, conditions)[0]})"
 
 
 def _texts(predicates: Iterable[Expression], columns: Columns) -> set[str]:

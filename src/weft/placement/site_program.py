@@ -71,7 +71,7 @@ class _Compiler:
     queries: tuple[NormalFormQuery, ...]
     schema: Schema
     statistics: Statistics
-    trees: dict[tuple[NormalForm, ...], list[Tree]] = field(default_factory=dict)
+    known_trees: dict[tuple[NormalForm, ...], list[Tree]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.context = context_of(self.schema)
@@ -83,8 +83,8 @@ class _Compiler:
         self.attributes = attributes_by_type(self.queries, self.schema)
 
     def program(self) -> SiteProgram:
-        tasks = [self._sent(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
-        tasks += [task for query in self.queries for task in self._matched(query)]
+        tasks = [self._sent_task(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
+        tasks += [task for query in self.queries for task in self._match_tasks(query)]
         works: dict[tuple[int, int, bool], list[_Task]] = {}
         for task in tasks:
             if task.form is not None and not task.boxes:
@@ -95,7 +95,7 @@ class _Compiler:
             sites=self.graph.network.sites,
             channels=tuple(self._channel(vertex, target) for vertex, target in self.numbers),
             works=tuple(self._work(level, site, own) for (level, site, _), own in sorted(works.items())),
-            repeated=_repeated(self.queries),
+            repeated=_repeated_queries(self.queries),
         )
 
     def _channel(self, vertex: Vertex, target: int) -> Channel:
@@ -113,13 +113,13 @@ class _Compiler:
             rate=self.graph.rate(vertex),
         )
 
-    def _sent(self, vertex: Vertex) -> _Task:
+    def _sent_task(self, vertex: Vertex) -> _Task:
         if not self.graph.inputs[vertex]:
             return _Task(vertex, None, 1, None, ())
         query, items = self.bindings.parts[vertex.projection]
         return self._task(vertex, query, items)
 
-    def _matched(self, query: NormalFormQuery) -> list[_Task]:
+    def _match_tasks(self, query: NormalFormQuery) -> list[_Task]:
         tasks: list[_Task] = []
         earlier: list[Box] = []
         for vertex in self.bindings.sinks(query):
@@ -185,30 +185,30 @@ class _Compiler:
 
     def _work(self, level: int, site: int, tasks: Sequence[_Task]) -> SiteWork:
         reads = sorted(set[int]().union(*(self._reads(task.vertex) for task in tasks)))
-        trees = iter(self._woven(tuple(task.form for task in tasks if task.form is not None)))
+        trees = iter(self._trees_of(tuple(task.form for task in tasks if task.form is not None)))
         outputs, findings = [], []
         for task in tasks:
             if task.form is None:
                 item, form = self.leaves[task.vertex.projection.text]
                 built = Assembled(leaf_node(item, form, self.context), (item.variable,))
             else:
-                built = assemble(self._conditioned(task, task.form), next(trees), self.context)
+                built = assemble(self._with_origins(task, task.form), next(trees), self.context)
             outputs.append(_output(task, built))
             findings.append(self._finding(task, built.variables, reads))
         plan = Plan(tuple(outputs))
         check_plan(plan, "site_program")
         return SiteWork(site, level, plan, tuple(findings), tuple(reads))
 
-    def _woven(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
+    def _trees_of(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
         """Return the trees of forms that one site evaluates at a level; other sites may do the same."""
-        if forms not in self.trees:
+        if forms not in self.known_trees:
             weave = weave_for(self.schema, Settings(statistics=self.statistics))
             for number, form in enumerate(forms):
                 weave.add_form(("", number), form)
-            self.trees[forms] = [weave.multitree.trees["", number] for number in range(len(forms))]
-        return self.trees[forms]
+            self.known_trees[forms] = [weave.multitree.trees["", number] for number in range(len(forms))]
+        return self.known_trees[forms]
 
-    def _conditioned(self, task: _Task, form: NormalForm) -> NormalForm:
+    def _with_origins(self, task: _Task, form: NormalForm) -> NormalForm:
         """Return a form whose events come from the right sites; where these are all, nothing is said."""
         if task.query is None or not task.boxes:
             return form
@@ -276,7 +276,7 @@ def _levels(graph: MuseGraph) -> dict[Vertex, int]:
     return levels
 
 
-def _repeated(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
+def _repeated_queries(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
     """Return the queries of which two alternatives bind the same variables, so may be the same match."""
     bound = [(query.query.name, frozenset(query.whole_form.variables)) for query in queries]
     return tuple(

@@ -59,9 +59,9 @@ def site_statistics(
 
     >>> from weft.language.parser import parse
     >>> counted = SiteCounts(("x", "y"), {"A": np.array([50.0, 50.0]), "B": np.array([0.0, 10.0])})
-    >>> known = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 1.0})
-    >>> found = site_statistics(parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute"), None, known, counted)
-    >>> found.seconds, found.network.rates["A"].tolist()
+    >>> rates = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 1.0})
+    >>> known = site_statistics(parse("QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute"), None, rates, counted)
+    >>> known.seconds, known.network.rates["A"].tolist()
     (10.0, [5.0, 5.0])
     """
     keys = kinds_of(normal_form_queries(queries, schema, statistics))
@@ -90,10 +90,10 @@ def stream_network(
 
     >>> from weft.language.parser import parse
     >>> known = Network(("x", "y"), {"A": np.array([5.0, 0.0]), "B": np.array([1.0, 1.0])})
-    >>> found, _ = stream_network(
+    >>> network, _ = stream_network(
     ...     parse("QUERY q PATTERN SEQ(A a, C c) WITHIN 1 minute"), None, Statistics(), known
     ... )
-    >>> found.rates["A"].tolist(), found.emitters("C")
+    >>> network.rates["A"].tolist(), network.emitters("C")
     ([5.0, 1e-09], 3)
     """
     keys = kinds_of(normal_form_queries(queries, schema, statistics))
