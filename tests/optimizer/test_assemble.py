@@ -7,7 +7,7 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload
 
 from weft.expressions import Attribute, Comparison, Expression
-from weft.optimizer.assemble import LONGEST, Assembled, Content, assemble, demands_of
+from weft.optimizer.assemble import LONGEST, Assembled, Content, anchor_of, assemble, demands_of
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair, uncheck
 from weft.pattern.nodes import TimeWindow
@@ -81,12 +81,18 @@ def test_a_list_is_expanded_where_the_other_part_stands() -> None:
     )
 
 
-def test_two_lists_stand_one_upon_the_other() -> None:
-    found = built("SEQ(A+ a[], B{2} b[])").node
-    assert isinstance(found, KleeneExpand)
-    assert isinstance(found.input, KleeneExpand)
-    assert found.input.input is None
-    assert {column_types(found)} == {("A", "B")} or {column_types(found)} == {("B", "A")}
+def test_lists_alone_stand_one_upon_the_other_as_they_are_joined() -> None:
+    inner = KleeneExpand(None, A, 1, None, (), (), (), None)
+    two = built("SEQ(A+ a[], B{2} b[])")
+    assert two == Assembled(KleeneExpand(inner, B, 2, 2, ((0, 1),), (), (), None), ("a", "b"))
+    three = built("SEQ(A+ a[], B{2} b[], C+ c[])")
+    assert three == Assembled(KleeneExpand(two.node, C, 1, None, ((1, 2),), (), (), None), ("a", "b", "c"))
+
+
+def test_a_single_event_stands_for_all_in_an_equality_of_keys() -> None:
+    form = form_of("SEQ(A+ a[], B b, C+ c[])")
+    assert anchor_of(("a", "c", "b"), form) == "b"
+    assert anchor_of(("c", "a"), form) == "c"
 
 
 def test_the_order_between_two_parts_leaves_out_what_follows() -> None:
