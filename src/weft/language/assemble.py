@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from weft.errors import Problem, Span, near_name
 from weft.expressions import Aggregate, Attribute, Equivalence, Expression, conjuncts
 from weft.language.bare_names import missing_variable
 from weft.language.columns import check_column_names, name_columns
-from weft.language.findings import Notes
+from weft.language.findings import Findings, Notes
 from weft.language.lexer import quote_name
 from weft.language.pattern_rules import WrittenGroupKey
 from weft.language.printer import expression_to_text
@@ -20,20 +20,16 @@ from weft.tree import transform_up
 CONDITIONS = ("WHERE", "ON")
 
 
-@dataclass(slots=True)
-class QueryDraft:
-    """What is known of a query while its clauses are read."""
+class QueryDraft(Findings):
+    """What is known of a query while its clauses are read, and the problems found in them."""
 
-    clauses: dict[str, Any] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    without_variable: list[Attribute | Aggregate] = field(default_factory=list)
-    maybe_texts: list[Attribute] = field(default_factory=list)
-    chains: dict[int, list[Expression]] = field(default_factory=dict)
-
-    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
-        """Note a problem."""
-        self.problems.append(Problem(message, span, hint))
+    def __init__(self) -> None:
+        super().__init__()
+        self.clauses: dict[str, Any] = {}
+        self.events: list[Event] = []
+        self.without_variable: list[Attribute | Aggregate] = []
+        self.maybe_texts: list[Attribute] = []
+        self.chains: dict[int, list[Expression]] = {}
 
     def add_clause(self, keyword: str, value: Any, notes: Notes) -> None:
         """Keep the value of a clause and what was noted beside it."""

@@ -25,8 +25,6 @@ class Findings:
     [Problem(message='unknown attribute prise', span=None, hint='did you mean price?', query='q')]
     """
 
-    __slots__ = ("problems", "query")
-
     def __init__(self, query: str | None = None) -> None:
         self.query = query
         self.problems: list[Problem] = []
@@ -35,20 +33,22 @@ class Findings:
         """Note a problem."""
         self.problems.append(Problem(message, span, hint, self.query))
 
+    def near(self, word: str, known: Iterable[str]) -> str | None:
+        """Return the known word nearest to one that is not known."""
+        return near_name(word, known) if len(self.problems) < MAX_SUGGESTIONS else None
+
     def suggest(self, name: str, known: Iterable[str]) -> str | None:
         """Return a hint that gives the nearest known name, or all of them when they are few."""
-        if len(self.problems) >= MAX_SUGGESTIONS:
-            return None
         names = sorted(known)
-        close = near_name(name, names)
+        close = self.near(name, names)
         if close is not None:
             return f"did you mean {quote_name(close)}?"
-        if not names or len(names) > _MAX_LISTED:
+        if not 0 < len(names) <= _MAX_LISTED or len(self.problems) >= MAX_SUGGESTIONS:
             return None
         return ("there are " if len(names) > 1 else "there is only ") + ", ".join(map(quote_name, names))
 
 
-class Notes(threading.local):
+class Notes(Findings, threading.local):
     """What the rules of the grammar note beside the tree they build: problems and open questions.
 
     They are those of the clause being parsed; every thread has its own.
@@ -59,7 +59,7 @@ class Notes(threading.local):
 
     def start_clause(self) -> None:
         """Forget the notes of the clause before."""
-        self.problems: list[Problem] = []
+        super().__init__()
         self.events: list[Event] = []
         self.events_without_variable: list[Event] = []
         self.without_variable: list[Attribute | Aggregate] = []
@@ -67,14 +67,6 @@ class Notes(threading.local):
         self.equivalences: list[Equivalence] = []
         self.too_large: list[Literal] = []
         self.chains: dict[int, list[Expression]] = {}  # of CCL, by the id of the expression
-
-    def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
-        """Note a problem."""
-        self.problems.append(Problem(message, span, hint))
-
-    def near(self, word: str, known: Iterable[str]) -> str | None:
-        """Return the known word nearest to one that is not known."""
-        return near_name(word, known) if len(self.problems) < MAX_SUGGESTIONS else None
 
 
 def span_of(first: Any, last: Any) -> Span:

@@ -96,21 +96,20 @@ def is_same_elsewhere(one: PatternVariable, other: PatternVariable) -> bool:
     return is_alike and bool(one.negations) == bool(other.negations) and never_together(one, other)
 
 
-def declared(pattern: Pattern) -> dict[str, list[PatternVariable]]:
-    """Return the declarations of each variable, in the order written."""
-    found: dict[str, list[PatternVariable]] = {}
+def scope_of(pattern: Pattern) -> Scope:
+    """Return the variables of a pattern by name; of several declarations, what all of them say.
+
+    >>> sorted(scope_of(Sequence((Event("A", "a"), Event("B", "b")))))
+    ['a', 'b']
+    """
+    scope: Scope = {}
     for variable in variables_in(pattern):
-        found.setdefault(variable.event.variable, []).append(variable)
-    return found
-
-
-def common(declarations: list[PatternVariable]) -> PatternVariable:
-    """Return what all declarations of a variable say: the branches around every one of them."""
-    first = declarations[0]
-    if len(declarations) == 1:
-        return first
-    branches = tuple(each for each in first.branches if all(each in one.branches for one in declarations))
-    return replace(first, branches=branches, declarations=tuple(declarations))
+        first = scope.setdefault(variable.event.variable, variable)
+        if first is not variable:
+            branches = tuple(branch for branch in first.branches if branch in variable.branches)
+            declarations = (*(first.declarations or (first,)), variable)
+            scope[variable.event.variable] = replace(first, branches=branches, declarations=declarations)
+    return scope
 
 
 def in_different_negations(one: PatternVariable, other: PatternVariable) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from weft.expressions import And, Attribute, Comparison, Equivalence, Expression, Predicate, variables_of
-from weft.language.scope import Scope, common, declared, in_different_negations, never_together
+from weft.language.scope import Scope, in_different_negations, never_together, scope_of
 from weft.pattern.nodes import Pattern
 
 
@@ -16,18 +16,18 @@ def conditions_of(
     A chain `a.k = b.k = c.k` of every event of the pattern is the equivalence `[k]`. Any other says that
     every two of its values are equal, of events that some combination has together.
     """
-    scope: Scope = {name: common(same) for name, same in declared(pattern).items()}
-    found: list[Predicate] = []
+    scope = scope_of(pattern)
+    conditions: list[Predicate] = []
     for part in (part for expression in expressions for part in _top_level(expression, chains)):
         sides = chains.get(id(part)) or _sides(part)
         key = _key(sides, scope)
         if key is not None:
-            found.append(Equivalence((key,), part.span))
+            conditions.append(Equivalence((key,), part.span))
         elif id(part) in chains and isinstance(part, And):
-            found += _applicable(part, scope)
+            conditions += _applicable(part, scope)
         else:
-            found.append(part)
-    return tuple(dict.fromkeys(found))
+            conditions.append(part)
+    return tuple(dict.fromkeys(conditions))
 
 
 def _top_level(expression: Predicate, chains: Mapping[int, Sequence[Expression]]) -> list[Predicate]:
@@ -38,8 +38,7 @@ def _top_level(expression: Predicate, chains: Mapping[int, Sequence[Expression]]
 
 
 def _sides(part: Predicate) -> Sequence[Expression]:
-    is_equality = isinstance(part, Comparison) and part.operator == "="
-    return (part.left, part.right) if is_equality and isinstance(part, Comparison) else ()
+    return (part.left, part.right) if isinstance(part, Comparison) and part.operator == "=" else ()
 
 
 def _key(sides: Sequence[Expression], scope: Scope) -> str | None:

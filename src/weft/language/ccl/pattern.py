@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from weft.errors import Problem, Span
+from weft.errors import Span
 from weft.language.ccl.rules import CclSource
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
@@ -34,7 +34,7 @@ class Translation:
     """The events of FROM by name, those met so far in the pattern, and the problems found."""
 
     sources: Mapping[str, CclSource]
-    problems: list[Problem]
+    findings: Findings
     events: dict[str, Event] = field(default_factory=dict)
 
     def pattern(self, written: Pattern) -> Pattern | None:
@@ -42,7 +42,7 @@ class Translation:
 
         >>> sources = {name: CclSource(name, name, Span(0, 1)) for name in "AB"}
         >>> written = Sequence((Negation(Event("B", "B")), Event("A", "A")))
-        >>> Translation(sources, []).pattern(written).operands
+        >>> Translation(sources, Findings()).pattern(written).operands
         (Event(type='A', variable='A'), Negation(operand=Event(type='B', variable='B')))
         """
         return self._closed(written, "the pattern requires no event", "add one without '!'")
@@ -53,12 +53,12 @@ class Translation:
         empty = [each for each in alternatives if each.required is None]
         if empty and len(empty) == len(alternatives):
             if any(each.forbidden for each in empty):
-                self.problems.append(Problem(message, written.span, hint))
+                self.findings.complain(message, written.span, hint)
             return None
         for each in (each for each in empty if each.forbidden):
             message = "a combination of '|' requires no event: '!' must be used with ',' or '&'"
             hint = "write for example (A & !B) | C"
-            self.problems.append(Problem(message, each.forbidden[0].span, hint))
+            self.findings.complain(message, each.forbidden[0].span, hint)
         return _either(alternatives, written.span)
 
     def _alternatives(self, written: Pattern) -> list[_Alternative]:
@@ -73,7 +73,7 @@ class Translation:
                 choices = [self._alternatives(operand) for operand in written.operands]
                 if prod(map(len, choices)) > MAX_ALTERNATIVES:
                     message = f"'|' and '!' give more than {MAX_ALTERNATIVES} alternatives"
-                    self.problems.append(Problem(message, written.span, "write several statements"))
+                    self.findings.complain(message, written.span, "write several statements")
                     return [_Alternative(None)]
                 return [_joined(type(written), chosen, written.span) for chosen in product(*choices)]
         raise AssertionError(f"{written!r} is no pattern of CCL")
@@ -88,7 +88,7 @@ class Translation:
             message = f"{quote_name(alias)} occurs twice in the pattern"
             shown = quote_name(source.type)
             hint = f"list the type once more in FROM, under another name: {shown} AS {alias}_2"
-            self.problems.append(Problem(message, written.span, hint))
+            self.findings.complain(message, written.span, hint)
         event = Event(source.type, alias, written.span)
         self.events[alias] = event
         return event
@@ -99,14 +99,14 @@ class Translation:
         if others:
             hint: str | None = f"FROM calls it {' and '.join(map(quote_name, others))}"
         else:
-            hint = Findings().suggest(alias, self.sources) or "add it to FROM"
-        self.problems.append(Problem(f"{quote_name(alias)} is not in FROM", written.span, hint))
+            hint = self.findings.suggest(alias, self.sources) or "add it to FROM"
+        self.findings.complain(f"{quote_name(alias)} is not in FROM", written.span, hint)
 
     def _negation(self, written: Negation) -> _Alternative:
         operand = written.operand
         if isinstance(operand, Negation):
             hint = "two of them cancel out; drop both to require the event"
-            self.problems.append(Problem("'!' directly after '!'", operand.span, hint))
+            self.findings.complain("'!' directly after '!'", operand.span, hint)
             self._alternatives(operand)
             return _Alternative(None)
         pattern = self._closed(operand, "what '!' forbids requires no event", "add one without '!' inside")

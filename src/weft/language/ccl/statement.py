@@ -100,7 +100,7 @@ def _build_pattern(sources: list[CclSource], matching: Matching, draft: QueryDra
             hint = f"give one another name: {quote_name(source.type)} AS {source.alias}_2"
             draft.complain(message, source.span, hint)
         by_alias[source.alias] = source
-    translation = Translation(by_alias, draft.problems)
+    translation = Translation(by_alias, draft)
     draft.clauses["PATTERN"] = translation.pattern(matching.pattern)
     draft.clauses["WITHIN"] = matching.window
     draft.clauses["RETURN"] = draft.clauses["SELECT"]

@@ -1,7 +1,8 @@
 """Which events of a trend may come directly before which."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
 
@@ -53,7 +54,12 @@ def _ends(pattern: Pattern) -> _Ends:
         case Negation():
             return _Ends()
         case Sequence(operands=operands):
-            return _ends_in_sequence(list(map(_ends, operands)))
+            parts = list(map(_ends, operands))
+            return _Ends(
+                _until_not_empty((part.first, part.may_be_empty) for part in parts),
+                _until_not_empty((part.last, part.may_be_empty) for part in reversed(parts)),
+                all(part.may_be_empty for part in parts),
+            )
         case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):
             parts = list(map(_ends, operands))
             empty = [part.may_be_empty for part in parts]
@@ -64,21 +70,14 @@ def _ends(pattern: Pattern) -> _Ends:
             )
 
 
-def _ends_in_sequence(parts: list[_Ends]) -> _Ends:
-    return _Ends(
-        _until_not_empty([(part.first, part.may_be_empty) for part in parts]),
-        _until_not_empty([(part.last, part.may_be_empty) for part in reversed(parts)]),
-        all(part.may_be_empty for part in parts),
-    )
-
-
-def _until_not_empty(parts: list[tuple[frozenset[str], bool]]) -> frozenset[str]:
-    found = frozenset[str]()
-    for variables, empty in parts:
-        found |= variables
-        if not empty:
+def _until_not_empty(parts: Iterable[tuple[frozenset[str], bool]]) -> frozenset[str]:
+    """Return the variables of the parts up to the first that always binds an event."""
+    reached = frozenset[str]()
+    for variables, may_be_empty in parts:
+        reached |= variables
+        if not may_be_empty:
             break
-    return found
+    return reached
 
 
 def _steps(pattern: Pattern) -> Iterator[tuple[str, str]]:
@@ -86,13 +85,13 @@ def _steps(pattern: Pattern) -> Iterator[tuple[str, str]]:
     match pattern:
         case Kleene(operand=operand):
             inside = _ends(operand)
-            yield from ((before, after) for before in inside.last for after in inside.first)
+            yield from product(inside.last, inside.first)
             yield from _steps(operand)
         case Sequence(operands=operands):
             before = frozenset[str]()
             for operand in operands:
                 ends = _ends(operand)
-                yield from ((one, other) for one in before for other in ends.first)
+                yield from product(before, ends.first)
                 before = ends.last | before if ends.may_be_empty else ends.last
                 yield from _steps(operand)
         case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):

@@ -2,12 +2,14 @@
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import product
 
-from weft.expressions import Attribute, Comparison, Predicate
+from weft.expressions import Attribute, Comparison, Expression, Predicate
 from weft.language.findings import Findings
 from weft.language.printer import expression_to_text
 from weft.language.scope import Scope
-from weft.pattern.nodes import Conjunction, Event, Kleene, Pattern, Sequence
+from weft.pattern.nodes import Conjunction, Event, Pattern, Sequence
+from weft.tree import find
 
 # An edge (a, b, strict) says that a's time is less than b's (strict) or at most b's.
 Edge = tuple[str, str, bool]
@@ -57,25 +59,16 @@ def check_order(
                     reason = f"the pattern puts {before} before {after}"
             if start == end:
                 reason = "an event is not before itself"
-            findings.complain(
-                f"{expression_to_text(predicate)} can never hold: {reason}", predicate.span, None
-            )
+            message = f"{expression_to_text(predicate)} can never hold: {reason}"
+            findings.complain(message, predicate.span)
             continue
         for before, after, strict in edges:
             successors.setdefault(before, []).append((after, strict))
 
 
 def _time_edges(comparison: Comparison, scope: Scope, time: str) -> list[Edge]:
-    left, right = comparison.left, comparison.right
-    for side in (left, right):
-        if not isinstance(side, Attribute) or side.name != time or side.place != "each":
-            return []
-        if side.variable not in scope or not scope[side.variable].always:
-            return []
-    assert isinstance(left, Attribute)
-    assert isinstance(right, Attribute)
-    one, other = left.variable, right.variable
-    if one == other and scope[one].is_list:
+    one, other = (_timed_variable(side, scope, time) for side in (comparison.left, comparison.right))
+    if one is None or other is None or (one == other and scope[one].is_list):
         return []
     match comparison.operator:
         case "<" | "<=":
@@ -86,6 +79,13 @@ def _time_edges(comparison: Comparison, scope: Scope, time: str) -> list[Edge]:
             return [(one, other, False), (other, one, False)]
         case _:
             return []
+
+
+def _timed_variable(side: Expression, scope: Scope, time: str) -> str | None:
+    """Return the variable whose time an expression is, if every match binds it."""
+    if not isinstance(side, Attribute) or side.name != time or side.place != "each":
+        return None
+    return side.variable if side.variable in scope and scope[side.variable].always else None
 
 
 def _closes_cycle(edge: Edge, successors: Successors) -> bool:
@@ -107,27 +107,18 @@ def _closes_cycle(edge: Edge, successors: Successors) -> bool:
 
 def _pattern_order(pattern: Pattern, scope: Scope) -> Iterator[tuple[str, str]]:
     """Yield the pairs of variables, bound in every match, that the pattern orders."""
-    match pattern:
-        case Sequence(operands=operands):
-            groups = [_bound_variables(operand, scope) for operand in operands]
-            earlier: list[str] = []
-            for group in groups:
-                yield from ((before, after) for before in earlier for after in group)
-                earlier += group
-            for operand in operands:
-                yield from _pattern_order(operand, scope)
-        case Conjunction(operands=operands):
-            for operand in operands:
-                yield from _pattern_order(operand, scope)
+    if not isinstance(pattern, Sequence | Conjunction):
+        return
+    earlier: list[str] = []
+    for operand in pattern.operands:
+        variables = _bound_variables(operand, scope)
+        if isinstance(pattern, Sequence):
+            yield from product(earlier, variables)
+        earlier += variables
+        yield from _pattern_order(operand, scope)
 
 
 def _bound_variables(pattern: Pattern, scope: Scope) -> list[str]:
-    match pattern:
-        case Event(variable=variable):
-            return [variable] if variable in scope and scope[variable].always else []
-        case Kleene(operand=operand):
-            return _bound_variables(operand, scope)
-        case Sequence(operands=operands) | Conjunction(operands=operands):
-            return [found for operand in operands for found in _bound_variables(operand, scope)]
-        case _:
-            return []
+    """Return the variables in a part of a pattern that every match binds."""
+    names = (event.variable for event in find(pattern, Event))
+    return [name for name in names if name in scope and scope[name].always]

@@ -3,9 +3,9 @@
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.printer import OPERATOR_WORDS
-from weft.language.scope import PatternVariable, Scope, common, is_same_elsewhere, variables_in
+from weft.language.scope import Scope, is_same_elsewhere, scope_of
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
-from weft.tree import find
+from weft.tree import find, walk
 
 
 def check_pattern(
@@ -21,64 +21,46 @@ def check_pattern(
     >>> findings.problems[0].message, findings.problems[0].hint
     ('unknown event type Gat', 'did you mean Gate?')
     """
-    scope: Scope = {}
-    declared: dict[str, list[PatternVariable]] = {}
-    for variable in variables_in(pattern):
-        event = variable.event
-        same = declared.setdefault(event.variable, [])
-        if any(is_trend or not is_same_elsewhere(earlier, variable) for earlier in same):
-            message = f"the variable {quote_name(event.variable)} is declared twice"
-            findings.complain(message, event.span, "give each event a variable of its own")
-        same.append(variable)
-        scope[event.variable] = common(same)
-        if types is not None and event.type not in types:
-            findings.complain(
-                f"unknown event type {quote_name(event.type)}",
-                event.span,
-                findings.suggest(event.type, types),
-            )
-    _check_node(pattern, findings)
+    scope = scope_of(pattern)
+    for variable in scope.values():
+        for place, later in enumerate(variable.declarations):
+            earlier = variable.declarations[:place]
+            if any(is_trend or not is_same_elsewhere(each, later) for each in earlier):
+                message = f"the variable {quote_name(later.event.variable)} is declared twice"
+                findings.complain(message, later.event.span, "give each event a variable of its own")
+    for node in walk(pattern):
+        _check_node(node, types, findings, is_trend=is_trend)
     _check_positive(pattern, findings)
-    if not is_trend:
-        _refuse_repeated_groups(pattern, findings)
     return scope
 
 
-def _refuse_repeated_groups(pattern: Pattern, findings: Findings) -> None:
-    for kleene in find(pattern, Kleene):
-        if not isinstance(kleene.operand, Event):
-            hint = "repeat a single event instead, as in SEQ(A+ a, B b), or count trends: RETURN COUNT(*)"
-            findings.complain("a quantifier on a group is not supported yet", kleene.span, hint)
-
-
-def _check_node(pattern: Pattern, findings: Findings) -> None:
-    match pattern:
+def _check_node(node: object, types: frozenset[str] | None, findings: Findings, *, is_trend: bool) -> None:
+    match node:
+        case Event(type=name) if types is not None and name not in types:
+            hint = findings.suggest(name, types)
+            findings.complain(f"unknown event type {quote_name(name)}", node.span, hint)
         case Kleene(operand=operand):
-            _check_kleene(pattern, findings)
-            _check_node(operand, findings)
-        case Negation(operand=operand):
-            if isinstance(operand, Negation):
-                hint = "two NOTs cancel out; drop both to require the event"
-                findings.complain("NOT directly inside NOT", pattern.span, hint)
-            _check_node(operand, findings)
-        case Sequence() | Conjunction() | Disjunction() | Some():
-            if not pattern.operands:
-                findings.complain(f"{OPERATOR_WORDS[type(pattern)]} needs at least one operand", pattern.span)
-            for operand in pattern.operands:
-                _check_node(operand, findings)
+            _check_kleene(node, findings)
+            if not is_trend and not isinstance(operand, Event):
+                hint = "repeat a single event instead, as in SEQ(A+ a, B b), or count trends: RETURN COUNT(*)"
+                findings.complain("a quantifier on a group is not supported yet", node.span, hint)
+        case Negation(operand=Negation()):
+            hint = "two NOTs cancel out; drop both to require the event"
+            findings.complain("NOT directly inside NOT", node.span, hint)
+        case Sequence(operands=()) | Conjunction(operands=()) | Disjunction(operands=()) | Some(operands=()):
+            findings.complain(f"{OPERATOR_WORDS[type(node)]} needs at least one operand", node.span)
 
 
 def _check_kleene(kleene: Kleene, findings: Findings) -> None:
-    shown = f"{{{kleene.least},{'' if kleene.most is None else kleene.most}}}"
-    if kleene.least < 0:
-        findings.complain(f"the quantifier {shown} starts below 0", kleene.span)
-    elif kleene.most is not None and kleene.most <= 0:
-        findings.complain(
-            f"the quantifier {shown} allows no event at all", kleene.span, "leave the event out"
-        )
-    elif kleene.most is not None and kleene.most < kleene.least:
-        hint = f"write {{{kleene.most},{kleene.least}}}"
-        findings.complain(f"the quantifier {shown} allows no number of events", kleene.span, hint)
+    least, most = kleene.least, kleene.most
+    shown = f"the quantifier {{{least},{'' if most is None else most}}}"
+    if least < 0:
+        findings.complain(f"{shown} starts below 0", kleene.span)
+    elif most is not None and most <= 0:
+        findings.complain(f"{shown} allows no event at all", kleene.span, "leave the event out")
+    elif most is not None and most < least:
+        hint = f"write {{{most},{least}}}"
+        findings.complain(f"{shown} allows no number of events", kleene.span, hint)
 
 
 def _check_positive(pattern: Pattern, findings: Findings) -> None:

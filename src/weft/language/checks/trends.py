@@ -12,20 +12,8 @@ from weft.language.literals import format_duration
 from weft.language.locate import clause_span
 from weft.language.printer import expression_to_text
 from weft.language.scope import Scope, mentions
-from weft.pattern.nodes import (
-    Conjunction,
-    CountWindow,
-    Disjunction,
-    Event,
-    Kleene,
-    Negation,
-    Pattern,
-    Query,
-    ReturnColumn,
-    Sequence,
-    Some,
-    TimeWindow,
-)
+from weft.pattern import nodes
+from weft.pattern.nodes import Conjunction, Event, Negation, Pattern, Query, ReturnColumn, Sequence, Some
 from weft.tree import find
 
 MOST_WINDOWS = 10_000  # that one event may lie in: each keeps numbers of its own
@@ -34,7 +22,7 @@ _ALTERNATIVE = "leave out COUNT(*), SLIDE and GROUP BY, and aggregate the matche
 
 def check_trend_windows(query: Query, source: str, findings: Findings) -> None:
     """Report windows that are no spans of time, and a SLIDE that is none."""
-    if isinstance(query.window, CountWindow):
+    if isinstance(query.window, nodes.CountWindow):
         hint = "write a time, as in WITHIN 10 minutes"
         findings.complain("the windows of a trend query are times, not events", query.window.span, hint)
     if query.slide is None:
@@ -43,7 +31,7 @@ def check_trend_windows(query: Query, source: str, findings: Findings) -> None:
     if query.slide <= 0:
         message = f"SLIDE needs a length above 0, found {format_duration(query.slide)}"
         findings.complain(message, span, "write for example SLIDE 1 minute")
-    elif isinstance(query.window, TimeWindow) and query.window.length > MOST_WINDOWS * query.slide:
+    elif isinstance(query.window, nodes.TimeWindow) and query.window.length > MOST_WINDOWS * query.slide:
         count = -(-query.window.length // query.slide)
         message = (
             f"with this SLIDE every event lies in {count:,} windows, at most {MOST_WINDOWS:,} are allowed"
@@ -66,13 +54,10 @@ def check_trend_pattern(pattern: Pattern, findings: Findings, *, types_overlap: 
     >>> findings.problems[0].message
     'NOT in a trend query takes a single event'
     """
-    combinations_of_operands = list(find(pattern, Some))
-    for found in combinations_of_operands:
+    for some in find(pattern, Some):
         message = "SOME in a trend query would count every combination of its operands as a trend of its own"
-        findings.complain(message, found.span, f"write the combinations as operands of OR, or {_ALTERNATIVE}")
-    if combinations_of_operands:
-        return
-    for alternative in _alternatives(pattern):
+        findings.complain(message, some.span, f"write the combinations as operands of OR, or {_ALTERNATIVE}")
+    for alternative in () if any(find(pattern, Some)) else _alternatives(pattern):
         if isinstance(alternative, Conjunction):
             _check_conjunction(alternative, findings, types_overlap=types_overlap)
         else:
@@ -80,7 +65,7 @@ def check_trend_pattern(pattern: Pattern, findings: Findings, *, types_overlap: 
 
 
 def _alternatives(pattern: Pattern) -> Iterator[Pattern]:
-    if isinstance(pattern, Disjunction):
+    if isinstance(pattern, nodes.Disjunction):
         for operand in pattern.operands:
             yield from _alternatives(operand)
     else:
@@ -118,20 +103,17 @@ def _check_part(pattern: Pattern, findings: Findings, *, preceded: bool, followe
     group, or outside of repeated groups the window.
     """
     match pattern:
-        case Kleene(operand=operand):
+        case nodes.Kleene(operand=operand):
             _check_part(operand, findings, preceded=False, followed=False)
-        case Disjunction(operands=operands):
+        case nodes.Disjunction(operands=operands):
             for operand in operands:
                 _check_part(operand, findings, preceded=preceded, followed=followed)
         case Sequence():
             _check_sequence(pattern, findings, preceded=preceded, followed=followed)
         case Conjunction():
             message = "AND in a trend query stands at the top of the pattern, or in an OR at the top"
-            findings.complain(
-                message,
-                pattern.span,
-                f"write each order by itself, OR(SEQ(...), SEQ(...)), or {_ALTERNATIVE}",
-            )
+            hint = f"write each order by itself, OR(SEQ(...), SEQ(...)), or {_ALTERNATIVE}"
+            findings.complain(message, pattern.span, hint)
         case Negation():
             message = "NOT in a trend query is an operand of SEQ, or of AND at the top"
             findings.complain(message, pattern.span, "write for example SEQ(A a, NOT B b, C c)")
@@ -148,10 +130,9 @@ def _check_sequence(pattern: Sequence, findings: Findings, *, preceded: bool, fo
         after = followed or any(bound[place + 1 :])
         if not isinstance(operand, Negation):
             _check_part(operand, findings, preceded=before, followed=after)
-        elif not isinstance(operand.operand, Event):
-            hint = f"write a NOT for each event, or {_ALTERNATIVE}"
-            findings.complain("NOT in a trend query takes a single event", operand.span, hint)
-        elif not (before and after):
+            continue
+        _check_negated(operand, findings)
+        if isinstance(operand.operand, Event) and not (before and after):
             message = "in a repeated group, NOT stands between two events that are always there"
             hint = "write it between them, or outside of the group"
             findings.complain(message, operand.span, hint)
