@@ -13,11 +13,10 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, program_of
 
-from weft.adaptation.adapter import StreamAdapter, _ShardState
+from weft.adaptation.adapter import PER_EVENT, StreamAdapter, _ShardState
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
-from weft.adaptation.watch_budget import PER_EVENT
 from weft.optimizer.pipeline import Settings, choose_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.plan.nodes import Plan

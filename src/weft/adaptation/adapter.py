@@ -2,6 +2,11 @@
 
 All that it depends on is in the journal: the trees that run, the statistics it was made with, those of
 the latest window, and a log of the latest changes. A step that is repeated decides the same.
+
+Watching takes a small share of the run. A step that is not watched counts its events by type, and nothing
+else. The time of a run is not measured but reckoned, from the number of events and the work of the plan: what
+the cost model expects, or what was counted if that is more, so that a plan that drift has made slow is looked
+at sooner.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +17,6 @@ from uuid import uuid4
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation
-from weft.adaptation.watch_budget import cost_of, is_due
 from weft.adaptation.watched_plan import Alarm, Replan, WatchedPlan
 from weft.cost.measured import Measured
 from weft.normalize.pipeline import normalize
@@ -31,6 +35,8 @@ from weft.statistics.sliding_counts import UnwatchedSteps
 
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
+PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard, at least
+PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is asked for
 
 
 @dataclass
@@ -123,8 +129,9 @@ class StreamAdapter:
 
     def _is_due(self, state: _ShardState, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
-        share = self.adaptation.watching
-        return share >= 1 or (cost > 0 and is_due(state.unwatched, cost, share, len(self._inquiry.questions)))
+        share, n_questions = self.adaptation.watching, len(self._inquiry.questions)
+        passed = state.unwatched.cost + cost
+        return share >= 1 or (cost > 0 and share * passed >= PER_LOOK + PER_QUESTION * n_questions)
 
     def _watch_step(self, state: _ShardState, events: Events, frontier: int) -> None:
         """Look at the events of a step, and plan anew where that is called for."""
@@ -276,3 +283,23 @@ def _note_work(state: _ShardState, latest: float) -> None:
         before = state.work[0]
         state.log[-1] = replace(state.log[-1], measured=1.0 - latest / before if before > 0 else 0.0)
     state.work = [latest]
+
+
+def cost_of(events: Events, cost_per_second: float, work: float) -> float:
+    """Return the nanoseconds that a step takes.
+
+    The plan is expected to cost so many for a second of the stream; `work` are those that the rows it built
+    and examined stand for.
+
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> from weft.runtime.columns.events import StringPool
+    >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
+    >>> events = Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing)
+    >>> cost_of(events, 5e6, 0.0), cost_of(events, 5e6, 9e6)
+    (5002000.0, 9002000.0)
+    """
+    if not events.n_events:
+        return 0.0
+    seconds = int(events.times[-1] - events.times[0]) / 1e6
+    return PER_EVENT * events.n_events + max(cost_per_second * seconds, work)

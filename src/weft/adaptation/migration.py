@@ -12,12 +12,13 @@ Complexity: In parallel, the work of both plans for about a window, the old one'
     begin; rebuilt, that of the new plan on the events kept.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 import numpy as np
 
-from weft.adaptation.plan_tenure import PlanTenure, hide, negated_types, types_of
+from weft.adaptation.plan_tenure import PlanTenure, hide, negated_types
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Events
@@ -70,12 +71,11 @@ class MigratingExecutor:
 
     @property
     def holdings(self) -> Holdings:
-        total = Holdings()
+        events, partial_matches = Counter[str](), Counter[str]()
         for tenure in self._tenures:
-            own = tenure.executor.holdings
-            _add(total.events, own.events)
-            _add(total.partial_matches, own.partial_matches)
-        return total
+            events.update(tenure.executor.holdings.events)
+            partial_matches.update(tenure.executor.holdings.partial_matches)
+        return Holdings(events, partial_matches)
 
     @property
     def _latest(self) -> MatchExecutor:
@@ -125,7 +125,7 @@ class MigratingExecutor:
 
     def _run_beside(self, executor: MatchExecutor, log: Events) -> None:
         """Let a plan serve the matches of events to come alone; of those so far it sees what may negate."""
-        unseen = types_of(log) - negated_types(executor.plan)
+        unseen = {*log.type_names, *log.flags} - negated_types(executor.plan)
         seen = hide(log, unseen, np.ones(log.n_events, np.bool_))
         executor.repeat(Arrivals(seen), self._frontier)
         first = int(arrivals_of(log).max()) + 1
@@ -156,11 +156,6 @@ class MigratingExecutor:
             oldest = min([self._frontier, *(int(events.times[0]) for events in kept)])
             n_forgotten = int(np.searchsorted(self._log.times, oldest, side="left"))
             self._log = self._log.take(slice(n_forgotten, None))
-
-
-def _add(total: dict[str, int], own: Mapping[str, int]) -> None:
-    for name, amount in own.items():
-        total[name] = total.get(name, 0) + amount
 
 
 def _check_queries(old: Plan, new: Plan) -> None:

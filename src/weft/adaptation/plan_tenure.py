@@ -4,7 +4,7 @@ A match belongs to the plan under which its earliest arrival came: arrival decid
 may come late.
 """
 
-from collections.abc import Iterable
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -75,19 +75,13 @@ class PlanTenure:
         return found if kept.all() else replace(found, table=found.table.take(np.flatnonzero(kept)))
 
 
-def hide(events: Events, types: Iterable[str], is_chosen: Array) -> Events:
-    """Return the same events, in their places, the chosen of which are of none of the types."""
-    names = frozenset(types)
+def hide(events: Events, names: Set[str], is_chosen: Array) -> Events:
+    """Return the same events, in their places, the chosen of which are of no type with one of the names."""
     codes = [code for code, name in enumerate(events.type_names) if name in names]
     type_codes = events.type_codes.copy()
     type_codes[is_chosen & np.isin(type_codes, codes)] = -1
     flags = {name: flag & ~is_chosen if name in names else flag for name, flag in events.flags.items()}
     return replace(events, type_codes=type_codes, flags=flags)
-
-
-def types_of(events: Events) -> frozenset[str]:
-    """Return the types that events may have."""
-    return frozenset((*events.type_names, *events.flags))
 
 
 @lru_cache(maxsize=16)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from weft.adaptation.decisions import DecisionFunction, Violation
+from weft.adaptation.decisions import DecisionFunction
 from weft.adaptation.invariants import still_best
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
@@ -43,10 +43,9 @@ MOST_OFFERS = 4  # parts that a pattern could share and does not, for which that
 
 @dataclass(frozen=True)
 class Alarm:
-    """What was violated, and in which pattern."""
+    """A pattern with a violation, and that in words."""
 
     key: Key
-    violation: Violation
     sentence: str
 
 
@@ -135,7 +134,7 @@ class WatchedPlan:
             self._weave = self._planned[1]
             self._weave.adopt(stored_plan)
         else:
-            self._weave = self._woven(self.queries, statistics)
+            self._weave = self._weave_queries(self.queries, statistics)
         self._planned = None
         patterns, context = self._weave.multitree.patterns, self._weave.context
         self._readers = {key: ShapeReader(pattern.form, context) for key, pattern in patterns.items()}
@@ -146,7 +145,7 @@ class WatchedPlan:
             varying = [variances.get(item, 0.0) for item in self._readers[key].items]
             decision.adopt(self._decided(key, pattern), pattern.shape, varying)
 
-    def _woven(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
+    def _weave_queries(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
         weave = weave_for(self.schema, Settings("auto", statistics, self.model))
         for query in queries:
             weave.add(query, weave.plans.best)
@@ -183,7 +182,7 @@ class WatchedPlan:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
         shared = self._weave.multitree.shared_parts(key) if self.stored_plan.is_shared else []
         decided = exact_tree_decided(pattern.shape, self.model, shared)
-        conditions = tuple(self._sharing(key, pattern, decided.tree, shared))
+        conditions = tuple(self._sharing_conditions(key, pattern, decided.tree, shared))
         blocks = (*decided.blocks, Block(pattern.shape.everything, conditions))
         running = self._weave.multitree.trees[key]
         if running == decided.tree:
@@ -191,7 +190,9 @@ class WatchedPlan:
         own, other = (self._own_side(pattern, tree, shared) for tree in (running, decided.tree))
         return Decided(running, (still_best(own, other, pattern.shape, self.model), *blocks))
 
-    def _sharing(self, key: Key, pattern: Pattern, tree: Tree, shared: Sequence[Tree]) -> Iterator[Condition]:
+    def _sharing_conditions(
+        self, key: Key, pattern: Pattern, tree: Tree, shared: Sequence[Tree]
+    ) -> Iterator[Condition]:
         weave = self._weave
         taken = self._own_side(pattern, tree, shared)
         if shared:
@@ -199,8 +200,8 @@ class WatchedPlan:
             yield Condition(taken, self._own_side(pattern, alone, ()), wins_ties=True)
         if self.stored_plan.is_shared:
             offers = weave.multitree.existing(key, weave.sharables.of(key))
-            others = [one for one in offers.values() if one.tree not in shared]
-            for offer in sorted(others, key=lambda one: -one.tree.mask.bit_count())[:MOST_OFFERS]:
+            others = [offer for offer in offers.values() if offer.tree not in shared]
+            for offer in sorted(others, key=lambda offer: -offer.tree.mask.bit_count())[:MOST_OFFERS]:
                 instead = weave.plans.best(pattern, [offer.tree])
                 yield Condition(taken, self._own_side(pattern, instead, [offer.tree]), wins_ties=True)
 
@@ -220,21 +221,21 @@ class WatchedPlan:
 
     def alarms(self, statistics: Statistics) -> list[Alarm]:
         """Return the first violation in each component under the statistics of a moment."""
-        found: dict[frozenset[str], Alarm] = {}
+        alarms: dict[frozenset[str], Alarm] = {}
         for key, decision in self._decisions.items():
             component = self._components[key[0]]
-            if component in found:
+            if component in alarms:
                 continue
             violation = decision.violation(self._readers[key].shape(statistics))
             if violation is not None:
                 names = self._weave.multitree.patterns[key].variables
-                found[component] = Alarm(key, violation, f"query {key[0]}: {violation.sentence(names)}")
-        return list(found.values())
+                alarms[component] = Alarm(key, f"query {key[0]}: {violation.sentence(names)}")
+        return list(alarms.values())
 
     def replan(self, alarm: Alarm, statistics: Statistics, limit: Limit, seed: int = 0) -> Replan:
         """Plan the component of a pattern anew, under the statistics of a moment."""
         names = self._components[alarm.key[0]]
-        weave = self._woven([query for query in self.queries if query.name in names], statistics)
+        weave = self._weave_queries([query for query in self.queries if query.name in names], statistics)
         self._planned = (statistics, weave) if len(names) == len(self.queries) else None
         before = weave.cost
         weave.improve(limit, seed=seed)
@@ -271,8 +272,8 @@ def _components(weave: Weave) -> dict[str, frozenset[str]]:
 
     A query whose alternatives are in several components of patterns connects these.
     """
-    found = {name: frozenset((name,)) for name, _ in weave.multitree.trees}
+    components = {name: frozenset((name,)) for name, _ in weave.multitree.trees}
     for keys in weave.sharables.components():
-        together = frozenset[str]().union(*(found[name] for name, _ in keys))
-        found |= dict.fromkeys(together, together)
-    return found
+        together = frozenset[str]().union(*(components[name] for name, _ in keys))
+        components |= dict.fromkeys(together, together)
+    return components

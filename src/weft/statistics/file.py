@@ -19,7 +19,7 @@ for every query with the same predicates.
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read, text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_key
-from weft.pattern.canonical import in_columns, own_predicates, renamed
+from weft.pattern.canonical import column_variable, in_columns, own_predicates, renamed
 from weft.pattern.nodes import Conjunction, Event, Kleene
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
@@ -76,8 +76,11 @@ def to_document(statistics: Statistics) -> dict[str, Json]:
     >>> to_document(Statistics(rates={ItemKey("Login"): 47.0}, agreements={"user": 0.01}))["rates"]
     [{'pattern': 'Login a', 'per_second': 47.0}]
     """
-    rates = [_rate_entry(item, rate) for item, rate in statistics.rates.items()]
-    selectivities = [_group_entry(group, share) for group, share in statistics.selectivities.items()]
+    rates = [{**_entry([item]), "per_second": rate} for item, rate in statistics.rates.items()]
+    selectivities = [
+        {**_entry(group.items, group.predicates), "selectivity": share}
+        for group, share in statistics.selectivities.items()
+    ]
     document: dict[str, Json] = {"version": VERSION}
     if statistics.duration is not None:
         document["duration"] = statistics.duration
@@ -94,25 +97,20 @@ def _text_of_entry(entry: Mapping[str, Json]) -> tuple[str, str]:
     return entry["pattern"], entry.get("where", "")
 
 
-def _rate_entry(item: ItemKey, rate: float) -> dict[str, Json]:
-    entry = {"pattern": pattern_to_text(Event(item.type, _name(0)))}
-    if item.predicates:
-        entry["where"] = _where([renamed(one, {"$0": _name(0)}) for one in item.predicates])
-    return {**entry, "per_second": rate}
-
-
-def _group_entry(group: GroupKey, selectivity: float) -> dict[str, Json]:
-    names = {f"${place}": _name(place) for place in range(len(group.items))}
-    of_lists = {name for one in group.predicates for name in _list_variables(one)}
+def _entry(items: Sequence[ItemKey], predicates: Sequence[Expression] = ()) -> dict[str, Json]:
+    """Return the pattern of some items, and the conditions on each and on all of them."""
+    names = {column_variable(place): _name(place) for place in range(len(items))}
+    lists = {name for predicate in predicates for name in _list_variables(predicate)}
+    conditions = [renamed(predicate, names) for predicate in predicates]
     events: list[Event | Kleene] = []
-    conditions: list[Expression] = []
-    for place, item in enumerate(group.items):
-        event = Event(item.type, _name(place))
-        events.append(Kleene(event, 1, None) if f"${place}" in of_lists else event)
-        conditions += [renamed(one, {"$0": _name(place)}) for one in item.predicates]
-    conditions += [renamed(one, names) for one in group.predicates]
+    own: list[Expression] = []
+    for item, (column, name) in zip(items, names.items(), strict=True):
+        event = Event(item.type, name)
+        events.append(Kleene(event, 1, None) if column in lists else event)
+        own += [renamed(predicate, {"$0": name}) for predicate in item.predicates]
     pattern = events[0] if len(events) == 1 else Conjunction(tuple(events))
-    return {"pattern": pattern_to_text(pattern), "where": _where(conditions), "selectivity": selectivity}
+    where = {"where": _where([*own, *conditions])} if own or conditions else {}
+    return {"pattern": pattern_to_text(pattern), **where}
 
 
 def _name(place: int) -> str:

@@ -18,13 +18,14 @@ from weft.statistics.exponential_histogram import ExponentialHistogram
 from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, attributes_of
 from weft.statistics.recent_events import RecentSample, excerpt, merge_samples, thin
 from weft.statistics.sampling import (
+    ANY,
     MICROSECONDS,
     NO_ROWS,
     UNSEEN,
     Sampling,
     TupleSampler,
     WeightedRows,
-    agrees_on,
+    agreement_question,
     digest_of,
     is_answerable,
     largest_window,
@@ -82,17 +83,17 @@ class LiveStatistics:
         self._tick = max(round(self.window_seconds * MICROSECONDS / TICKS), 1)
         self._reach = self._tick * TICKS if longest is None else max(microseconds(longest), 1)
         self._questions = [prepare(one) for one in asked if is_answerable(one)]
-        self._keys = tuple(dict.fromkeys(keys))
+        self._agreements = {key: prepare(agreement_question(key, longest)) for key in keys}
         wanted = dict.fromkeys((*items, *(item for one in asked for item in one.group.items)))
         self._items_of: dict[str, list[ItemKey]] = {}
         for item in wanted:
             self._items_of.setdefault(item.type, []).append(item)
-        self._columns = {*self._keys, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
-        self._roles: dict[ItemKey | None, int] = {}  # None: any of the types, for agreement on keys
+        self._columns = {*self._agreements, *attributes_of((*wanted, *(one.group for one in asked)))}
+        self._roles: dict[ItemKey, int] = {}
         for item in (item for one in self._questions for item in one.items):
             self._roles.setdefault(item, len(self._roles))
-        if self._keys:
-            self._roles[None] = len(self._roles)
+        if self._agreements:
+            self._roles[ANY] = len(self._roles)
         self._step = 0
         self._turn = -1
         self._first: int | None = None
@@ -101,7 +102,7 @@ class LiveStatistics:
         self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in wanted}
         self._shares = {
             name: HitRate(TICKS, self.sampling.epsilon)
-            for name in (*(one.digest for one in self._questions), *self._keys)
+            for name in (*(one.digest for one in self._questions), *self._agreements)
         }
         self._recent: RecentSample | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
@@ -215,12 +216,12 @@ class LiveStatistics:
                     self._counts[item].look(own.size, rows.size, self.sampling.rows_per_type)
                 if item in self._roles:
                     roles[self._roles[item]] = WeightedRows(rows, np.full(rows.size, weights[name]))
-        if None in self._roles:
+        if ANY in self._roles:
             amounts = np.zeros(used.size)
             for name in self._items_of:
                 amounts[np.searchsorted(used, chosen[name])] = weights[name]
             every = WeightedRows(np.arange(used.size), amounts)
-            roles[self._roles[None]] = resample(every, np.zeros(used.size, np.int64), most, dice)
+            roles[self._roles[ANY]] = resample(every, np.zeros(used.size, np.int64), most, dice)
         return RecentSample(sample, roles, np.ones(used.size, np.bool_))
 
     def _sample_tuples(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
@@ -234,11 +235,11 @@ class LiveStatistics:
             if tuples.shape[1]:
                 held = one.holds(tuples, sample.events)
                 self._shares[one.digest].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
-        if self._keys:
-            events = sample.roles[self._roles[None]]
+        if self._agreements:
+            events = sample.roles[self._roles[ANY]]
             pairs = self._drawn([events] * 2, frozenset(), self._reach, sample, dice)
-            for key in self._keys if pairs.shape[1] else ():
-                held = agrees_on(key, pairs, sample.events)
+            for key, asked in self._agreements.items() if pairs.shape[1] else ():
+                held = asked.holds(pairs, sample.events)
                 self._shares[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
 
     def _drawn(
@@ -271,7 +272,7 @@ class LiveStatistics:
         rates = {item: self._rate(count, given.get(item)) for item, count in self._counts.items()}
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._measured(as_of)
-        shares = {key: self._shares[key].value(as_of, least) for key in self._keys}
+        shares = {key: self._shares[key].value(as_of, least) for key in self._agreements}
         return replace(
             self.initial,
             rates={**given, **rates},

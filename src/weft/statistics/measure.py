@@ -6,7 +6,7 @@ which trends and bursts make a different number.
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -17,12 +17,12 @@ from weft.statistics.model import ItemKey, Question, Statistics
 from weft.statistics.sampling import (
     MICROSECONDS,
     UNSEEN,
+    SampledQuestion,
     TupleSampler,
     WeightedRows,
-    agrees_on,
+    agreement_question,
     is_answerable,
     largest_window,
-    microseconds,
     prepare,
     rows_of_item,
 )
@@ -123,10 +123,7 @@ class _Sample:
             return None
         asked = prepare(question)
         rows = [self.rows_of(item) for item in asked.items]
-        dice = self._dice(repr(question.group))
-        places = _with_few_anchors(rows, dice)
-        sampler = TupleSampler(places, asked.order, asked.window, self.events)
-        return _share(sampler, lambda tuples: asked.holds(tuples, self.events), dice)
+        return self._share(asked, rows, repr(question.group))
 
     def agreement(self, key: str, types: Iterable[str], window: float | None) -> float | None:
         """Return how often two events of some types agree on an attribute."""
@@ -134,14 +131,28 @@ class _Sample:
         for name in types:
             is_wanted[self.events.rows_of_type(name)] = True
         rows = np.flatnonzero(is_wanted)
-        length = None if window is None else microseconds(window)
-        dice = self._dice(key)
-        sampler = TupleSampler(_with_few_anchors([rows, rows], dice), frozenset(), length, self.events)
-        return _share(sampler, lambda pairs: agrees_on(key, pairs, self.events), dice)
+        return self._share(prepare(agreement_question(key, window)), [rows, rows], key)
 
-    def _dice(self, name: str) -> np.random.Generator:
-        """Return the dice of one question, whatever else is asked."""
-        return np.random.default_rng((self.seed, zlib.crc32(name.encode())))
+    def _share(self, asked: SampledQuestion, rows: list[Array], name: str) -> float | None:
+        """Return the share of the tuples that hold, each of which counts once; None when they are too few.
+
+        The dice are those of a name, whatever else is asked.
+        """
+        dice = np.random.default_rng((self.seed, zlib.crc32(name.encode())))
+        sampler = TupleSampler(_with_few_anchors(rows, dice), asked.order, asked.window, self.events)
+        n_tuples = n_hits = 0
+        for n_draws in DRAWS:
+            tuples = sampler.draw(n_draws, dice)
+            if sampler.weight <= MANY * n_draws:  # else hardly any of them twice
+                _, first = np.unique(mix_hashes(tuples), return_index=True)
+                tuples = tuples[:, first]
+            n_tuples = tuples.shape[1]
+            if not n_tuples:
+                return None
+            n_hits = int(np.count_nonzero(asked.holds(tuples, self.events)))
+            if n_hits >= ENOUGH_HITS:
+                break
+        return (n_hits + 0.5) / (n_tuples + 1) if n_tuples >= LEAST_TUPLES else None
 
 
 def _with_few_anchors(rows: list[Array], dice: np.random.Generator) -> list[WeightedRows]:
@@ -151,20 +162,3 @@ def _with_few_anchors(rows: list[Array], dice: np.random.Generator) -> list[Weig
         rows = list(rows)
         rows[rarest] = np.sort(dice.choice(rows[rarest], ANCHORS, replace=False))
     return [WeightedRows(own, np.ones(own.size)) for own in rows]
-
-
-def _share(sampler: TupleSampler, holds: Callable[[Array], Array], dice: np.random.Generator) -> float | None:
-    """Return the share of the tuples that hold, each of which counts once; None when they are too few."""
-    n_tuples = n_hits = 0
-    for n_draws in DRAWS:
-        tuples = sampler.draw(n_draws, dice)
-        if sampler.weight <= MANY * n_draws:  # else hardly any of them twice
-            _, first = np.unique(mix_hashes(tuples), return_index=True)
-            tuples = tuples[:, first]
-        n_tuples = tuples.shape[1]
-        if not n_tuples:
-            return None
-        n_hits = int(np.count_nonzero(holds(tuples)))
-        if n_hits >= ENOUGH_HITS:
-            break
-    return (n_hits + 0.5) / (n_tuples + 1) if n_tuples >= LEAST_TUPLES else None

@@ -18,11 +18,12 @@ from weft.kernels.draw import draw_anchored, weigh_anchors
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate, holds_everywhere, is_true
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.table import Table, events_table
-from weft.statistics.model import ItemKey, Question
+from weft.statistics.model import GroupKey, ItemKey, Question
 from weft.tree import find
 
 UNSEEN = 0.5  # events that count for an item of which the sample holds none: rare, but not impossible
 MICROSECONDS = 1_000_000
+ANY = ItemKey("")  # an event of any of the types that are asked about
 LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
 
 
@@ -46,13 +47,18 @@ class SampledQuestion:
 
     def holds(self, tuples: Array, events: Events) -> Array:
         """Return which tuples satisfy all predicates of the question."""
-        return _satisfies(tuples, events, self.question.group.predicates, self.previous)
+        table = Table(tuple(tuples), reduce(np.minimum, tuples), reduce(np.maximum, tuples))
+        previous = {place: tuples[number] for place, number in self.previous.items()}
+        scope = Scope(events, table, previous=previous)
+        holds = np.ones(tuples.shape[1], np.bool_)
+        for predicate in self.question.group.predicates:
+            holds &= is_true(evaluate(predicate, scope))
+        return holds
 
 
 def prepare(question: Question) -> SampledQuestion:
     """Return a question with one place for each event of a tuple.
 
-    >>> from weft.statistics.model import GroupKey
     >>> rises = Comparison(">", Attribute("$0", "x", "current"), Attribute("$0", "x", "previous"))
     >>> asked = prepare(Question(GroupKey((ItemKey("A"),), (rises,)), window=60.0))
     >>> [item.type for item in asked.items], asked.order, asked.window
@@ -73,10 +79,10 @@ def is_answerable(question: Question) -> bool:
     return not any(map(_speaks_of_whole_list, question.group.predicates))
 
 
-def agrees_on(key: str, pairs: Array, events: Events) -> Array:
-    """Return which pairs of events agree on an attribute."""
+def agreement_question(key: str, window: float | None) -> Question:
+    """Return the question how often two events, of whatever types, agree on an attribute."""
     equal = Comparison("=", Attribute("$0", key), Attribute("$1", key))
-    return _satisfies(pairs, events, (equal,), {})
+    return Question(GroupKey((ANY, ANY), (equal,)), window=window)
 
 
 def rows_of_item(item: ItemKey, rows: Array, events: Events) -> Array:
@@ -246,17 +252,6 @@ def microseconds(seconds: float) -> int:
 def digest_of(key: object) -> str:
     """Return a short name for a key, the same in every process."""
     return hashlib.blake2b(repr(key).encode(), digest_size=8).hexdigest()
-
-
-def _satisfies(
-    tuples: Array, events: Events, predicates: Iterable[Expression], previous: Mapping[int, int]
-) -> Array:
-    table = Table(tuple(tuples), reduce(np.minimum, tuples), reduce(np.maximum, tuples))
-    scope = Scope(events, table, previous={place: tuples[number] for place, number in previous.items()})
-    holds = np.ones(tuples.shape[1], np.bool_)
-    for predicate in predicates:
-        holds &= is_true(evaluate(predicate, scope))
-    return holds
 
 
 def _speaks_of_whole_list(predicate: Expression) -> bool:

@@ -1,8 +1,8 @@
 """What live statistics count: events of an item, tuples that satisfy predicates, unwatched steps."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import astuple, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,10 +98,10 @@ class UnwatchedSteps:
 
     def to_json(self) -> list[Any]:
         """Return all of it as values of JSON, which later steps do not change."""
-        return [dict(self.counts), self.n_events, self.since, self.until, self.cost]
+        return list(astuple(self))
 
-    @staticmethod
-    def from_json(state: Sequence[Any]) -> "UnwatchedSteps":
+    @classmethod
+    def from_json(cls, state: Sequence[Any]) -> Self:
         """Return what `to_json` gave."""
         counts, *others = state
-        return UnwatchedSteps(dict(counts), *others)
+        return cls(dict(counts), *others)
