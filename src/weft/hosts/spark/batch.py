@@ -62,11 +62,9 @@ def batch_outcomes(
         columns=replace(columns, **{"returned" if is_trend else "trends": MergedColumns()}),
         analyze=analyze,
         has_reports=analyze,
-        is_batch=True,
     )
-    step = BatchStep(task, slices, None if slices is None else SHARD)
     shuffled = _shuffled(rows, by, partitions, is_numbered=slices is not None)
-    return shuffled.mapInArrow(step, spark_schema(outcome_columns(task).schema))
+    return shuffled.mapInArrow(BatchStep(task, slices), spark_schema(outcome_columns(task).schema))
 
 
 def group_task(plan: Plan | TrendPlan, layout: Layout) -> GroupTask:

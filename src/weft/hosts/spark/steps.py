@@ -1,7 +1,7 @@
 """Steps of shards on Spark: rows of messages in, rows of messages out, with Spark's state or in a batch."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import pandas as pd
@@ -46,20 +46,10 @@ def frames_of(messages: Iterable[Message]) -> Iterator[pd.DataFrame]:
     for message in messages:
         waiting.append(message)
         if len(message.pack) >= LARGE_PACK:
-            yield _frame(waiting)
+            yield pd.DataFrame(map(astuple, waiting), columns=[SHARD, ROLE, PACK])
             waiting = []
     if waiting:
-        yield _frame(waiting)
-
-
-def _frame(messages: Sequence[Message]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            SHARD: [message.shard for message in messages],
-            ROLE: [message.role for message in messages],
-            PACK: [message.pack for message in messages],
-        }
-    )
+        yield pd.DataFrame(map(astuple, waiting), columns=[SHARD, ROLE, PACK])
 
 
 @dataclass(frozen=True)
@@ -79,9 +69,7 @@ class BatchStage:
         stage = stage_at(self.task, self.number)
         for shard in list(came):
             for message in stage.take(shard, came.pop(shard), 0, None):
-                values = [message.shard, message.role, message.pack]
-                arrays = [pa.array([value]) for value in values]
-                yield pa.RecordBatch.from_arrays(arrays, [SHARD, ROLE, PACK])
+                yield message.row
 
 
 @dataclass(frozen=True)
@@ -90,14 +78,13 @@ class BatchStep:
 
     task: StageTask
     slices: TimeSlices | None = None
-    shard_column: str | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the group on the rows of one partition."""
         stage = stage_at(self.task, 0)
         if not isinstance(stage, ShardStage):
             raise TypeError("the rows of sites travel as messages")
-        for table, shards in shard_tables(batches, self.slices, self.shard_column):
+        for table, shards in shard_tables(batches, self.slices):
             name = _partition() if shards is None else f"slices {int(shards[0])}"
             yield from stage.run_batch(table, name, self.slices, shards)
 

@@ -26,6 +26,12 @@ class Message:
     pack: bytes
 
     @property
+    def row(self) -> pa.RecordBatch:
+        """The message as the one row of a table of messages."""
+        values = {SHARD: [self.shard], ROLE: [self.role], PACK: [self.pack]}
+        return pa.RecordBatch.from_pydict(values)
+
+    @property
     def is_out(self) -> bool:
         """Whether no stage takes it any more."""
         return self.role == OUTCOME or self.role.startswith(NEWS)

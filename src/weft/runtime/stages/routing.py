@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from weft.runtime.columns.events import Array
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN
-from weft.runtime.stages.messages import PACK, RAW, REJECTED, ROLE, SHARD
+from weft.runtime.stages.messages import RAW, REJECTED, Message
 from weft.runtime.state.segments import one_array, table_to_bytes
 
 PACK_ROWS = 1_000_000  # rows that a task collects before it packs them
@@ -108,8 +108,7 @@ class PackTask:
 
 def _pack(shard: str, rows: pa.Table) -> pa.RecordBatch:
     # Spark compresses what it shuffles.
-    packs = pa.array([table_to_bytes(rows, is_compressed=False)], pa.binary())
-    return pa.RecordBatch.from_arrays([pa.array([shard]), pa.array([RAW]), packs], [SHARD, ROLE, PACK])
+    return Message(shard, RAW, table_to_bytes(rows, is_compressed=False)).row
 
 
 def _deal_rows(

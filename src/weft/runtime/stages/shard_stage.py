@@ -10,7 +10,7 @@ from weft.codec import from_json
 from weft.plan.nodes import Plan
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Array
-from weft.runtime.stages.messages import Message, outgoing, rejected_in
+from weft.runtime.stages.messages import SHARD, Message, outgoing, rejected_in
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
@@ -88,7 +88,7 @@ class ShardStage:
 
 
 def shard_tables(
-    batches: Iterator[pa.RecordBatch], slices: TimeSlices | None, shard_column: str | None
+    batches: Iterator[pa.RecordBatch], slices: TimeSlices | None
 ) -> Iterator[tuple[pa.Table, Array | None]]:
     """Yield the rows of a partition in one table, or those of shards that are no neighbors, with these."""
     collected = [batch for batch in batches if batch.num_rows]
@@ -96,11 +96,11 @@ def shard_tables(
         return
     table = pa.Table.from_batches(collected)
     del collected
-    if slices is None or shard_column is None:
+    if slices is None:
         yield table, None
         return
-    shards = table[shard_column].to_numpy()
-    table = table.drop_columns([shard_column])
+    shards = table[SHARD].to_numpy()
+    table = table.drop_columns([SHARD])
     groups = slices.groups(np.unique(shards))
     for group in groups:
         yield (table if len(groups) == 1 else table.filter(pa.array(np.isin(shards, group)))), group
