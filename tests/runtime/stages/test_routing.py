@@ -7,7 +7,7 @@ import pytest
 
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN
 from weft.runtime.stages import routing
-from weft.runtime.stages.messages import PACK, ROLE, SHARD, rejected_in, unpacked
+from weft.runtime.stages.messages import PACK, ROLE, SHARD, rejected_in, unpack
 from weft.runtime.stages.routing import OWNER, PackTask, Route
 from weft.runtime.state.segments import table_from_bytes
 
@@ -172,5 +172,5 @@ def test_unpacked_is_the_rows_of_all_packs() -> None:
     task = PackTask((Route(("s",), COLUMNS, None),), "type", ())
     table = table_of(list("ABCDE"))
     packed = [batch.select([PACK]) for batch in task(iter(table.to_batches(max_chunksize=2)))]
-    assert pa.Table.from_batches(unpacked(iter(packed))).to_pylist() == table.to_pylist()
-    assert list(unpacked(iter([]))) == []
+    assert pa.Table.from_batches(unpack(iter(packed))).to_pylist() == table.to_pylist()
+    assert list(unpack(iter([]))) == []

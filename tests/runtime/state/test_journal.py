@@ -16,7 +16,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.shard import Memory, Shard
 from weft.runtime.stages.shard_program import Arrived, ShardProgram
 from weft.runtime.state.journal import BEGINNING, REMEMBERED_STEPS, Journal, Segment, ServedQuery
-from weft.runtime.state.log import FAN, merging
+from weft.runtime.state.log import FAN, segments_to_merge
 
 
 def test_a_journal_survives_json() -> None:
@@ -67,11 +67,11 @@ def test_a_journal_without_steps_has_passed_none() -> None:
 def test_neighbors_of_one_level_are_merged_and_no_others() -> None:
     levels = [2, 1, 1, 0, 0, 0]
     segments = [Segment(n, 1, 1, 0, n, n, level=level) for n, level in enumerate(levels)]
-    assert [one.number for one in merging(segments, 2)] == [1, 2]
-    assert [one.number for one in merging(segments, 3)] == [3, 4, 5]
-    assert merging(segments, 4) == ()
+    assert [one.number for one in segments_to_merge(segments, 2)] == [1, 2]
+    assert [one.number for one in segments_to_merge(segments, 3)] == [3, 4, 5]
+    assert segments_to_merge(segments, 4) == ()
     apart = [Segment(n, 1, 1, 0, n, n, level=n % 2) for n in range(6)]
-    assert merging(apart, 2) == ()
+    assert segments_to_merge(apart, 2) == ()
 
 
 def test_the_number_of_segments_grows_with_the_logarithm_of_the_steps() -> None:
@@ -79,7 +79,7 @@ def test_the_number_of_segments_grows_with_the_logarithm_of_the_steps() -> None:
     n_written = 0
     for step in range(1, 1001):
         segments.append(Segment(step, 1, 1, step, step, step))
-        group = merging(segments, FAN)
+        group = segments_to_merge(segments, FAN)
         if group:
             place = segments.index(group[0])
             n_rows = sum(one.n_rows for one in group)
@@ -104,7 +104,7 @@ def test_segments_stay_few_where_old_ones_are_given_up() -> None:
         segments = [one for one in segments if one.last_time >= step - 100]
         if dice.random() < 0.9:
             segments.append(Segment(step, 1, 1, step, step, step))
-        group = merging(segments, FAN)
+        group = segments_to_merge(segments, FAN)
         if group:
             place = segments.index(group[0])
             merged = Segment(

@@ -17,7 +17,7 @@ from weft.plan.nodes import Plan
 from weft.plan.sites import SITE, SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
-from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpacked
+from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpack
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.routing import PackTask, Route
 from weft.runtime.stages.site_stage import SiteNetwork
@@ -63,7 +63,7 @@ def batch_outcomes(
         analyze=analyze,
         has_reports=analyze,
     )
-    shuffled = _shuffled(rows, by, partitions, is_numbered=slices is not None)
+    shuffled = _shuffle(rows, by, partitions, is_numbered=slices is not None)
     return shuffled.mapInArrow(BatchStep(task, slices), spark_schema(outcome_columns(task).schema))
 
 
@@ -81,7 +81,7 @@ def _common_keys(plan: Plan | TrendPlan) -> list[str]:
     return sorted(set.intersection(*(set(template.keys) for template in plan.templates)))
 
 
-def _shuffled(rows: DataFrame, by: Sequence[str], partitions: int | None, *, is_numbered: bool) -> DataFrame:
+def _shuffle(rows: DataFrame, by: Sequence[str], partitions: int | None, *, is_numbered: bool) -> DataFrame:
     """Return rows shuffled by columns, one of which may be the number of their shard.
 
     Without a given number of partitions, Spark merges small ones by size.
@@ -159,7 +159,7 @@ def site_outcomes(
 def unpack_outcomes(messages: DataFrame, task: StageTask) -> DataFrame:
     """Return the outcomes among the messages of the last stage of a task."""
     packs = messages.where(F.col(ROLE) == OUTCOME).select(PACK)
-    return packs.mapInArrow(unpacked, spark_schema(outcome_columns(task).schema))
+    return packs.mapInArrow(unpack, spark_schema(outcome_columns(task).schema))
 
 
 def site_demand(program: SiteProgram) -> Demand:

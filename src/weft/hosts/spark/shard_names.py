@@ -42,9 +42,9 @@ def spark_hash(text: str) -> int:
     n_whole = len(data) - len(data) % 4
     state = SEED
     for start in range(0, n_whole, 4):
-        state = _mixed(state, int.from_bytes(data[start : start + 4], "little"))
+        state = _mix(state, int.from_bytes(data[start : start + 4], "little"))
     for byte in data[n_whole:]:
-        state = _mixed(state, byte - 256 if byte > 127 else byte)
+        state = _mix(state, byte - 256 if byte > 127 else byte)
     state ^= len(data)
     state = (state ^ state >> 16) * 0x85EBCA6B & WORD
     state = (state ^ state >> 13) * 0xC2B2AE35 & WORD
@@ -52,7 +52,7 @@ def spark_hash(text: str) -> int:
     return state - (1 << 32) if state >> 31 else state
 
 
-def _mixed(state: int, word: int) -> int:
+def _mix(state: int, word: int) -> int:
     word = word * 0xCC9E2D51 & WORD
     word = (word << 15 | word >> 17) & WORD
     state ^= word * 0x1B873593 & WORD

@@ -121,8 +121,8 @@ def build_stream(
         assignment=f"{n_shards} shards",
         delay=lateness.delay,
     )
-    messages = _packed(source, lateness, wanted_by(plans, source.is_of_type), sent, routes, layout)
-    return _stepped(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])
+    messages = _pack_rows(source, lateness, wanted_by(plans, source.is_of_type), sent, routes, layout)
+    return _run_stages(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])
 
 
 def build_site_stream(
@@ -143,13 +143,13 @@ def build_site_stream(
     sent[PLACE] = site_number(source, places)
     wanted = source.is_of_type(sorted(demand.types))
     route = site_route(program.sites, sent)
-    messages = _packed(source, lateness, wanted, sent, [route], layout, required=(PLACE,))
+    messages = _pack_rows(source, lateness, wanted, sent, [route], layout, required=(PLACE,))
     task = site_task(SitesTask(program.to_json(), layout), source, columns, budget, is_batch=False)
     reporting = [(site, level, report_name(site, level)) for site, level in _reporting(program)]
-    return _stepped(messages, task, n_stages(program), reporting[:MOST_OBSERVED])
+    return _run_stages(messages, task, n_stages(program), reporting[:MOST_OBSERVED])
 
 
-def _packed(
+def _pack_rows(
     source: EventFrame,
     lateness: Lateness,
     wanted: Column | None,
@@ -164,13 +164,13 @@ def _packed(
     """
     needed = tuple(name for name in (layout.time, layout.type, layout.id, *required) if name is not None)
     pack = PackTask(tuple(routes), layout.type, layout.flags, needed)
-    rows, timed = _watermarked(source, lateness)
+    rows, timed = _add_watermark(source, lateness)
     if wanted is not None:  # a filter that mentions the time stays above the watermark
         rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
     return select_columns(rows, sent).mapInArrow(pack, MESSAGES)
 
 
-def _stepped(
+def _run_stages(
     messages: DataFrame, task: StageTask, n_stages: int, reporting: Sequence[tuple[str, int, str]]
 ) -> DataFrame:
     """Return the outcomes of all stages; the reports of shards at levels are metrics by name.
@@ -197,7 +197,7 @@ def fingerprint(query: Query) -> str:
     return blake2b(asked.encode(), digest_size=12).hexdigest()
 
 
-def _watermarked(source: EventFrame, lateness: Lateness) -> tuple[DataFrame, str]:
+def _add_watermark(source: EventFrame, lateness: Lateness) -> tuple[DataFrame, str]:
     """Return the events with a watermark, and the column that has it."""
     delay = f"{lateness.delay // 1000} milliseconds"
     if lateness.is_given:

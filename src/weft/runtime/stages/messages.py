@@ -78,7 +78,7 @@ def in_packs(rows: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         yield table_to_bytes(pa.Table.from_batches(waiting))
 
 
-def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the rows of packs."""
     for batch in batches:
         for pack in batch.column(0):

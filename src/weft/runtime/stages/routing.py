@@ -52,12 +52,12 @@ class PackTask:
                 collected.append(batch)
                 n_rows += batch.num_rows
             if n_rows >= PACK_ROWS:
-                yield from self._packed(pa.Table.from_batches(collected))
+                yield from self._pack_rows(pa.Table.from_batches(collected))
                 collected, n_rows = [], 0
         if collected:
-            yield from self._packed(pa.Table.from_batches(collected))
+            yield from self._pack_rows(pa.Table.from_batches(collected))
 
-    def _packed(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _pack_rows(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         table, n_rejected = self._events(table)
         if self.type is not None:  # names repeat: a code is shorter
             place = table.column_names.index(self.type)

@@ -27,7 +27,7 @@ from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
 from weft.runtime.stages.site_executor import SitePlan
 from weft.runtime.state.journal import MILLISECOND, Journal, ServedQuery, Store, journal_in
-from weft.runtime.state.log import EVENTS, LogWriter, logged
+from weft.runtime.state.log import EVENTS, LogWriter, read_log
 from weft.runtime.state.segments import (
     TIME_COLUMN,
     arrivals_of,
@@ -91,7 +91,7 @@ class Shard:
         limit = journal.frontier_at(watermark)
         if not arrived and limit == journal.frontier:
             return None
-        journal = self._adopted(journal, report)
+        journal = self._adopt_queries(journal, report)
         timely, late = divided_at(arrived.table, self.program.layout.time, limit)
         if late is not None and self.program.owner is not None:
             late = late.filter(late[self.program.owner])
@@ -99,18 +99,18 @@ class Shard:
         report.events = 0 if timely is None else timely.num_rows
         frontier = self._frontier(timely, limit)
         while True:
-            plan = self._running(journal)
+            plan = self._current_plan(journal)
             try:
                 executor = self._executor(journal, plan, report)
                 own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
                 found = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
-                journal = self._without(journal, error, report)
+                journal = self._stop_queries(journal, error, report)
         previous_wake = journal.wake
-        journal = self._logged(journal.advanced(uuid4().hex, frontier), executor, arrivals)
+        journal = self._write_log(journal.advanced(uuid4().hex, frontier), executor, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
-        journal = self._observed(journal, plan, executor, arrivals, report)
+        journal = self._observe(journal, plan, executor, arrivals, report)
         self.store.set_journal(journal.to_json())
         self.store.wake(journal.wake, previous_wake)
         asked = self.program.fingerprints, self.program.adapter is not None
@@ -126,7 +126,7 @@ class Shard:
         latest = int(np.max(timely[self.program.layout.time].to_numpy()))
         return max(limit, latest // MILLISECOND * MILLISECOND - self.program.delay)
 
-    def _adopted(self, journal: Journal, report: Report) -> Journal:
+    def _adopt_queries(self, journal: Journal, report: Report) -> Journal:
         """Return the journal for the queries of today: new and changed ones start empty.
 
         So does a query that was stopped, once its budget is another.
@@ -151,7 +151,7 @@ class Shard:
         is_adapted = is_same and self.program.adapter is not None
         return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else None)
 
-    def _without(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
+    def _stop_queries(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
         """Return the journal without the queries that exceeded their budget."""
         offenders = {name: journal.queries[name] for name in error.queries if name in journal.queries}
         if not offenders:
@@ -163,7 +163,7 @@ class Shard:
         }
         return replace(journal, queries={**journal.queries, **stopped})
 
-    def _running(self, journal: Journal) -> ShardPlan:
+    def _current_plan(self, journal: Journal) -> ShardPlan:
         plan, adapter = self.program.plan, self.program.adapter
         if adapter is not None and isinstance(plan, Plan):
             plan = adapter.plan(journal.adaptation, plan)
@@ -180,7 +180,7 @@ class Shard:
             executor = self.program.executor(plan)
         first_steps = {name: served.since for name, served in journal.queries.items()}
         executor.begin(self.program.budget, first_steps)
-        missed = logged(self.store, journal, EVENTS, since)
+        missed = read_log(self.store, journal, EVENTS, since)
         if missed:
             events = self.reader.read(missed)
             is_missed = (arrivals_of(events) > since) & (events.times >= journal.oldest)
@@ -200,7 +200,7 @@ class Shard:
         """Return the matches that came from other sites and are still in the log."""
         if not isinstance(plan, SitePlan):
             return {}
-        logs = {channel: logged(self.store, journal, str(channel)) for channel in plan.remembered}
+        logs = {channel: read_log(self.store, journal, str(channel)) for channel in plan.remembered}
         return {
             channel: pa.concat_arrays(
                 [chunk for content in log for chunk in table_from_bytes(content)[MATCHES].chunks]
@@ -216,7 +216,7 @@ class Shard:
         if remembered.plan == plan or not remembered.is_adaptable:
             return remembered.plan == plan
         is_same = dict(remembered.fingerprints) == dict(self.program.fingerprints)
-        return is_same and _answered(remembered.plan) == _answered(plan)
+        return is_same and _queries_of(remembered.plan) == _queries_of(plan)
 
     def _arrivals(
         self,
@@ -237,7 +237,7 @@ class Shard:
         events = self.program.add_received(own, matches, step, executor.known)
         return own, Arrivals(in_pool_of(executor, events), matches)
 
-    def _logged(self, journal: Journal, executor: ShardExecutor, arrivals: Arrivals) -> Journal:
+    def _write_log(self, journal: Journal, executor: ShardExecutor, arrivals: Arrivals) -> Journal:
         """Write what is new and still needed, and give up segments that are not."""
         needed = [int(events.times[0]) for events in executor.known if events.n_events]
         oldest = min([journal.frontier, *needed])
@@ -251,7 +251,7 @@ class Shard:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
         return journal
 
-    def _observed(
+    def _observe(
         self,
         journal: Journal,
         plan: ShardPlan,
@@ -270,7 +270,7 @@ class Shard:
         return replace(journal, adaptation=observed.state)
 
 
-def _answered(plan: ShardPlan) -> frozenset[str] | None:
+def _queries_of(plan: ShardPlan) -> frozenset[str] | None:
     return frozenset(output.query for output in plan.outputs) if isinstance(plan, Plan) else None
 
 

@@ -34,7 +34,7 @@ from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome
 from weft.runtime.stages.site_executor import SitePlan, Timing
 from weft.runtime.stages.task import SitesTask, StageTask
 from weft.runtime.state.journal import BEGINNING, Store, journal_in, wake_after
-from weft.runtime.state.log import LogWriter, logged
+from weft.runtime.state.log import LogWriter, read_log
 from weft.runtime.state.segments import TIME_COLUMN, table_from_bytes, table_to_bytes, to_table
 
 IDS = "ids"  # the log of matches that went out, and its column
@@ -226,7 +226,7 @@ class DistinctStage:
         """Return the matches that the log does not know, and add them to it."""
         journal = journal_in(store, self._assignment)
         frontier, previous = journal.frontier_at(watermark), journal.wake
-        known = [table_from_bytes(content)[IDS] for content in logged(store, journal, IDS)]
+        known = [table_from_bytes(content)[IDS] for content in read_log(store, journal, IDS)]
         journal = replace(journal, step=journal.step + 1, frontier=frontier)
         new: dict[str, pa.Table] = {}
         if matches is not None:

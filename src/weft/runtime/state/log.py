@@ -16,7 +16,7 @@ EVENTS = "events"  # the log of events; those of matches are named by their chan
 FAN = 16  # segments of one level that become one of the next
 
 
-def logged(store: Store, journal: Journal, name: str, since: int = 0) -> list[bytes]:
+def read_log(store: Store, journal: Journal, name: str, since: int = 0) -> list[bytes]:
     """Return the segments of a log with rows of a step after `since`."""
     return [store.segment(one.number) for one in journal.logs.get(name, ()) if one.last_step > since]
 
@@ -43,10 +43,10 @@ class LogWriter:
                 self.store.remove_segment(segment.number)
             else:
                 segments.append(segment)
-        kept = None if new is None else self._kept(new)
+        kept = None if new is None else self._keep(new)
         if kept is not None and kept.num_rows:
-            segments.append(self._written(kept, self.journal.step, self.journal.step, 0))
-        group = merging(segments, FAN)
+            segments.append(self._write(kept, self.journal.step, self.journal.step, 0))
+        group = segments_to_merge(segments, FAN)
         if group:
             tables = [table_from_bytes(self.store.segment(one.number)) for one in group]
             merged = pa.concat_tables(tables, promote_options="default")  # a new query may add columns
@@ -54,10 +54,10 @@ class LogWriter:
                 self.store.remove_segment(one.number)
             place = segments.index(group[0])
             steps = group[0].first_step, group[-1].last_step
-            segments[place : place + FAN] = [self._written(self._kept(merged), *steps, group[0].level + 1)]
+            segments[place : place + FAN] = [self._write(self._keep(merged), *steps, group[0].level + 1)]
         return tuple(segments)
 
-    def _kept(self, rows: pa.Table) -> pa.Table:
+    def _keep(self, rows: pa.Table) -> pa.Table:
         times = rows[TIME_COLUMN].to_numpy()
         return (
             rows
@@ -65,7 +65,7 @@ class LogWriter:
             else rows.filter(pa.array(times >= self.oldest))
         )
 
-    def _written(self, rows: pa.Table, first_step: int, last_step: int, level: int) -> Segment:
+    def _write(self, rows: pa.Table, first_step: int, last_step: int, level: int) -> Segment:
         number, content = self.journal.next_number, table_to_bytes(rows)
         self.journal = replace(self.journal, next_number=number + 1)
         self.store.set_segment(number, content)
@@ -73,10 +73,10 @@ class LogWriter:
         return Segment(number, rows.num_rows, len(content), last_time, first_step, last_step, level)
 
 
-def merging(segments: Sequence[Segment], fan: int) -> tuple[Segment, ...]:
+def segments_to_merge(segments: Sequence[Segment], fan: int) -> tuple[Segment, ...]:
     """Return segments that should become one: the first `fan` neighbors of one level, or none.
 
-    >>> [s.number for s in merging([Segment(n, 1, 1, 0, n, n, level=n < 1) for n in range(4)], 3)]
+    >>> [s.number for s in segments_to_merge([Segment(n, 1, 1, 0, n, n, level=n < 1) for n in range(4)], 3)]
     [1, 2, 3]
     """
     run: list[Segment] = []
