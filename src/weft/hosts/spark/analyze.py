@@ -158,17 +158,19 @@ def transfer_lines(transfers: Sequence[Transfer]) -> list[str]:
     '  x -> y  SEQ(A, B)  12 rows (11 predicted), 480 B (500 B predicted)'
     """
     lines = [f"Between sites: {_amount(transfers)}"]
-    for one in sorted(transfers, key=lambda one: -one.rows)[:MOST_TRANSFERS]:
-        lines.append(f"  {one.source} -> {one.target}  {one.projection}  {_amount([one])}")
+    for transfer in sorted(transfers, key=lambda transfer: -transfer.rows)[:MOST_TRANSFERS]:
+        lines.append(
+            f"  {transfer.source} -> {transfer.target}  {transfer.projection}  {_amount([transfer])}"
+        )
     if len(transfers) > MOST_TRANSFERS:
         lines.append(f"  and {len(transfers) - MOST_TRANSFERS} more")
     return lines
 
 
 def _amount(transfers: Sequence[Transfer]) -> str:
-    rows, size = sum(one.rows for one in transfers), sum(one.bytes for one in transfers)
-    expected_rows = number_text(sum(one.predicted_rows or 0 for one in transfers))
-    expected_size = bytes_text(sum(one.predicted_bytes or 0 for one in transfers))
+    rows, size = sum(transfer.rows for transfer in transfers), sum(transfer.bytes for transfer in transfers)
+    expected_rows = number_text(sum(transfer.predicted_rows or 0 for transfer in transfers))
+    expected_size = bytes_text(sum(transfer.predicted_bytes or 0 for transfer in transfers))
     return f"{rows:,} rows ({expected_rows} predicted), {bytes_text(size)} ({expected_size} predicted)"
 
 

@@ -91,7 +91,7 @@ class ShardAssignment:
 def check_windows(queries: Sequence[Query]) -> None:
     """Raise unless every query has a bound: on a stream the others would keep all events forever."""
     traits = [traits_of(query) for query in queries if not query.is_trend]
-    unbounded = [one.query.name for one in traits if one.reach is None and not one.counts]
+    unbounded = [own.query.name for own in traits if own.reach is None and not own.counts]
     if unbounded:
         raise WeftError(
             f"{_named(unbounded)}: without WITHIN, every event may belong to a match to come, "
@@ -143,20 +143,20 @@ def _keyed(traits: Sequence[QueryTraits], existing: Collection[ShardGroup]) -> d
     """Put queries into groups that exist, else group them by the key that most of the rest have."""
     groups: dict[str, ShardGroup] = {}
     rest = []
-    for one in traits:
-        options = [group for group in existing if group.keys and group.fits(one)]
+    for own in traits:
+        options = [group for group in existing if group.keys and group.fits(own)]
         if options:
-            groups[one.query.name] = max(options, key=lambda group: (len(group.keys), group.keys))
+            groups[own.query.name] = max(options, key=lambda group: (len(group.keys), group.keys))
         else:
-            rest.append(one)
+            rest.append(own)
     while rest:
-        votes = Counter(key for one in rest for key in one.keys)
+        votes = Counter(key for own in rest for key in own.keys)
         chosen = min(votes, key=lambda key: (-votes[key], key))
-        members = [one for one in rest if chosen in one.keys]
-        common = frozenset.intersection(*(one.keys for one in members))
+        members = [own for own in rest if chosen in own.keys]
+        common = frozenset.intersection(*(own.keys for own in members))
         group = ShardGroup(tuple(sorted(common)), counts=members[0].counts)
-        groups |= {one.query.name: group for one in members}
-        rest = [one for one in rest if chosen not in one.keys]
+        groups |= {own.query.name: group for own in members}
+        rest = [own for own in rest if chosen not in own.keys]
     return groups
 
 

@@ -82,15 +82,15 @@ def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
     keys, or together where they have none.
     """
     traits = [traits_of(query) for query in queries]
-    common = frozenset.intersection(*(one.keys for one in traits)) if traits else frozenset()
+    common = frozenset.intersection(*(own.keys for own in traits)) if traits else frozenset()
     if common:
         return (QueryGroup(tuple(queries), ByKey(tuple(sorted(common)))),)
-    timed = [one for one in traits if one.reach is not None]
+    timed = [own for own in traits if own.reach is not None]
     by_time = _time_of(timed)
     return _groups(
         [
-            *((by_time, one.query) for one in timed),
-            *((_by_key(one.keys), one.query) for one in traits if one.reach is None),
+            *((by_time, own.query) for own in timed),
+            *((_by_key(own.keys), own.query) for own in traits if own.reach is None),
         ]
     )
 
@@ -100,12 +100,10 @@ def divide_trends(queries: Sequence[Query], templates: Sequence[Template]) -> tu
 
     Queries with the same groups are divided by these; those without by the time at which windows start.
     """
-    lengths = [one.length for one in templates if one.length is not None and not one.group_by]
-    by_time = ByTime(max(lengths, default=0), lead=0)
-    divided = [
-        by_time if one.length is not None and not one.group_by else _by_key(one.group_by) for one in templates
-    ]
-    return _groups(zip(divided, queries, strict=True), {one.query: one for one in templates})
+    ungrouped = [template for template in templates if not template.group_by]
+    by_time = ByTime(max((own.length or 0 for own in ungrouped), default=0), lead=0)
+    divided = [_by_key(own.group_by) if own.group_by or own.length is None else by_time for own in templates]
+    return _groups(zip(divided, queries, strict=True), {own.query: own for own in templates})
 
 
 def _groups(
@@ -128,12 +126,12 @@ def _by_key(keys: Collection[str]) -> Division:
 def time_of(queries: Sequence[Query]) -> ByTime | None:
     """Return how far matches of the queries, and what they look at, reach in time; None: without a bound."""
     traits = [traits_of(query) for query in queries]
-    return None if any(one.reach is None for one in traits) else _time_of(traits)
+    return None if any(own.reach is None for own in traits) else _time_of(traits)
 
 
 def _time_of(traits: Sequence[QueryTraits]) -> ByTime:
-    reach = max((one.reach or 0 for one in traits), default=0)
-    return ByTime(reach, max((one.lead for one in traits), default=0))
+    reach = max((own.reach or 0 for own in traits), default=0)
+    return ByTime(reach, max((own.lead for own in traits), default=0))
 
 
 def _negation_depth(form: NormalForm) -> int:

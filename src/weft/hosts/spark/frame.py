@@ -144,10 +144,10 @@ def _hashable(events: DataFrame) -> list[Column]:
 
 def count_rows(source: EventFrame) -> tuple[int, int]:
     """Return the number of events and of rejected rows."""
-    found = source.events.agg(
+    counted = source.events.agg(
         F.count(F.when(source.is_good, F.lit(1))).alias("good"), F.count(F.lit(1)).alias("all")
     ).collect()[0]
-    return found["good"], found["all"] - found["good"]
+    return counted["good"], counted["all"] - counted["good"]
 
 
 def rejected_rows(source: EventFrame) -> DataFrame:

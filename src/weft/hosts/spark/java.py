@@ -37,8 +37,8 @@ def java_version(text: str) -> int | None:
     >>> java_version('JAVA_VERSION="17.0.15"'), java_version('openjdk version "1.8.0_412"')
     (17, 8)
     """
-    found = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
-    return int(found.group(1)) if found else None
+    version = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
+    return int(version.group(1)) if version else None
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:

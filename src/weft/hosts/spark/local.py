@@ -104,8 +104,8 @@ def local_cores(master: str) -> int:
     """
     if master == "local":
         return 1
-    found = re.fullmatch(r"local\[(\d+)(?:,.*)?\]", master)
-    return int(found.group(1)) if found else os.cpu_count() or 1
+    limited = re.fullmatch(r"local\[(\d+)(?:,.*)?\]", master)
+    return int(limited.group(1)) if limited else os.cpu_count() or 1
 
 
 @contextmanager

@@ -138,8 +138,8 @@ class StreamTotals:
             started=tuple(dict.fromkeys(name for report in reports for name in report.started)),
             ended=tuple(dict.fromkeys(name for report in reports for name in report.ended)),
             changes=tuple(change for report in reports for change in report.changes),
-            sent_rows=sum(one.rows for report in reports for one in report.sent),
-            sent_bytes=sum(one.bytes for report in reports for one in report.sent),
+            sent_rows=sum(transfer.rows for report in reports for transfer in report.sent),
+            sent_bytes=sum(transfer.bytes for report in reports for transfer in report.sent),
         )
 
     def _sum(self, metrics: BatchMetrics) -> None:

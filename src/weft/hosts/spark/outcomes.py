@@ -38,7 +38,10 @@ def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> R
         for query in queries
         if not query.is_trend
     }
-    trends = {one.query: {column.column: result_type(column) for column in one.columns} for one in templates}
+    trends = {
+        template.query: {column.column: result_type(column) for column in template.columns}
+        for template in templates
+    }
     return ResultColumns(merge_columns(returned), merge_columns(trends))
 
 

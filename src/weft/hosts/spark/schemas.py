@@ -49,7 +49,7 @@ def value_type(data_type: T.DataType) -> Type | None:
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
     """Return an Arrow schema as Spark has it."""
-    return T.StructType([T.StructField(one.name, spark_type_of(one.type)) for one in schema])
+    return T.StructType([T.StructField(field.name, spark_type_of(field.type)) for field in schema])
 
 
 def spark_type_of(kind: pa.DataType) -> T.DataType:
@@ -85,9 +85,9 @@ def event_schema(
     attributes: dict[str, Type] = {}
     unusable: dict[str, str] = {}
     for field in frame.fields:
-        found = value_type(field.dataType)
-        if found is not None:
-            attributes[field.name] = found
+        kind = value_type(field.dataType)
+        if kind is not None:
+            attributes[field.name] = kind
         elif isinstance(field.dataType, T.DecimalType):
             unusable[field.name] = (
                 f"{field.dataType.simpleString()} has more than {MAX_DECIMAL_DIGITS} digits; "

@@ -118,8 +118,8 @@ class SparkStore:
         self._segments = segments
 
     def journal(self) -> str | None:
-        found = self._journal.get()
-        return None if found is None else str(found[0])
+        row = self._journal.get()
+        return None if row is None else str(row[0])
 
     def set_journal(self, text: str) -> None:
         self._journal.update((text,))

@@ -107,14 +107,17 @@ class OutcomeColumns:
         names = self.columns.trends.names[found.query]
         for rows in emit_trends_in_parts(found.results, found.events, found.rows, names, self.trend_schema):
             fields = list(self.trend_schema)[1:]
-            nested = pa.StructArray.from_arrays([rows[one.name] for one in fields], fields=fields)
+            nested = pa.StructArray.from_arrays([rows[field.name] for field in fields], fields=fields)
             yield self._of_kind(TREND_KIND, {"query": rows["query"], TREND: nested}, rows.num_rows)
 
     def _of_kind(self, kind: str, columns: Mapping[str, pa.Array], n_rows: int) -> pa.RecordBatch:
         """Return rows of a kind, NULL in the columns of others."""
         kinds = pa.array([kind]).take(pa.array(np.zeros(n_rows, np.int64)))
         given = {KIND: kinds, **columns}
-        arrays = [given[one.name] if one.name in given else pa.nulls(n_rows, one.type) for one in self.schema]
+        arrays = [
+            given[field.name] if field.name in given else pa.nulls(n_rows, field.type)
+            for field in self.schema
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 

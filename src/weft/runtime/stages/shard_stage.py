@@ -44,7 +44,9 @@ class ShardStage:
         if shard not in self.task.group_of:  # its queries are gone
             store.clear()
             return
-        yield from self.step(shard, [table_from_bytes(one.pack) for one in messages], watermark, store)
+        yield from self.step(
+            shard, [table_from_bytes(message.pack) for message in messages], watermark, store
+        )
 
     def step(self, shard: str, tables: Sequence[pa.Table], watermark: int, store: Store) -> Iterator[Message]:
         """Run a step of a shard on rows."""

@@ -188,7 +188,9 @@ class SiteStage:
             shard, self.level, report, self.outcomes.of_step(name, outcome, layout, held_back=repeated)
         )
         for query in repeated:
-            for pack in in_packs(self.outcomes.rows(one for one in outcome.found if one.query == query)):
+            for pack in in_packs(
+                self.outcomes.rows(result for result in outcome.found if result.query == query)
+            ):
                 yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
 
 

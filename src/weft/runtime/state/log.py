@@ -18,7 +18,9 @@ FAN = 16  # segments of one level that become one of the next
 
 def read_log(store: Store, journal: Journal, name: str, since: int = 0) -> list[bytes]:
     """Return the segments of a log with rows of a step after `since`."""
-    return [store.segment(one.number) for one in journal.logs.get(name, ()) if one.last_step > since]
+    return [
+        store.segment(segment.number) for segment in journal.logs.get(name, ()) if segment.last_step > since
+    ]
 
 
 @dataclass
@@ -48,10 +50,10 @@ class LogWriter:
             segments.append(self._write(kept, self.journal.step, self.journal.step, 0))
         group = segments_to_merge(segments, FAN)
         if group:
-            tables = [table_from_bytes(self.store.segment(one.number)) for one in group]
+            tables = [table_from_bytes(self.store.segment(segment.number)) for segment in group]
             merged = pa.concat_tables(tables, promote_options="default")  # a new query may add columns
-            for one in group:
-                self.store.remove_segment(one.number)
+            for segment in group:
+                self.store.remove_segment(segment.number)
             place = segments.index(group[0])
             steps = group[0].first_step, group[-1].last_step
             segments[place : place + FAN] = [self._write(self._keep(merged), *steps, group[0].level + 1)]
