@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from weft.kernels.arrays import Array
-from weft.kernels.trends.naturals import add_scaled, assign_word
+from weft.kernels.trends.members import Members, SharedEvents, add_event
+from weft.kernels.trends.naturals import assign_word
 from weft.kernels.trends.rows import (
     Pool,
     Room,
@@ -18,7 +19,6 @@ from weft.kernels.trends.rows import (
     copy_row,
     first_window,
     largest_window,
-    lower_row,
     new_pool,
     with_result,
 )
@@ -28,157 +28,99 @@ NEVER = -(1 << 63)  # the time at which nothing happens
 EVERY_WINDOW = (-(1 << 62), 1 << 62)  # the first and the last window to look at
 
 
-class Machine(NamedTuple):
-    """An automaton as arrays; sets of items and of positions are bits of a word.
+class Steps(NamedTuple):
+    """How the sources of a member are read, and the conditions between neighbors.
 
-    Position p takes item items[p] and is fed by feed_sources[feed_starts[p]:feed_starts[p + 1]]. Source s
-    holds trends that end at owners[s] (-1: the empty trend) and loses them to the items in negated[s].
-    An event of an item in undone_by[0] undoes all trends that have begun at its time or before.
-    A scanned source has the steps step_starts[s]:step_starts[s + 1], each a mask of allowed signs: bit 0
-    of it allows less, bit 1 equal, bit 2 greater. An ordered source has one step.
+    Source s has the steps starts[s]:starts[s + 1], each a mask of allowed signs: bit 0 of it allows less, bit
+    1 equal, bit 2 greater. An ordered source has one step. `lefts` and `rights` are the two sides of each
+    step, for every event.
     """
 
-    items: Array
-    feed_starts: Array
-    feed_sources: Array
-    feed_ways: Array
-    owners: Array
-    negated: Array
     kinds: Array
-    step_starts: Array
-    step_masks: Array
-    end_sources: Array
-    end_ways: Array
-    undone_by: Array
-
-
-class Taken(NamedTuple):
-    """The events that a query takes or negates, by partition and in it by rank.
-
-    Bit i of `takes` says that an event is one of item i. `lefts` and `rights` are the two sides of each
-    step, for every event. A lane adds the values of its column for events at the positions of a mask; the
-    values are naturals of a fixed number of limbs. `extremes` likewise, as int64.
-    """
-
-    times: Array
-    ranks: Array
-    takes: Array
     starts: Array
+    masks: Array
     lefts: Array
     left_valid: Array
     rights: Array
     right_valid: Array
-    values: Array
-    value_lengths: Array
-    lane_columns: Array
-    lane_positions: Array
-    extremes: Array
-    extreme_valid: Array
-    extreme_positions: Array
 
 
 @njit(cache=True, nogil=True)
-def add_event(pool: Pool, target: int, extended: int, taken: Taken, event: int, position: int) -> None:
-    """Add what an event itself contributes where it extends the trends of a row."""
-    place = np.uint64(1) << np.uint64(position)
-    count = extended * pool.width
-    for lane in range(pool.width - 1):
-        if taken.lane_positions[lane] & place:
-            column = taken.lane_columns[lane]
-            factor, length = taken.values[column, event], taken.value_lengths[column, event]
-            add_scaled(pool.limbs, pool.lengths, target * pool.width + 1 + lane, count, factor, length)
-    for extreme in range(pool.best.shape[1]):
-        if taken.extreme_positions[extreme] & place and taken.extreme_valid[extreme, event]:
-            lower_row(pool, target, extreme, taken.extremes[extreme, event])
-
-
-@njit(cache=True, nogil=True)
-def is_read_by_event(machine: Machine, source: int, scans_all: bool) -> bool:
+def is_read_by_event(members: Members, steps: Steps, source: int, scans_all: bool) -> bool:
     """Whether the trends of a source are kept by their last events, not only as a sum."""
-    return bool(machine.owners[source] >= 0 and (machine.kinds[source] != SUM or scans_all))
+    return bool(members.owners[source] >= 0 and (steps.kinds[source] != SUM or scans_all))
 
 
 @njit(cache=True, nogil=True)
-def _may_follow(machine: Machine, taken: Taken, source: int, before: int, event: int) -> bool:
+def _may_follow(steps: Steps, source: int, before: int, event: int) -> bool:
     """Whether an event may follow another along the steps of a source."""
-    for step in range(machine.step_starts[source], machine.step_starts[source + 1]):
-        if not taken.left_valid[step, before] or not taken.right_valid[step, event]:
+    for step in range(steps.starts[source], steps.starts[source + 1]):
+        if not steps.left_valid[step, before] or not steps.right_valid[step, event]:
             return False
-        left, right = taken.lefts[step, before], taken.rights[step, event]
-        if not machine.step_masks[step] & (1 if left < right else 2 if left == right else 4):
+        left, right = steps.lefts[step, before], steps.rights[step, event]
+        if not steps.masks[step] & (1 if left < right else 2 if left == right else 4):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
 def sum_trends(
-    machine: Machine,
-    taken: Taken,
-    length: int,
-    slide: int,
-    n_limbs: int,
-    scans_all: bool,
-    chosen: tuple[int, int],
-    room: Room,
+    members: Members, events: SharedEvents, steps: Steps, n_limbs: int, scans_all: bool, room: Room
 ) -> Array:
-    """Aggregate the trends of every partition and window; with slide 0, a partition is one window.
+    """Aggregate the trends of a lone member, window by window; with slide 0, a partition is one window.
 
-    Only the windows from the first to the last of those `chosen` are looked at. Results go to the room, their
-    limbs are returned.
+    Results go to the room, their limbs are returned.
 
     Work per event is a sum for each feed; of a scanned feed, one for each earlier event of the window; of
     an ordered one, one for every level of a tree. `scans_all` scans them all, as GRETA does.
     """
-    n_sources, n_positions = machine.owners.size, machine.items.size
-    n_extremes = taken.extremes.shape[0]
-    width = 1 + taken.lane_columns.size
-    most = largest_window(taken.times, taken.starts, length, slide)
-    is_stored = np.zeros(n_positions, np.bool_)
-    trees = np.full(n_sources, -1, np.int64)
-    n_trees = 0
+    n_sources, n_positions = members.owners.size, members.items.size
+    length, slide = members.lengths[0], members.slides[0]
+    width, n_extremes = 1 + members.lane_columns.shape[1], members.extreme_columns.shape[1]
+    most = largest_window(events.times, events.starts, length, slide)
+    stores, trees = np.full(n_positions, -1, np.int64), np.full(n_sources, -1, np.int64)
+    n_stores, n_trees = 0, 0
     for source in range(n_sources):
-        if is_read_by_event(machine, source, scans_all):
-            is_stored[machine.owners[source]] = True
-        if machine.kinds[source] == ORDERED and not scans_all:
+        owner = members.owners[source]
+        if is_read_by_event(members, steps, source, scans_all) and stores[owner] < 0:
+            stores[owner] = n_stores
+            n_stores += 1
+        if steps.kinds[source] == ORDERED and not scans_all:
             trees[source] = n_trees
             n_trees += 1
-    stores = np.cumsum(is_stored) - 1
     n_fixed = n_sources + 2 * n_positions + 2
-    n_rows = n_fixed + (most * is_stored.sum()) + n_trees * (most + 1)
+    n_rows = n_fixed + most * n_stores + n_trees * (most + 1)
     pool = new_pool(n_rows, width, n_limbs, n_extremes)
     stored = np.empty((n_positions, most), np.int64)
     result = n_fixed - 1
     limbs = np.empty(1024, np.uint32)
-    for partition in range(taken.starts.size - 1):
-        low, stop = taken.starts[partition], taken.starts[partition + 1]
-        high, window = low, max(first_window(taken.times[low], length, slide), chosen[0])
-        while low < stop and window <= chosen[1]:
-            if slide == 0:
-                high = stop
-            else:
-                start = window * slide
-                while low < stop and taken.times[low] < start:
-                    low += 1
-                high = max(high, low)
-                while high < stop and taken.times[high] < start + length:
-                    high += 1
-            if low == high:
-                if low < stop:
-                    window = max(window + 1, first_window(taken.times[low], length, slide))
-                continue
-            _run_window(machine, taken, low, high, pool, stored, stores, trees, most, scans_all)
-            if pool.lengths[result * width]:
-                limbs = with_result(limbs, room, pool, result, 0, partition, window)
+    for partition in range(events.starts.size - 1):
+        low, stop = events.starts[partition], events.starts[partition + 1]
+        high, window = low, max(first_window(events.times[low], length, slide), members.first_windows[0])
+        while low < stop and window <= members.last_windows[0]:
+            start = window * slide
+            while slide and low < stop and events.times[low] < start:
+                low += 1
+            high = max(high, low)
+            while high < stop and (slide == 0 or events.times[high] < start + length):
+                high += 1
+            if low < high:
+                _run_window(members, events, steps, low, high, pool, stored, stores, trees, most, scans_all)
+                if pool.lengths[result * width]:
+                    limbs = with_result(limbs, room, pool, result, 0, partition, window)
+                window += 1
+            elif low < stop:
+                window = max(window + 1, first_window(events.times[low], length, slide))
             if slide == 0:
                 break
-            window += 1
     return limbs
 
 
 @njit(cache=True, nogil=True)
 def _run_window(
-    machine: Machine,
-    taken: Taken,
+    members: Members,
+    events: SharedEvents,
+    steps: Steps,
     low: int,
     high: int,
     pool: Pool,
@@ -193,75 +135,76 @@ def _run_window(
     Rows of the pool: sources; for every position what feeds it and what is new; a row for one event; the
     result; the events stored by position; the trees.
     """
-    n_sources, n_positions = machine.owners.size, machine.items.size
+    n_sources, n_positions = members.owners.size, members.items.size
     bases, news = n_sources, n_sources + n_positions
     single = news + n_positions
     first_store = single + 2
-    first_tree = first_store + most * (stores[-1] + 1)
+    first_tree = first_store + most * (stores.max() + 1)
+    takes = events.takes[members.queries[0]]
     n_stored, n_visible = np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)
     since = np.zeros(n_sources, np.int64)
     based_at = np.full(n_positions, -1, np.int64)
-    undone, undone_at = machine.undone_by[0], NEVER
+    undone, undone_at = members.undone_by[0], NEVER
     is_indexed = np.zeros(n_positions, np.bool_)
     for position in range(n_positions):
-        for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
-            is_indexed[position] |= is_read_by_event(machine, machine.feed_sources[feed], scans_all)
-    sorted_keys, places = _ordered_keys(machine, taken, low, high, trees)
+        for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
+            is_indexed[position] |= is_read_by_event(members, steps, members.feed_sources[feed], scans_all)
+    sorted_keys, places = _ordered_keys(steps, low, high, trees)
     for source in range(n_sources):
         clear_row(pool, source)
-        if machine.owners[source] < 0:
+        if members.owners[source] < 0:
             assign_word(pool.limbs, pool.lengths, source * pool.width, 1)
         _clear_tree(pool, trees[source], first_tree, most)
     begin = low
     while begin < high:
         end = begin + 1
-        while end < high and taken.ranks[end] == taken.ranks[begin]:
+        while end < high and events.ranks[end] == events.ranks[begin]:
             end += 1
         seen = np.uint64(0)
         for position in range(n_positions):
             clear_row(pool, news + position)
         for event in range(begin, end):
-            seen |= taken.takes[event]
+            seen |= takes[event]
             for position in range(n_positions):
-                if not taken.takes[event] >> np.uint64(machine.items[position]) & np.uint64(1):
+                if not takes[event] >> np.uint64(members.items[position]) & np.uint64(1):
                     continue
                 row = single if is_indexed[position] else bases + position
                 if is_indexed[position] or based_at[position] != begin:
                     based_at[position] = begin
                     clear_row(pool, row)
-                    for feed in range(machine.feed_starts[position], machine.feed_starts[position + 1]):
-                        source, ways = machine.feed_sources[feed], machine.feed_ways[feed]
-                        owner = machine.owners[source]
-                        if owner < 0 and taken.times[event] == undone_at:
+                    for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
+                        source, ways = members.feed_sources[feed], members.feed_ways[feed]
+                        owner = members.owners[source]
+                        if owner < 0 and events.times[event] == undone_at:
                             continue
-                        if not is_read_by_event(machine, source, scans_all):
+                        if not is_read_by_event(members, steps, source, scans_all):
                             add_row(pool, row, source, ways)
                         elif trees[source] >= 0:
                             root = first_tree + trees[source] * (most + 1)
-                            step = machine.step_starts[source]
-                            if taken.right_valid[step, event]:
-                                mask, right = machine.step_masks[step], taken.rights[step, event]
+                            step = steps.starts[source]
+                            if steps.right_valid[step, event]:
+                                mask, right = steps.masks[step], steps.rights[step, event]
                                 keys = sorted_keys[trees[source]]
                                 _add_ordered(pool, row, root, keys, mask, right, ways, high - low)
                         else:
                             first_row = first_store + stores[owner] * most
                             for place in range(since[source], n_visible[owner]):
-                                if _may_follow(machine, taken, source, stored[owner, place], event):
+                                if _may_follow(steps, source, stored[owner, place], event):
                                     add_row(pool, row, first_row + place, ways)
                 if pool.lengths[row * pool.width] == 0:
                     continue
                 add_row(pool, news + position, row, 1)
-                add_event(pool, news + position, row, taken, event, position)
-                if stores[position] >= 0 and (position == 0 or stores[position] > stores[position - 1]):
+                add_event(members, events, pool, news + position, row, 0, event, position)
+                if stores[position] >= 0:
                     place = n_stored[position]
                     stored[position, place] = event
                     own = first_store + stores[position] * most + place
                     copy_row(pool, own, row)
-                    add_event(pool, own, row, taken, event, position)
+                    add_event(members, events, pool, own, row, 0, event, position)
                     n_stored[position] += 1
         for source in range(n_sources):
-            owner = machine.owners[source]
-            if machine.negated[source] & seen:
+            owner = members.owners[source]
+            if members.negated[source] & seen:
                 clear_row(pool, source)
                 if owner >= 0:
                     since[source] = n_visible[owner]
@@ -270,27 +213,27 @@ def _run_window(
             add_row(pool, source, news + owner, 1)
             if trees[source] >= 0:
                 root = first_tree + trees[source] * (most + 1)
-                step = machine.step_starts[source]
+                step = steps.starts[source]
                 for place in range(n_visible[owner], n_stored[owner]):
                     event = stored[owner, place]
-                    if taken.left_valid[step, event]:
+                    if steps.left_valid[step, event]:
                         own = first_store + stores[owner] * most + place
                         key = places[trees[source], event - low]
-                        _insert(pool, root, key, own, machine.step_masks[step], high - low)
+                        _insert(pool, root, key, own, steps.masks[step], high - low)
         for position in range(n_positions):
             n_visible[position] = n_stored[position]
         if undone & seen:
-            undone_at = taken.times[begin]
+            undone_at = events.times[begin]
             for source in range(n_sources):
-                if machine.owners[source] >= 0:
+                if members.owners[source] >= 0:
                     clear_row(pool, source)
-                    since[source] = n_visible[machine.owners[source]]
+                    since[source] = n_visible[members.owners[source]]
                     _clear_tree(pool, trees[source], first_tree, most)
         begin = end
     result = single + 1
     clear_row(pool, result)
-    for end_place in range(machine.end_sources.size):
-        add_row(pool, result, machine.end_sources[end_place], machine.end_ways[end_place])
+    for end_place in range(members.end_sources.size):
+        add_row(pool, result, members.end_sources[end_place], members.end_ways[end_place])
 
 
 @njit(cache=True, nogil=True)
@@ -302,7 +245,7 @@ def _clear_tree(pool: Pool, tree: int, first_tree: int, most: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _ordered_keys(machine: Machine, taken: Taken, low: int, high: int, trees: Array) -> tuple[Array, Array]:
+def _ordered_keys(steps: Steps, low: int, high: int, trees: Array) -> tuple[Array, Array]:
     """Return, for every tree, the keys of the window in order, and the place of each event among them."""
     n_trees = 0
     for source in range(trees.size):
@@ -311,7 +254,7 @@ def _ordered_keys(machine: Machine, taken: Taken, low: int, high: int, trees: Ar
     places = np.empty((n_trees, high - low), np.int64)
     for source in range(trees.size):
         if trees[source] >= 0:
-            keys = taken.lefts[machine.step_starts[source], low:high]
+            keys = steps.lefts[steps.starts[source], low:high]
             order = np.argsort(keys, kind="mergesort")
             for place in range(order.size):
                 sorted_keys[trees[source], place] = keys[order[place]]

@@ -11,7 +11,7 @@ from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
 from weft.kernels.trends.rows import Room, largest_window
 from weft.kernels.trends.shared import sum_shared_trends
-from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Machine, Taken, sum_trends
+from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Steps, sum_trends
 from weft.plan.template import Automaton, Template, TrendSum
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.compare import masks_of
@@ -91,26 +91,12 @@ class _TrendPass:
         """Run all members in one pass; bursts are shared graphlets."""
         selection, members = self.selection, self.members
         kinds, matched, kleene, classes = classify_events(selection, members)
-        values, value_lengths = self.values.limbs()
-        extremes, extreme_valid = self.values.smallest()
-        events = SharedEvents(
-            times=selection.times,
-            ranks=selection.ranks,
-            takes=selection.takes,
-            starts=selection.starts,
-            kinds=kinds,
-            matched=matched,
-            values=values,
-            value_lengths=value_lengths,
-            extremes=extremes,
-            extreme_valid=extreme_valid,
-        )
         pane = gcd(*(number for span in self.spans for number in span))
         n_events = max(map(self._largest_window, members))
         n_limbs = max(limbs_for(n_events, member.automaton, self.values.bits) for member in members)
         room = self._room(members)
         limbs, counts = sum_shared_trends(
-            self._member_arrays(kleene, classes), events, pane, n_limbs, mode, room
+            self._arrays(members, kleene, classes), self._events(kinds, matched), pane, n_limbs, mode, room
         )
         results = [self._results(room, limbs, *numbered) for numbered in enumerate(members)]
         return results, Counters(*map(int, counts))
@@ -124,15 +110,10 @@ class _TrendPass:
             self.templates[member.query], automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes))
         )
         room = self._room([member])
-        limbs = sum_trends(
-            _machine(automaton),
-            self._taken(member),
-            *self.spans[member.query],
-            n_limbs,
-            scans_all,
-            self.windows[member.query],
-            room,
-        )
+        none = np.empty((0, 1), np.int64)  # Kleene types: nothing is shared
+        arrays = self._arrays([member], none, none)
+        given = self._events(none[:, 0], np.empty(0, np.uint64))
+        limbs = sum_trends(arrays, given, self._steps(automaton), n_limbs, scans_all, room)
         return self._results(room, limbs, 0, member)
 
     def rows_of(self, results: Sequence[Results]) -> list[TrendRows]:
@@ -162,39 +143,42 @@ class _TrendPass:
         measures = self.measures[member.query]
         return results_of(room, limbs, number, 1 + len(measures.lanes), len(measures.extremes))
 
-    def _taken(self, member: SetMember) -> Taken:
-        selection, measures, automaton = self.selection, self.measures[member.query], member.automaton
-        lefts, left_valid, rights, right_valid = selection.sides_of(
-            [step for source in automaton.sources for step in source.steps]
-        )
+    def _events(self, kinds: Array, matched: Array) -> SharedEvents:
         values, value_lengths = self.values.limbs()
         extremes, extreme_valid = self.values.smallest()
-        extreme_columns = self.values.extreme_columns(measures)
-        return Taken(
-            times=selection.times,
-            ranks=selection.ranks,
-            takes=selection.takes[member.query],
-            starts=selection.starts,
-            lefts=lefts,
-            left_valid=left_valid,
-            rights=rights,
-            right_valid=right_valid,
+        return SharedEvents(
+            times=self.selection.times,
+            ranks=self.selection.ranks,
+            takes=self.selection.takes,
+            starts=self.selection.starts,
+            kinds=kinds,
+            matched=matched,
             values=values,
             value_lengths=value_lengths,
-            lane_columns=np.array(self.values.lane_columns(measures), np.int64),
-            lane_positions=np.array(variable_bits(measures.lanes, automaton), np.uint64),
-            extremes=extremes[extreme_columns],
-            extreme_valid=extreme_valid[extreme_columns],
-            extreme_positions=np.array(variable_bits(measures.extremes, automaton), np.uint64),
+            extremes=extremes,
+            extreme_valid=extreme_valid,
         )
 
-    def _member_arrays(self, kleene: Array, classes: Array) -> Members:
-        members = self.members
+    def _steps(self, automaton: Automaton) -> Steps:
+        sources = automaton.sources
+        steps = [step for source in sources for step in source.steps]
+        return Steps(
+            np.array([_kind(source) for source in sources], np.int64),
+            np.cumsum([0, *(len(source.steps) for source in sources)]),
+            masks_of(step.operator for step in steps),
+            *self.selection.sides_of(steps),
+        )
+
+    def _arrays(self, members: Sequence[SetMember], kleene: Array, classes: Array) -> Members:
         measures = [self.measures[member.query] for member in members]
         lengths, slides = np.array([self.spans[member.query] for member in members], np.int64).T.copy()
         firsts, lasts = np.array([self.windows[member.query] for member in members], np.int64).T.copy()
         pairs = [(own, member.automaton) for own, member in zip(measures, members, strict=True)]
         automata = [member.automaton for member in members]
+        positions = [position for automaton in automata for position in automaton.positions]
+        feeds = [feed for position in positions for feed in position.feeds]
+        sources = [source for automaton in automata for source in automaton.sources]
+        ends = [end for automaton in automata for end in automaton.ends]
 
         def starts(size_of: Callable[[Automaton], int]) -> Array:
             return np.cumsum([0, *map(size_of, automata)])
@@ -206,51 +190,29 @@ class _TrendPass:
             first_windows=firsts,
             last_windows=lasts,
             position_starts=starts(lambda automaton: len(automaton.positions)),
+            items=np.array([position.item for position in positions], np.int64),
+            feed_starts=np.cumsum([0, *(len(position.feeds) for position in positions)]),
+            feed_sources=np.array([feed.source for feed in feeds], np.int64),
+            feed_ways=np.array([feed.ways for feed in feeds], np.int64),
             source_starts=starts(lambda automaton: len(automaton.sources)),
+            owners=np.array([source.position for source in sources], np.int64),
+            negated=np.array([_bits(source.negated) for source in sources], np.uint64),
             end_starts=starts(lambda automaton: len(automaton.ends)),
+            end_sources=np.array([end.source for end in ends], np.int64),
+            end_ways=np.array([end.ways for end in ends], np.int64),
+            undone_by=np.array([_bits(automaton.undone_by) for automaton in automata], np.uint64),
             lane_columns=_padded([self.values.lane_columns(own) for own in measures], -1, np.int64),
             lane_positions=_padded([variable_bits(own.lanes, one) for own, one in pairs], 0, np.uint64),
             extreme_columns=_padded([self.values.extreme_columns(own) for own in measures], -1, np.int64),
             extreme_positions=_padded([variable_bits(own.extremes, one) for own, one in pairs], 0, np.uint64),
             kleene=kleene,
             classes=classes,
-            **_transition_arrays(automata),
         )
 
 
 def _padded(rows: Sequence[Sequence[int]], filler: int, dtype: type) -> Array:
     width = max(map(len, rows))
     return np.array([[*row, *[filler] * (width - len(row))] for row in rows], dtype).reshape(len(rows), width)
-
-
-def _machine(automaton: Automaton) -> Machine:
-    sources = automaton.sources
-    steps = [step for source in sources for step in source.steps]
-    return Machine(
-        kinds=np.array([_kind(source) for source in sources], np.int64),
-        step_starts=np.cumsum([0, *(len(source.steps) for source in sources)]),
-        step_masks=masks_of(step.operator for step in steps),
-        **_transition_arrays([automaton]),
-    )
-
-
-def _transition_arrays(automata: Sequence[Automaton]) -> dict[str, Array]:
-    """Return positions, sources and ends of automata as arrays, one automaton after the other."""
-    positions = [position for automaton in automata for position in automaton.positions]
-    feeds = [feed for position in positions for feed in position.feeds]
-    sources = [source for automaton in automata for source in automaton.sources]
-    ends = [end for automaton in automata for end in automaton.ends]
-    return {
-        "items": np.array([position.item for position in positions], np.int64),
-        "feed_starts": np.cumsum([0, *(len(position.feeds) for position in positions)]),
-        "feed_sources": np.array([feed.source for feed in feeds], np.int64),
-        "feed_ways": np.array([feed.ways for feed in feeds], np.int64),
-        "owners": np.array([source.position for source in sources], np.int64),
-        "negated": np.array([_bits(source.negated) for source in sources], np.uint64),
-        "end_sources": np.array([end.source for end in ends], np.int64),
-        "end_ways": np.array([end.ways for end in ends], np.int64),
-        "undone_by": np.array([_bits(automaton.undone_by) for automaton in automata], np.uint64),
-    }
 
 
 def _bits(items: Sequence[int]) -> int:
