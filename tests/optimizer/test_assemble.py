@@ -7,7 +7,7 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload
 
 from weft.expressions import Attribute, Comparison, Expression
-from weft.optimizer.assemble import LONGEST, Assembled, Content, anchor_of, assemble, demands_of
+from weft.optimizer.assemble import LONGEST, Assembled, Content, anchor_of, assemble, demands_of, needs_of
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair, uncheck
 from weft.pattern.nodes import TimeWindow
@@ -364,3 +364,21 @@ def test_negations_are_checked_on_what_is_narrowed() -> None:
     assert isinstance(found, Join)
     assert isinstance(found.left, NegationCheck)
     assert found.left.input == Project(Join(A, B, (), (), (), TEN), (0, 1), None, ((0, 1),))
+
+
+def test_the_ends_of_a_scope_do_not_compete() -> None:
+    for text in ("SEQ(D a, NOT D n, B b) WITHIN 10 seconds", "SEQ(A a, NOT D n, D b) WITHIN 10 seconds"):
+        assert absence_in(built(text).node).distinct == ()
+
+
+def test_what_the_window_bounds_needs_all_variables() -> None:
+    form = form_of("SEQ(A a, NOT D m, B b, C c, NOT D n) WITHIN 10 seconds")
+    needs = [needs_of(negation, form, context_of(SCHEMA)) for negation in form.negations]
+    assert sorted(map(sorted, needs)) == [["a", "b"], ["a", "b", "c"]]
+
+
+def test_a_negated_event_with_a_negation_of_its_own_agrees_with_that_on_the_keys() -> None:
+    found = absence_in(built("SEQ(A a, NOT SEQ(D d, NOT C c), B b) WHERE [k] WITHIN 10 seconds").node)
+    assert isinstance(found.negated, NegationCheck)
+    assert found.negated.input == Filter(Scan("D"), (equal(0, 0, "k"),))
+    assert found.negated.absence.predicates == (equal(0, 1, "k"),)

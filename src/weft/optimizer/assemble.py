@@ -83,7 +83,7 @@ class _Assembly:
         """Return the node of a tree over all items, with every negation checked."""
         built, checked = self._part(tree)
         pending = [n for number, n in enumerate(self.form.negations) if number not in checked]
-        for negation in sorted(pending, key=lambda one: one.needs_whole_match):
+        for negation in sorted(pending, key=lambda negation: negation.needs_whole_match):
             built = self._checked(built, negation)
         self._note(built, tree, -1)
         return built
@@ -94,9 +94,9 @@ class _Assembly:
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            found = self._leaf(self.form.items[next(items_of(tree.mask))])
-            self._note(found, tree, 0)
-            return found, frozenset()
+            built = self._leaf(self.form.items[next(items_of(tree.mask))])
+            self._note(built, tree, 0)
+            return built, frozenset()
         if tree.computed_for is not None:
             built, checked = self._selected(tree, tree.computed_for), frozenset[int]()
         else:
@@ -153,7 +153,7 @@ class _Assembly:
                 return self._expanded(other, self._item(part), part.node)
         options = [(left, right), (right, left)]
         if left.node == right.node:
-            return min((self._join(*option) for option in options), key=lambda one: repr(one.node))
+            return min((self._join(*option) for option in options), key=lambda join: repr(join.node))
         return self._join(*min(options, key=lambda option: self._rank(*option)))
 
     def _is_list_leaf(self, part: Assembled) -> bool:
@@ -207,7 +207,7 @@ class _Assembly:
     def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
         """The predicates that speak of both parts, and agreement of the two on the keys."""
         bound = {*left, *right}
-        found = [
+        conditions = [
             predicate
             for predicate in self.form.predicates
             if variables_of(predicate) <= bound
@@ -216,8 +216,8 @@ class _Assembly:
         ]
         if left:
             anchors = anchor_of(left, self.form), anchor_of(right, self.form)
-            found += _key_equalities(*anchors, self.form, self.context)
-        return found
+            conditions += _key_equalities(*anchors, self.form, self.context)
+        return conditions
 
     def _order(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
         """The order between two parts, without the pairs that follow from others."""
@@ -296,7 +296,7 @@ def _absence(
         ),
         predicates=in_columns(conditions, columns),
         extent=extent_of(form),
-        unless=tuple(_absence(one, columns, inner.variables[0], own, context) for one in outward),
+        unless=tuple(_absence(exception, columns, inner.variables[0], own, context) for exception in outward),
     )
 
 

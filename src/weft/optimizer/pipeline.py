@@ -86,7 +86,7 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
     is_shared, notes = _choose(weave, queries, settings)
     woven = weave.woven(is_shared=is_shared)
     plan = _plan(queries, woven, typed=schema is not None)
-    expected = {node: rows for one in woven.values() for node, rows in one.expected.items()}
+    expected = {node: rows for pattern in woven.values() for node, rows in pattern.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
     return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
 
@@ -156,12 +156,12 @@ def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> l
     """Give every pattern the tree that MOTTO's planner finds; return how good its plan is."""
     multitree = weave.multitree
     anew = replace(limit, started=time.perf_counter())  # to add patterns is no search
-    found = rewrite_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
-    multitree.replace(found.trees)
-    chosen = f"{found.n_chosen} chosen" if found.is_rewritten else "pattern order is cheaper than all found"
-    gap = f"at most {found.gap:.1%} from the best of these" if found.gap else "the best of these"
-    said = [f"{found.n_candidates} sub-queries looked at", chosen, *([gap] if found.is_rewritten else [])]
-    rest = "" if found.is_complete else ", and not all sub-queries were looked at"
+    plan = rewrite_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
+    multitree.replace(plan.trees)
+    chosen = f"{plan.n_chosen} chosen" if plan.is_rewritten else "pattern order is cheaper than all found"
+    gap = f"at most {plan.gap:.1%} from the best of these" if plan.gap else "the best of these"
+    said = [f"{plan.n_candidates} sub-queries looked at", chosen, *([gap] if plan.is_rewritten else [])]
+    rest = "" if plan.is_complete else ", and not all sub-queries were looked at"
     return [f"Rewriting: {', '.join(said)}{rest}"]
 
 
@@ -216,9 +216,9 @@ def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's
 
 def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool) -> Output:
     by_variables: dict[frozenset[str], list[Assembled]] = {}
-    for (name, _), one in woven.items():
+    for (name, _), pattern in woven.items():
         if name == query.name:
-            by_variables.setdefault(frozenset(one.assembled.variables), []).append(one.assembled)
+            by_variables.setdefault(frozenset(pattern.assembled.variables), []).append(pattern.assembled)
     branches = tuple(
         Branch(_union(same), same[0].variables, returns_of(query, same[0].variables))
         for same in by_variables.values()

@@ -164,7 +164,7 @@ class Weave:
         for (name, _), tree in sorted(self.multitree.trees.items()):
             pattern = self.multitree.patterns[name, _]
             trees[name].append(tree_to_names(tree, pattern.form.variables))
-        return StoredPlan({name: tuple(found) for name, found in trees.items()}, is_shared)
+        return StoredPlan({name: tuple(own) for name, own in trees.items()}, is_shared)
 
     def adopt(self, choice: StoredPlan) -> list[str]:
         """Take over a choice where it fits the queries; return the names of the queries it does not fit.
@@ -192,24 +192,24 @@ class Weave:
 
     def woven(self, *, is_shared: bool = True) -> dict[Key, Woven]:
         """Put all patterns together; unless shared, each reads scans of its own."""
-        found = {}
+        woven = {}
         for number, (key, tree) in enumerate(self.multitree.trees.items(), start=1):
             pattern = self.multitree.patterns[key]
             contents: dict[Node, Content] = {}
             context = self.context if is_shared else replace(self.context, copy=number)
             built = assemble(pattern.form, tree, context, contents)
-            found[key] = Woven(built, _expected(pattern, contents, context))
-        return found
+            woven[key] = Woven(built, _expected(pattern, contents, context))
+        return woven
 
 
 def _expected(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:
     """Return the rows per second that each node of a pattern is expected to have."""
-    found = {}
+    rows = {}
     for node, content in contents.items():
         shape = pattern.shape_under(content.demands.order)
         window = pattern.window_of(content.demands.extent)
-        found[node] = shape.rows_per_second(content.tree.mask, window, checks=content.checks)
+        rows[node] = shape.rows_per_second(content.tree.mask, window, checks=content.checks)
     for negation, inner in zip(pattern.form.negations, pattern.negated, strict=True):
         absence = absence_of(negation, pattern.variables, pattern.form, context)
-        found.setdefault(absence.negated, inner.rows_per_second(inner.everything, inner.window))
-    return found
+        rows.setdefault(absence.negated, inner.rows_per_second(inner.everything, inner.window))
+    return rows

@@ -80,16 +80,16 @@ def rewrite_plan(
     '((a c) b)'
     """
     graph = RewriteGraph(patterns, model, techniques, limit)
-    found = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
-    trees = planned_trees(graph, found)
+    steiner = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
+    trees = planned_trees(graph, steiner)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}
-    costs = [shared_cost(patterns, model, one) for one in (trees, in_order)]
+    costs = [shared_cost(patterns, model, option) for option in (trees, in_order)]
     limit.tell(min(costs))
     is_rewritten = costs[0] <= costs[1]
-    n_chosen = len(found.sources) - len(set(graph.terminals.values())) if is_rewritten else 0
+    n_chosen = len(steiner.sources) - len(set(graph.terminals.values())) if is_rewritten else 0
     return RewritePlan(
         trees if is_rewritten else in_order,
-        found,
+        steiner,
         graph.n_candidates,
         n_chosen,
         is_complete=graph.is_complete,
@@ -97,7 +97,7 @@ def rewrite_plan(
     )
 
 
-def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tree]:
+def planned_trees(graph: RewriteGraph[Key], steiner: SteinerTree) -> dict[Key, Tree]:
     """Return the trees of all patterns, each built upon that of its source."""
     known: dict[int, Tree] = {}
 
@@ -106,7 +106,7 @@ def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tre
         if number in known:
             return known[number]
         vertex = graph.vertices[number]
-        used = sources_of(graph, found, number)
+        used = sources_of(graph, steiner, number)
         starts = [relabel(built(source.number), source.label.items) for source in used]
         tree = graph.tree(vertex, used, starts)
         if vertex.label is not None:
@@ -123,14 +123,14 @@ def planned_trees(graph: RewriteGraph[Key], found: SteinerTree) -> dict[Key, Tre
     return trees
 
 
-def sources_of(graph: RewriteGraph[Key], found: SteinerTree, number: int) -> list[RewriteSource]:
+def sources_of(graph: RewriteGraph[Key], steiner: SteinerTree, number: int) -> list[RewriteSource]:
     """Return the source that the Steiner tree gives to a vertex, and others in it that make it cheaper."""
-    first = graph.sources.get((found.sources[number], number))
+    first = graph.sources.get((steiner.sources[number], number))
     if first is None:
         return []
     used, taken = [first], first.label.mask
     weight = graph.into[number][first.number]
-    for source in graph.other_sources(number, found.sources.keys()):
+    for source in graph.other_sources(number, steiner.sources.keys()):
         if not source.label.mask & taken:
             changed = graph.weight(graph.vertices[number], [*used, source])
             if changed < weight:

@@ -104,26 +104,26 @@ class MultiTree(Generic[Key]):
         """Return the trees of other patterns that a pattern could use, by its items: the cheapest to read."""
         pattern = self.patterns[key]
         own = Counter(pattern.parts(self.trees[key]))
-        found: dict[int, Offer] = {}
+        offers: dict[int, Offer] = {}
         for sharable in (*sharables, *self._weaker(pattern)):
             mask = sharable.mask
             for part, count in self._parts.get(sharable.number, {}).items():
-                if mask in found and not found[mask].cost:
+                if mask in offers and not offers[mask].cost:
                     break
                 tree = pattern.fitted(part, sharable) if count > own[part] else None
                 if tree is not None:
                     offer = Offer(tree, self._reading(pattern, tree))
-                    found[mask] = min(found.get(mask, offer), offer, key=lambda one: one.cost)
-        return found
+                    offers[mask] = min(offers.get(mask, offer), offer, key=lambda option: option.cost)
+        return offers
 
     def _weaker(self, pattern: Pattern) -> Iterator[Labelled]:
         """Yield what there is under a weaker order than that of a pattern."""
         if self.weakens and pattern.own.order:
             for leaf in sorted(pattern.leaf_set & self._unordered.keys()):
                 for label in self._unordered[leaf].values():
-                    found = pattern.weaker(label)
-                    if found is not None:
-                        yield found
+                    usable = pattern.weaker(label)
+                    if usable is not None:
+                        yield usable
 
     def _reading(self, pattern: Pattern, tree: Tree) -> float:
         """Return what it costs to take from an existing tree what a pattern wants of it."""

@@ -43,8 +43,8 @@ class Neighborhood(Generic[Key]):
         self.multitree, self.sharables, self.plans, self.k = multitree, sharables, plans, k
         self.common = {key: sharables.of(key) for key in keys}
         self.users: dict[int, dict[Key, list[Labelled]]] = {}
-        for key, found in self.common.items():
-            for sharable in found:
+        for key, own in self.common.items():
+            for sharable in own:
                 self.users.setdefault(sharable.number, {}).setdefault(key, []).append(sharable)
         self.unordered = {key: sharables.unordered(key) for key in keys}
         self.keys = [key for key in keys if self.common[key] or self.unordered[key]]
@@ -83,13 +83,14 @@ class Neighborhood(Generic[Key]):
             offer = self.multitree.existing(first, [sharable]).get(sharable.mask)
             shared = shared if offer is None else specialize(offer.tree)
         extent = longest(patterns[key].extent for key in places)
-        negations = {patterns[key].negations_in(one.items) for key, one in places.items()}
-        if len(negations) > 1 or not all(patterns[key].is_own(one, extent) for key, one in places.items()):
+        negations = {patterns[key].negations_in(label.items) for key, label in places.items()}
+        is_own = all(patterns[key].is_own(label, extent) for key, label in places.items())
+        if len(negations) > 1 or not is_own:
             shared = uncheck(shared)
         general = relabel(shared, sharable.places)
         return {
-            key: self._completed(key, [patterns[key].placed(general, one, extent)], dice)
-            for key, one in places.items()
+            key: self._completed(key, [patterns[key].placed(general, label, extent)], dice)
+            for key, label in places.items()
         }
 
     def _completed(self, key: Key, pinned: list[Tree], dice: random.Random) -> Tree:

@@ -37,7 +37,7 @@ class Pattern(SubPatterns):
         self, form: NormalForm, statistics: Statistics, context: Context, numbers: InternTable
     ) -> None:
         super().__init__(form, statistics, context, numbers)
-        self.negated = tuple(shape_of(one.form, statistics, context) for one in form.negations)
+        self.negated = tuple(shape_of(negation.form, statistics, context) for negation in form.negations)
 
     @property
     def window(self) -> float:
@@ -70,8 +70,8 @@ class Pattern(SubPatterns):
 
     def numbered(self, tree: Tree) -> Numbered:
         """Return the nodes of a tree over all items, every negation checked."""
-        found = self.part(tree)
-        return self._checked(found, tree.mask) if tree.unchecked else found
+        nodes = self.part(tree)
+        return self._checked(nodes, tree.mask) if tree.unchecked else nodes
 
     @memoize
     def part(self, tree: Tree, demands: Demands | None = None) -> Numbered:
@@ -120,17 +120,17 @@ class Pattern(SubPatterns):
         node = (number, self.window_of(general.extent))
         return Numbered((*inner.nodes, node), inner.columns, 0)
 
-    def _checked(self, found: Numbered, mask: int) -> Numbered:
+    def _checked(self, below: Numbered, mask: int) -> Numbered:
         """Add the negations that can be checked now."""
         for place, needs in enumerate(self.needs):
-            if found.checks >> place & 1 or needs & ~mask:
+            if below.checks >> place & 1 or needs & ~mask:
                 continue
-            negated, forbidden = self._forbidden(place, found.columns)
-            thing = ("check", found.number, forbidden)
-            number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, found.checks))
-            nodes = (*found.nodes, (negated, self.window), (number, self.window))
-            found = Numbered(nodes, found.columns, found.checks | 1 << place)
-        return found
+            negated, forbidden = self._forbidden(place, below.columns)
+            thing = ("check", below.number, forbidden)
+            number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, below.checks))
+            nodes = (*below.nodes, (negated, self.window), (number, self.window))
+            below = Numbered(nodes, below.columns, below.checks | 1 << place)
+        return below
 
     @memoize
     def _forbidden(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
@@ -144,8 +144,8 @@ class Pattern(SubPatterns):
     def negations_in(self, items: tuple[int, ...]) -> frozenset[int]:
         """Return what is negated within a sub-pattern, so that two patterns can be compared."""
         mask = mask_of(items)
-        found = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
-        return frozenset(self._forbidden(place, items)[1] for place in found)
+        ready = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
+        return frozenset(self._forbidden(place, items)[1] for place in ready)
 
     @memoize
     def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
@@ -155,22 +155,22 @@ class Pattern(SubPatterns):
         if tree.computed_for is not None:
             inner = self.parts(tree._replace(computed_for=None), tree.computed_for)
         else:
-            inner = tuple(found for part in tree.parts for found in self.parts(part, demands))
+            inner = tuple(offered for part in tree.parts for offered in self.parts(part, demands))
         return (*inner, *self.own_parts(tree, demands))
 
     def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return what a join offers to others: its rows, and those that have passed its checks."""
         wanted = demands or self.own
         labelled = self.labelled(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
-        places, found = labelled.places, []
+        places, offered = labelled.places, []
         checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
         if not below:
             unchecked = relabel(uncheck(tree), places)
-            found.append(SharablePart(labelled.number, unchecked, frozenset(), wanted.extent))
+            offered.append(SharablePart(labelled.number, unchecked, frozenset(), wanted.extent))
         if checks:
             negations = self.negations_in(labelled.items)
-            found.append(SharablePart(labelled.number, relabel(tree, places), negations, wanted.extent))
-        return tuple(found)
+            offered.append(SharablePart(labelled.number, relabel(tree, places), negations, wanted.extent))
+        return tuple(offered)
 
     def _below(self, tree: Tree) -> int:
         """Return the negations that the parts of a join have passed."""
