@@ -382,3 +382,11 @@ def test_a_negated_event_with_a_negation_of_its_own_agrees_with_that_on_the_keys
     assert isinstance(found.negated, NegationCheck)
     assert found.negated.input == Filter(Scan("D"), (equal(0, 0, "k"),))
     assert found.negated.absence.predicates == (equal(0, 1, "k"),)
+
+
+def test_an_exception_agrees_on_the_keys_with_the_negated_row_that_it_excuses() -> None:
+    text = "SEQ(A a, NOT SEQ(C c, NOT D d, B e), B b) WHERE d.x = a.x AND [k]"
+    (exception,) = absence_in(built(text).node).unless
+    assert equal(2, 4, "k") in exception.predicates  # a and b of the match, then c and e, then d
+    assert len(exception.predicates) == 2
+    assert (exception.after, exception.before) == ((2,), (3,))
