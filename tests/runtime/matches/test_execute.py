@@ -139,6 +139,29 @@ def test_a_negation_between_waits_for_late_events_before_its_end(frontier: int, 
     assert run.is_right
 
 
+@pytest.mark.parametrize(("frontier", "n_matches"), [(2, 0), (3, 1)])
+def test_a_negation_is_decided_by_the_event_that_ends_its_scope(frontier: int, n_matches: int) -> None:
+    """The match ends later, at 8: nothing to come can enter the scope, so it comes out at once."""
+    run = Run(
+        "PATTERN SEQ(C c, NOT B x, AND(A a, D d))", (event(0, "C", 0), event(1, "A", 2), event(2, "D", 8))
+    )
+    assert run.feed(0, 3, frontier) == n_matches
+    assert run.feed(3, 3, END_OF_TIME) == 1 - n_matches
+    assert run.is_right
+
+
+@pytest.mark.parametrize(("frontier", "n_matches"), [(5 * SECOND, 0), (5 * SECOND + 1, 1)])
+def test_a_trailing_negation_is_decided_by_the_window_of_the_first_event(
+    frontier: int, n_matches: int
+) -> None:
+    """The match ends at second 4, but its window at second 5, counted from its first event."""
+    events = (event(0, "A", 0), event(1, "C", 4 * SECOND))
+    run = Run("PATTERN SEQ(A a, C c, NOT B x) WITHIN 5 seconds", events)
+    assert run.feed(0, 2, frontier) == n_matches
+    assert run.feed(2, 2, END_OF_TIME) == 1 - n_matches
+    assert run.is_right
+
+
 def test_a_late_event_takes_its_place_among_those_held() -> None:
     run = Run("PATTERN SEQ(A a, B b, C c)", (event(0, "A", 1), event(1, "B", 2), event(2, "C", 3)))
     run.feed(0, 1, 1)
