@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from weft.kernels.matches.identity import write_hex
 from weft.runtime.columns.events import Array, Column, Events, StringPool
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
-from weft.runtime.columns.merge import CONTENT_DIGITS, TIE, numbered, tie_places
+from weft.runtime.columns.merge import CONTENT_DIGITS, TIE, count_repeats, numbered, tie_places, without_rows
 from weft.schema import Type
 
 
@@ -56,15 +56,8 @@ def _without_duplicates(events: Events) -> Events:
         return events
     encoded = events.ids.take(pa.array(tied)).dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    order = np.lexsort((tied, codes, events.times[tied]))
-    repeated = np.zeros(tied.size, np.bool_)
-    a, b = order[1:], order[:-1]
-    repeated[a] = (codes[a] == codes[b]) & (codes[a] >= 0) & (events.times[tied[a]] == events.times[tied[b]])
-    if not repeated.any():
-        return events
-    kept = np.ones(events.n_events, np.bool_)
-    kept[tied[repeated]] = False
-    return events.take(np.flatnonzero(kept))
+    repeats = count_repeats(events.times[tied], codes)
+    return without_rows(events, tied[(repeats > 0) & (codes >= 0)])
 
 
 def divided_at(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
@@ -183,17 +176,9 @@ def _ids(table: pa.Table, layout: Layout, times: Array) -> pa.Array:
     if layout.content is None:
         return pa.array(np.arange(table.num_rows))
     content = _numbers(table[layout.content])
-    order = np.lexsort((content, times))
-    same = np.zeros(order.size, np.bool_)
-    same[1:] = (np.diff(times[order]) == 0) & (np.diff(content[order]) == 0)
-    texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), CONTENT_DIGITS, order.size)
-    if not same.any():
-        return texts
-    places = np.arange(order.size)
-    run_starts = np.maximum.accumulate(np.where(same, 0, places))
-    repeats = np.empty(order.size, np.int64)
-    repeats[order] = places - run_starts
-    return numbered(texts, repeats)
+    texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), CONTENT_DIGITS, times.size)
+    repeats = count_repeats(times, content)
+    return numbered(texts, repeats) if repeats.any() else texts
 
 
 def fixed_strings(data: Array, width: int, n_strings: int) -> pa.StringArray:

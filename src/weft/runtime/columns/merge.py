@@ -146,18 +146,30 @@ def in_pool_of(holder: Holder, new: Events) -> Events:
 
 def undelivered(new: Events, known: Sequence[Events]) -> Events:
     """Return the new events without those that have the time and the id of a known one."""
-    rows, order, is_known, codes, times = _tied(new, known)
-    if not rows.size:
-        return new
-    repeated = np.zeros(order.size, np.bool_)
-    a, b = order[1:], order[:-1]
-    repeated[a] = (codes[a] == codes[b]) & (times[a] == times[b])
-    dropped = rows[repeated[~is_known]]
+    rows, repeats = _repeats_among(new, known)
+    return without_rows(new, rows[repeats > 0])
+
+
+def without_rows(events: Events, dropped: Array) -> Events:
+    """Return the events but for some rows; the same object when none is dropped."""
     if not dropped.size:
-        return new
-    kept = np.ones(new.n_events, np.bool_)
-    kept[dropped] = False
-    return new.take(np.flatnonzero(kept))
+        return events
+    return events.take(np.delete(np.arange(events.n_events), dropped))
+
+
+def count_repeats(times: Array, codes: Array) -> Array:
+    """Return for each row how many rows before it have its time and its code.
+
+    >>> count_repeats(np.array([1, 1, 2, 1]), np.array([7, 7, 7, 7])).tolist()
+    [0, 1, 0, 2]
+    """
+    order = np.lexsort((codes, times))
+    is_same = np.zeros(order.size, np.bool_)
+    is_same[1:] = (np.diff(times[order]) == 0) & (np.diff(codes[order]) == 0)
+    places = np.arange(order.size)
+    repeats = np.empty(order.size, np.int64)
+    repeats[order] = places - np.maximum.accumulate(np.where(is_same, 0, places))
+    return repeats
 
 
 def renumbered(new: Events, known: Sequence[Events]) -> Events:
@@ -165,18 +177,11 @@ def renumbered(new: Events, known: Sequence[Events]) -> Events:
 
     Without an id, an event is identified by its content; equal ones are told apart by a running number.
     """
-    rows, order, is_known, codes, times = _tied(new, known, is_content=True)
+    rows, repeats = _repeats_among(new, known, is_content=True)
     if not rows.size:
         return new
-    starts = np.ones(order.size, np.bool_)
-    a, b = order[1:], order[:-1]
-    starts[1:] = (codes[a] != codes[b]) | (times[a] != times[b])
-    places = np.arange(order.size)
-    numbers = np.empty(order.size, np.int64)
-    numbers[order] = places - np.maximum.accumulate(np.where(starts, places, 0))
-    own = numbers[~is_known]
     contents = pc.utf8_slice_codeunits(new.ids.take(pa.array(rows)), 0, CONTENT_DIGITS)
-    texts = numbered(contents, own)
+    texts = numbered(contents, repeats)
     selected = np.zeros(new.n_events, np.bool_)
     selected[rows] = True
     return replace(new, ids=pc.replace_with_mask(new.ids, pa.array(selected), texts))
@@ -188,23 +193,17 @@ def numbered(contents: pa.Array, numbers: Array) -> pa.Array:
     return pc.if_else(pa.array(numbers > 0), texts, contents)
 
 
-def _tied(
-    new: Events, known: Sequence[Events], *, is_content: bool = False
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the new rows that have the time of a known event, and all events of these times.
-
-    Of the latter: their order by time and id, known ones first, which of them are known, codes of
-    their ids, and times.
-    """
+def _repeats_among(new: Events, known: Sequence[Events], *, is_content: bool = False) -> tuple[Array, Array]:
+    """Return the new rows at the time of a known event, and how many events before each have its id."""
     none = np.empty(0, np.int64)
     parts = [part for part in known if part.n_events]
     if not parts or not new.n_events:
-        return none, none, none, none, none
+        return none, none
     latest = max(int(part.times[-1]) for part in parts)
     n_early = int(np.searchsorted(new.times, latest, side="right"))
     rows = np.flatnonzero(np.isin(new.times[:n_early], np.concatenate([part.times for part in parts])))
     if not rows.size:
-        return rows, none, none, none, none
+        return rows, none
     moments = np.unique(new.times[rows])
     old_rows = [np.flatnonzero(np.isin(part.times, moments)) for part in parts]
     ids = [part.ids.take(pa.array(at)) for part, at in zip(parts, old_rows, strict=True)]
@@ -216,5 +215,4 @@ def _tied(
     times = np.concatenate(
         [*(part.times[at] for part, at in zip(parts, old_rows, strict=True)), new.times[rows]]
     )
-    is_known = np.arange(times.size) < times.size - rows.size
-    return rows, np.lexsort((~is_known, codes, times)), is_known, codes, times
+    return rows, count_repeats(times, codes)[-rows.size :]
