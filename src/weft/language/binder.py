@@ -222,18 +222,18 @@ class _Binding:
     ) -> None:
         mentioned = dict.fromkeys(mention.variable for mention in known)
         names = [name for name in mentioned if self.scope[name].branches or self.scope[name].negations]
-        what = "one RETURN column" if in_return else "one predicate"
+        unit = "one RETURN column" if in_return else "one predicate"
         for place, name in enumerate(names):
-            one = self.scope[name]
+            variable = self.scope[name]
             for earlier in names[:place]:
                 other = self.scope[earlier]
                 pair = f"{quote_name(earlier)} and {quote_name(name)}"
-                if never_together(other, one):
+                if never_together(other, variable):
                     message = f"{pair} are in different branches of OR and never bound together"
-                    self.complain(message, span, f"split it so that {what} mentions one of them")
+                    self.complain(message, span, f"split it so that {unit} mentions one of them")
                     return
-                if in_different_negations(other, one) and not in_return:
-                    message = f"{what} mentions {pair}, which are in two different NOTs"
+                if in_different_negations(other, variable) and not in_return:
+                    message = f"{unit} mentions {pair}, which are in two different NOTs"
                     self.complain(message, span, "write a predicate for each of them")
                     return
 

@@ -82,18 +82,18 @@ def _variable(event: Event, place: _Place, *, is_list: bool) -> PatternVariable:
     return PatternVariable(event, is_list, place.negations, place.branches, place.groups, always)
 
 
-def never_together(one: PatternVariable, other: PatternVariable) -> bool:
+def never_together(variable: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two variables lie in different operands of one OR."""
-    if not one.branches or not other.branches:
+    if not variable.branches or not other.branches:
         return False
-    taken = dict(one.branches)
+    taken = dict(variable.branches)
     return any(taken.get(number, branch) != branch for number, branch in other.branches)
 
 
-def is_same_elsewhere(one: PatternVariable, other: PatternVariable) -> bool:
+def is_same_elsewhere(variable: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two declarations are of one variable: alike, in different operands of one OR."""
-    is_alike = one.event.type == other.event.type and one.is_list == other.is_list
-    return is_alike and bool(one.negations) == bool(other.negations) and never_together(one, other)
+    is_alike = variable.event.type == other.event.type and variable.is_list == other.is_list
+    return is_alike and bool(variable.negations) == bool(other.negations) and never_together(variable, other)
 
 
 def scope_of(pattern: Pattern) -> Scope:
@@ -112,13 +112,13 @@ def scope_of(pattern: Pattern) -> Scope:
     return scope
 
 
-def in_different_negations(one: PatternVariable, other: PatternVariable) -> bool:
+def in_different_negations(variable: PatternVariable, other: PatternVariable) -> bool:
     """Return whether two variables lie in two NOTs, neither inside the other, of one alternative."""
-    if not one.negations or not other.negations:
+    if not variable.negations or not other.negations:
         return False
     return any(
         any(mine != theirs for mine, theirs in zip(first.negations, second.negations, strict=False))
-        for first in one.declarations or (one,)
+        for first in variable.declarations or (variable,)
         for second in other.declarations or (other,)
         if not never_together(first, second)
     )

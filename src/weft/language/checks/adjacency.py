@@ -27,12 +27,12 @@ def predecessors(pattern: Pattern) -> dict[str, frozenset[str]]:
     >>> sorted(predecessors(Sequence((a, b, c)))["b"])
     ['a', 'b']
     """
-    found: dict[str, set[str]] = {}
+    before_of: dict[str, set[str]] = {}
     for before, after in _steps(pattern):
-        found.setdefault(after, set()).add(before)
+        before_of.setdefault(after, set()).add(before)
     for variable in _ends(pattern).first:
-        found.setdefault(variable, set()).add(START)
-    return {variable: frozenset(before) for variable, before in found.items()}
+        before_of.setdefault(variable, set()).add(START)
+    return {variable: frozenset(before) for variable, before in before_of.items()}
 
 
 def may_be_empty(pattern: Pattern) -> bool:

@@ -143,30 +143,30 @@ def _check_sequence(pattern: Sequence, findings: Findings, *, preceded: bool, fo
 
 def check_trend_predicate(predicate: Expression, pattern: Pattern, scope: Scope, findings: Findings) -> None:
     """Report a conjunct that speaks of more than one event, or of two that are not always adjacent."""
-    found = mentions(predicate)
+    mentioned = mentions(predicate)
     problem = (
-        _problem_of_mentions(found)
-        or _problem_of_one(predicate, found)
-        or _problem_of_two(predicate, found, pattern, scope)
+        _problem_of_mentions(mentioned)
+        or _problem_of_one(predicate, mentioned)
+        or _problem_of_two(predicate, mentioned, pattern, scope)
     )
     if problem is not None:
         message, hint = problem
         findings.complain(message, predicate.span, hint)
 
 
-def _problem_of_mentions(found: list[Attribute | Aggregate]) -> tuple[str, str] | None:
-    if not found:
+def _problem_of_mentions(mentioned: list[Attribute | Aggregate]) -> tuple[str, str] | None:
+    if not mentioned:
         return "a predicate of a trend query mentions a variable", "leave it out if it is always true"
-    for mention in found:
+    for mention in mentioned:
         if isinstance(mention, Aggregate) or mention.place in ("first", "last"):
             text = expression_to_text(mention)
             return f"{text} speaks of a whole list, which a trend query never builds", _ALTERNATIVE
     return None
 
 
-def _problem_of_one(predicate: Expression, found: list[Attribute | Aggregate]) -> tuple[str, str] | None:
+def _problem_of_one(predicate: Expression, mentioned: list[Attribute | Aggregate]) -> tuple[str, str] | None:
     """Return what is wrong with a predicate on one variable: how it compares neighbors in a list."""
-    attributes = [mention for mention in found if isinstance(mention, Attribute)]
+    attributes = [mention for mention in mentioned if isinstance(mention, Attribute)]
     paired = {mention.variable for mention in attributes if mention.place == "previous"}
     if len({mention.variable for mention in attributes}) > 1 or not paired:
         return None
@@ -181,10 +181,10 @@ def _problem_of_one(predicate: Expression, found: list[Attribute | Aggregate]) -
 
 
 def _problem_of_two(
-    predicate: Expression, found: list[Attribute | Aggregate], pattern: Pattern, scope: Scope
+    predicate: Expression, mentioned: list[Attribute | Aggregate], pattern: Pattern, scope: Scope
 ) -> tuple[str, str] | None:
     """Return why events of two variables cannot be compared: they are not always neighbors."""
-    names = list(dict.fromkeys(mention.variable for mention in found))
+    names = list(dict.fromkeys(mention.variable for mention in mentioned))
     if len(names) == 1:
         return None
     shown = [quote_name(name) for name in names]
