@@ -9,7 +9,6 @@ from lark import Token
 from weft.language.ccl.lexer import read_statement
 from weft.language.lexer import COMMENT, tokenize
 
-_STATEMENT_WORD = re.compile(r"\b(?:create|select)\b", re.IGNORECASE)
 _CCL_STATEMENT = re.compile(r"(?:CREATE|SELECT)\b(?!\s*[,).:\]=])", re.IGNORECASE)
 _LEADING = re.compile(rf"(?:\s+|//[^\n]*|{COMMENT})*+", re.DOTALL)
 _GAP = re.compile(rf"(?:\s+|;|//[^\n]*|{COMMENT})*+", re.DOTALL)
@@ -41,11 +40,6 @@ def statements(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> 
     >>> [(part.tokens[0].value, part.is_ccl) for part in statements(text)]
     [('QUERY', False), ('SELECT', True)]
     """
-    if not _STATEMENT_WORD.search(text, start):
-        tokens = list(tokenize(text, start, doubt_long_texts=doubt_long_texts))
-        if tokens:
-            yield Statements(tokens, is_ccl=False)
-        return
     position = start + int(text.startswith("\ufeff", start))
     is_first = True
     while position < len(text):
