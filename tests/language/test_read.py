@@ -36,6 +36,11 @@ def test_a_mistake_in_syntax_hides_no_wrong_name_of_another_query() -> None:
     assert "variable c" in str(caught.value)
 
 
+def test_a_key_out_of_place_is_reported_once() -> None:
+    message = message_of("PATTERN SEQ(A a, B b) RETURN [x] AND a.x > 3")
+    assert message.count("[x] may only stand by itself in WHERE") == 1
+
+
 def test_a_mixture_is_read_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "b.weft").write_text("QUERY b1 PATTERN A\nQUERY b2 PATTERN B")
     (tmp_path / "a.ccl").write_text("SELECT * FROM A, B MATCHING [1 s: A, B];")

@@ -92,7 +92,7 @@ class Typing:
             self.complain(f"unknown attribute {shown}", span, self.findings.suggest(name, known))
         return name, None
 
-    def _typed(self, node: Expression) -> Typed:
+    def _typed(self, node: expressions.Predicate) -> Typed:
         match node:
             case Attribute():
                 name, given = self.column(node.name, node.span)
@@ -122,6 +122,8 @@ class Typing:
                 return node, type_of(node)
             case expressions.Cast():
                 return self._typed(node.operand)
+            case expressions.Equivalence():  # where it may not stand, as the parser has reported
+                return node, None
 
     def _aggregate(self, node: Aggregate) -> Typed:
         if node.name is None:
