@@ -55,7 +55,7 @@ install_weft() {
   local extras=dev
   [ $# -eq 0 ] || extras="dev,$1"
   say "setup: installing Weft and what it needs into .venv"
-  PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install --quiet -c constraints.txt -e ".[$extras]" ||
+  PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -m pip install --quiet --no-compile -c constraints.txt -e ".[$extras]" ||
     fail "pip could not install Weft; its message is above." "Check the network or the package index of pip, then run make setup again."
 }
 

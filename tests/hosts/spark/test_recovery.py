@@ -24,7 +24,9 @@ import pytest
 from tests.helpers.tally import Count
 
 DRIVER = Path(__file__).parents[2] / "helpers" / "stream_driver.py"
-N_EVENTS, N_FILES, N_USERS = 200_000, 64, 2_000
+N_EVENTS, N_FILES = 66_000, 22
+LONGER = 3  # a soak has so many times the events, in so many times the files
+N_USERS = 2_000
 SPACING = 10_000  # microseconds from event to event
 DISORDER = 5_000_000  # half of what the watermark allows
 PATIENCE = 600  # seconds without progress
@@ -44,9 +46,13 @@ class Workload:
     expected: Counter[str]
     classes: Path
 
+    @property
+    def n_files(self) -> int:
+        return sum(1 for _ in self.events.iterdir())
+
 
 @pytest.fixture(scope="module")
-def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
+def workload(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Workload:
     """The same for all workers of pytest: one makes it, the others wait."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -60,7 +66,7 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
             assert time.monotonic() < deadline, "another worker does not get the workload made"
             time.sleep(0.1)
     else:
-        make_workload(folder)
+        make_workload(folder, LONGER if request.config.getoption("--soak") else 1)
         (folder / "made").touch()
     expected = read_ids(folder / "ids")
     counts = Counter(line.split()[0] for line in expected)
@@ -69,9 +75,9 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     return Workload(folder / "events", expected, folder / "classes.jsa")
 
 
-def make_workload(folder: Path) -> None:
+def make_workload(folder: Path, times: int) -> None:
     """Write the events, detect on all of them, and keep the classes that Java loads for that."""
-    write_events(folder / "events")
+    write_events(folder / "events", times * N_EVENTS, times * N_FILES)
     options = {"master": "local[2]", "events": str(folder / "events"), "ids": str(folder / "ids")}
     with running(options, folder / "log", f"-XX:ArchiveClassesAtExit={folder / 'classes.jsa'}") as process:
         assert process.wait(timeout=PATIENCE) == 0, (folder / "log").read_text()[-3000:]
@@ -81,30 +87,30 @@ def make_workload(folder: Path) -> None:
             time.sleep(0.1)
 
 
-def write_events(folder: Path) -> None:
+def write_events(folder: Path, n_events: int, n_files: int) -> None:
     """Write files in order of arrival: out of order within the watermark, one event in fifty twice.
 
     The last file has nothing but much later events that no query names: they decide all matches.
     """
     dice = np.random.default_rng(1)
-    ids = np.arange(N_EVENTS)
-    times = ids * SPACING + dice.integers(0, SPACING, N_EVENTS)
+    ids = np.arange(n_events)
+    times = ids * SPACING + dice.integers(0, SPACING, n_events)
     table = event_table(
         ids,
         times,
-        pa.array(list("ABCDEFGH")).take(pa.array(dice.integers(0, 8, N_EVENTS))),
-        dice.integers(0, N_USERS, N_EVENTS),
-        dice.integers(0, 1000, N_EVENTS),
+        pa.array(list("ABCDEFGH")).take(pa.array(dice.integers(0, 8, n_events))),
+        dice.integers(0, N_USERS, n_events),
+        dice.integers(0, 1000, n_events),
     )
-    rows = np.concatenate([ids, np.flatnonzero(dice.random(N_EVENTS) < 0.02)])
+    rows = np.concatenate([ids, np.flatnonzero(dice.random(n_events) < 0.02)])
     arrivals = times[rows] + dice.integers(0, DISORDER, rows.size)
     arrived = table.take(pa.array(rows[np.argsort(arrivals, kind="stable")]))
-    cuts = np.linspace(0, arrived.num_rows, N_FILES).astype(int)
+    cuts = np.linspace(0, arrived.num_rows, n_files).astype(int)
     parts = [arrived.slice(start, stop - start) for start, stop in zip(cuts, cuts[1:], strict=False)]
     after = np.arange(12)
     hour, minute = 3_600_000_000, 60_000_000
     later = int(times[-1]) + hour + after * minute
-    parts.append(event_table(N_EVENTS + after, later, pa.array(["Z"] * 12), after, after))
+    parts.append(event_table(n_events + after, later, pa.array(["Z"] * 12), after, after))
     folder.mkdir()
     for number, part in enumerate(parts):
         file = folder / f"{number:04}.parquet"
@@ -273,7 +279,7 @@ def test_drivers_killed_at_random(tmp_path: Path, workload: Workload, n_kills: i
     for _ in range(n_kills):
         run.live_and_die(dice)
     assert run.killed_within_a_batch > 0
-    assert run.n_done < N_FILES, "every kill was in the middle of the stream"
+    assert run.n_done < workload.n_files, "every kill was in the middle of the stream"
     run.live()
     run.check()
     count(kills=n_kills, matches=run.workload.expected.total())
