@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.io.sinks import check_target, write_jsonl, write_matches
+from weft.io.sinks import check_target, write_results
 
 SCHEMA = (
     "query string, match_id string, start timestamp, end timestamp, "
@@ -45,7 +45,7 @@ def matches(spark: SparkSession) -> DataFrame:
 
 def test_one_object_per_match_with_the_columns_of_its_query(matches: DataFrame, tmp_path: Path) -> None:
     target = tmp_path / "new folder" / "out.jsonl"
-    write_jsonl(matches, RETURNED, str(target))
+    write_results(matches, None, RETURNED, {}, str(target))
     noise, theft, bare, plain = (json.loads(line) for line in target.read_text().splitlines())
     assert list(theft) == ["query", "match_id", "start", "end", "events", "returned"]
     assert theft == {
@@ -68,20 +68,28 @@ def test_one_object_per_match_with_the_columns_of_its_query(matches: DataFrame, 
 def test_a_file_is_replaced_and_may_be_empty(matches: DataFrame, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("old")
-    write_jsonl(matches.where("false"), RETURNED, str(target))
+    write_results(matches.where("false"), None, RETURNED, {}, str(target))
     assert target.read_text() == ""
 
 
 def test_many_queries_with_columns_of_their_own(matches: DataFrame, tmp_path: Path) -> None:
     returned = {f"q{n}": {f"column {n}": "who"} for n in range(1000)} | {"theft": {"x": "who"}}
-    write_jsonl(matches.where("match_id = 'm1'"), returned, str(tmp_path / "out.jsonl"))
+    write_results(matches.where("match_id = 'm1'"), None, returned, {}, str(tmp_path / "out.jsonl"))
     assert json.loads((tmp_path / "out.jsonl").read_text())["returned"] == {"x": "Zoë"}
+
+
+def test_returned_columns_may_have_any_name(matches: DataFrame, tmp_path: Path) -> None:
+    renamed = matches.withColumnsRenamed({"who": "labels", "n": "values"}).where("match_id = 'm1'")
+    returned = {"theft": {"labels": "labels", "values": "values"}}
+    write_results(renamed, None, returned, {}, str(tmp_path / "out.jsonl"))
+    written = json.loads((tmp_path / "out.jsonl").read_text())
+    assert written["returned"] == {"labels": "Zoë", "values": 2**60}
 
 
 def test_a_directory_gets_parquet(spark: SparkSession, matches: DataFrame, tmp_path: Path) -> None:
     for _ in range(2):  # what an earlier run wrote is replaced
         check_target(str(tmp_path / "out"))
-        write_matches(matches, RETURNED, str(tmp_path / "out"))
+        write_results(matches, None, RETURNED, {}, str(tmp_path / "out"))
     back = spark.read.parquet(str(tmp_path / "out"))
     assert back.schema.simpleString() == matches.schema.simpleString()
     assert back.count() == 4

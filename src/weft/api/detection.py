@@ -18,7 +18,7 @@ from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
 from weft.hosts.spark.outcomes import Outcomes, result_columns, shown_outcomes
 from weft.hosts.spark.pushdown import quoted
 from weft.io.checkpoint_notes import CheckpointNotes
-from weft.io.trend_sinks import TrendNames, trend_names
+from weft.io.sinks import TrendNames, trend_names
 from weft.normalize.template import template_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress

@@ -18,7 +18,7 @@ from weft.cli.console import say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
 from weft.hosts.spark.progress import ProgressSource
-from weft.io.trend_sinks import TrendNames
+from weft.io.sinks import TrendNames
 
 MOST_RESULTS = 20  # of trend queries that are shown
 

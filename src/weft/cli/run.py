@@ -29,9 +29,8 @@ from weft.cli.report import MOST_RESULTS, progress_shown, summary_table, trends_
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.hosts.spark.analyze import Analysis
 from weft.hosts.spark.progress import current_progress
-from weft.io.sinks import check_target, write_matches
+from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
-from weft.io.trend_sinks import write_results
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
 from weft.runtime.stages.report import Transfer
@@ -168,8 +167,6 @@ class Delivery:
             if trends is not None and self._is_shown:
                 ordered = trends.orderBy("window_start", "query")
                 self._first_results = ordered.limit(MOST_RESULTS + 1).collect()
-        elif trends is None:
-            write_matches(matches, detection.return_columns, self._out)
         else:
             own = matches if detection.match_queries else None
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out)

@@ -51,6 +51,7 @@ from weft.hosts.spark.local import local_cores
 from weft.hosts.spark.monitor import StreamMonitor
 from weft.hosts.spark.progress import current_progress, no_progress
 from weft.hosts.spark.stream import n_unobserved
+from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sinks import MATCHES, TRENDS
 from weft.io.sources import find_events
 from weft.io.stream_sinks import BatchDirectory, BatchWriter
@@ -179,7 +180,7 @@ class StreamJob:
 
     def shape(self, spark: SparkSession, master: str) -> SourceShape:
         """Return how rows look, and set the number of parts of the state: both as at the first start."""
-        known = known_shape(spark, self.running.checkpoint)
+        known = known_shape(CheckpointNotes(spark, self.running.checkpoint))
         given = self.running.partitions
         if known is not None and given not in (None, known.partitions):
             raise WeftError(
@@ -263,7 +264,7 @@ class StreamJob:
         """Run the stream to its end, or until a signal comes; return the exit status."""
         checkpoint = self.running.checkpoint
         outcomes = detection.outcomes
-        remember_shape(spark, checkpoint, shape)
+        remember_shape(CheckpointNotes(spark, checkpoint), shape)
         for directory in writer.directories:
             directory.claim(checkpoint)
         writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", checkpoint)

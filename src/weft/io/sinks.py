@@ -3,7 +3,9 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
@@ -12,6 +14,8 @@ from pyspark.sql import types as T
 
 from weft.errors import DataError
 from weft.io.sources import column
+from weft.plan.template import Template
+from weft.runtime.trends.emit import BEYOND, WINDOW_END, WINDOW_START
 
 LINE_SUFFIXES = (".jsonl", ".ndjson", ".json")
 FOREIGN_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".xlsx")
@@ -24,6 +28,7 @@ JSON_OPTIONS = {
 }
 MATCHES, TRENDS = "matches", "trends"  # directories of queries of both kinds
 MATCH_COLUMNS = ("query", "match_id", "start", "end", "events")
+VALUES = "weft_values"  # the JSON of all values of a row, in a column
 
 
 def check_target(path: str) -> None:
@@ -44,7 +49,9 @@ def _is_ours(directory: Path) -> bool:
     """Whether a directory is what Spark wrote, or holds what it wrote for queries of both kinds."""
     if (directory / "_SUCCESS").exists():
         return True
-    return all(one.name in (MATCHES, TRENDS) and (one / "_SUCCESS").exists() for one in directory.iterdir())
+    return all(
+        part.name in (MATCHES, TRENDS) and (part / "_SUCCESS").exists() for part in directory.iterdir()
+    )
 
 
 def is_json_lines(path: str) -> bool:
@@ -56,34 +63,68 @@ def is_json_lines(path: str) -> bool:
     return Path(path).suffix in LINE_SUFFIXES
 
 
-def write_matches(matches: DataFrame, returned: Mapping[str, Mapping[str, str]], path: str) -> None:
-    """Write matches to FILE.jsonl or to a directory of Parquet, as the name tells."""
-    if is_json_lines(path):
-        write_jsonl(matches, returned, path)
-    else:
-        matches.write.mode("overwrite").parquet(str(Path(path).absolute()))
+@dataclass(frozen=True, slots=True)
+class TrendNames:
+    """The columns of the results that hold the values of one query, by the query's own names."""
+
+    group: Mapping[str, str]
+    aggregates: Mapping[str, str]
 
 
-def write_jsonl(matches: DataFrame, returned: Mapping[str, Mapping[str, str]], path: str) -> None:
-    """Write one JSON object per match to a file, in order of time.
+def trend_names(templates: Sequence[Template], columns: Mapping[str, Sequence[str]]) -> dict[str, TrendNames]:
+    """Return where the values of each query are; `columns` has those of each."""
+    names: dict[str, TrendNames] = {}
+    for template in templates:
+        pairs = list(zip(template.columns, columns[template.query], strict=True))
+        names[template.query] = TrendNames(
+            {own.column: name for own, name in pairs if own.function is None},
+            {own.column: name for own, name in pairs if own.function is not None},
+        )
+    return names
 
-    Spark writes the lines in parts beside the target; the finished file takes its place at once, so
-    there is never half a file.
+
+def write_results(
+    matches: DataFrame | None,
+    trends: DataFrame | None,
+    returned: Mapping[str, Mapping[str, str]],
+    names: Mapping[str, TrendNames],
+    path: str,
+) -> None:
+    """Write matches, results of trend queries, or both, to FILE.jsonl or to a directory of Parquet.
+
+    Parquet of both kinds is written to two directories in the given one, since their columns differ.
 
     Parameters
     ----------
     matches
         The columns query, match_id, start, end, events, and those that `returned` names.
+    trends
+        The columns query, window_start, window_end, beyond, and those that `names` has.
     returned
         For each query, which column of `matches` holds each of its RETURN columns.
+    names
+        For each trend query, which columns of `trends` hold its groups and aggregates.
     path
-        The file to write.
+        The file or directory to write.
     """
-    write_lines(json_lines(matches, returned), path)
+    if is_json_lines(path):
+        lines = [match_lines(matches, returned)] if matches is not None else []
+        lines += [trend_lines(trends, names)] if trends is not None else []
+        write_lines(reduce(DataFrame.unionAll, lines), path)
+        return
+    target = Path(path).absolute()
+    both = matches is not None and trends is not None
+    for name, frame in ((MATCHES, matches), (TRENDS, trends)):
+        if frame is not None:
+            frame.write.mode("overwrite").parquet(str(target / name if both else target))
 
 
 def write_lines(lines: DataFrame, path: str) -> None:
-    """Write the lines of a frame to a file, in their order."""
+    """Write the lines of a frame to a file, in their order.
+
+    Spark writes the lines in parts beside the target; the finished file takes its place at once, so
+    there is never half a file.
+    """
     target = Path(path).absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as directory:
@@ -96,52 +137,79 @@ def write_lines(lines: DataFrame, path: str) -> None:
         whole.replace(target)
 
 
-def json_lines(matches: DataFrame, returned: Mapping[str, Mapping[str, str]]) -> DataFrame:
-    """Return each match as the text of one JSON object, in order of time.
+def match_lines(matches: DataFrame, returned: Mapping[str, Mapping[str, str]]) -> DataFrame:
+    """Return each match as the text of one JSON object, in order of time."""
+    order = "start", "end", "query", "match_id"
+    return _json_lines(matches, MATCH_COLUMNS, {"returned": returned}, order, _json_value)
 
-    Spark's JSON gives all rows one shape, but each query returns columns of its own. So the shared part
-    is made by Spark, and the `returned` part is put together from the JSON of single values: a small
-    table says for each query which values it takes, and what stands before each.
+
+def trend_lines(trends: DataFrame, names: Mapping[str, TrendNames]) -> DataFrame:
+    """Return each result as the text of one JSON object, in order of windows and groups, with all digits."""
+
+    def value(schema: T.StructType, name: str) -> Column:
+        return F.coalesce(F.col(BEYOND)[name], _json_value(schema, name))
+
+    parts = {
+        "group": {query: own.group for query, own in names.items()},
+        "aggregates": {query: own.aggregates for query, own in names.items()},
+    }
+    groups = sorted({name for own in names.values() for name in own.group.values()})
+    order: list[str | Column] = [WINDOW_START, "query", *map(column, groups)]
+    return _json_lines(trends, ("query", WINDOW_START, WINDOW_END), parts, order, value)
+
+
+def _json_lines(
+    rows: DataFrame,
+    shared: Sequence[str],
+    parts: Mapping[str, Mapping[str, Mapping[str, str]]],
+    order: Sequence[str | Column],
+    value: Callable[[T.StructType, str], Column],
+) -> DataFrame:
+    """Return each row as the text of one JSON object: shared columns, and parts that each query fills.
+
+    Spark's JSON gives all rows one shape, but each query has columns of its own. So the shared part is made
+    by Spark, and the others are put together from the JSON of single values: a small table says for each
+    query and part which values it takes, and what stands before each.
     """
-    sources = sorted({source for columns in returned.values() for source in columns.values()})
-    layout = [(query, *labels_and_positions(columns, sources)) for query, columns in returned.items()]
-    layouts = matches.sparkSession.createDataFrame(
-        layout, "query string, labels array<string>, positions array<int>"
+    sources = sorted({name for own in parts.values() for names in own.values() for name in names.values()})
+    queries = {query: [own[query] for own in parts.values()] for query in next(iter(parts.values()))}
+    places = {source: place for place, source in enumerate(sources)}
+
+    def labeled(names: Mapping[str, str]) -> list[tuple[str, int]]:
+        return [(f"{_quoted(name)}:", places[source]) for name, source in names.items()]
+
+    fields = {part: f"weft_{part}" for part in parts}
+    columns = [f"{name} array<struct<label: string, place: int>>" for name in fields.values()]
+    layouts = rows.sparkSession.createDataFrame(
+        [(query, *map(labeled, own)) for query, own in queries.items()], ", ".join(["query string", *columns])
     )
-    shared = F.to_json(F.struct(*(F.col(name) for name in MATCH_COLUMNS)), JSON_OPTIONS)
+    line = _opened(F.to_json(F.struct(*shared), JSON_OPTIONS))
+    for part, name in fields.items():
+        line = F.concat(line, F.lit(f",{_quoted(part)}:"), _json_object(name))
     return (
-        matches.join(F.broadcast(layouts), "query", "left")
-        .orderBy("start", "end", "query", "match_id")
-        .withColumn("values", F.array(*(json_value(matches.schema, source) for source in sources)))
-        .select(
-            F.concat(
-                opened(shared), F.lit(',"returned":'), json_object("labels", "positions"), F.lit("}")
-            ).alias("line")
-        )
+        rows.join(F.broadcast(layouts), "query", "left")
+        .withColumn(VALUES, F.array(*(value(rows.schema, source) for source in sources)))
+        .orderBy(*order)
+        .select(F.concat(line, F.lit("}")).alias("line"))
     )
 
 
-def labels_and_positions(columns: Mapping[str, str], sources: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Return what stands before each value of a JSON object, and where among the sources the value is."""
-    labels = [json.dumps(name, ensure_ascii=False) + ":" for name in columns]
-    return labels, [sources.index(source) for source in columns.values()]
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
 
 
-def json_object(labels: str, positions: str) -> Column:
-    """Return the text of an object, of those texts in the column `values` that stand at the positions."""
-    fields = F.transform(
-        F.arrays_zip(labels, positions),
-        lambda field: F.concat(field[labels], F.get(F.col("values"), field[positions])),
-    )
-    return F.concat(F.lit("{"), F.coalesce(F.array_join(fields, ","), F.lit("")), F.lit("}"))
+def _json_object(fields: str) -> Column:
+    """Return the text of an object: labels, each with the text that has its place among VALUES."""
+    texts = F.transform(fields, lambda field: F.concat(field["label"], F.get(F.col(VALUES), field["place"])))
+    return F.concat(F.lit("{"), F.coalesce(F.array_join(texts, ","), F.lit("")), F.lit("}"))
 
 
-def opened(text: Column) -> Column:
+def _opened(text: Column) -> Column:
     """Return the text of an object without the brace at its end."""
     return F.substring(text, F.lit(1), F.length(text) - 1)
 
 
-def json_value(schema: T.StructType, name: str) -> Column:
+def _json_value(schema: T.StructType, name: str) -> Column:
     """Return one value as JSON text; a duration is a number of seconds."""
     value = column(name)
     if isinstance(schema[name].dataType, T.DayTimeIntervalType):

@@ -6,7 +6,7 @@ whoever reads plain files sees each match once.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -18,8 +18,14 @@ from pyspark.sql import functions as F
 
 from weft.errors import DataError
 from weft.hosts.spark.outcomes import Outcomes
-from weft.io.sinks import FOREIGN_SUFFIXES, JSON_OPTIONS, LINE_SUFFIXES, json_lines
-from weft.io.trend_sinks import TrendNames, trend_lines
+from weft.io.sinks import (
+    FOREIGN_SUFFIXES,
+    JSON_OPTIONS,
+    LINE_SUFFIXES,
+    TrendNames,
+    match_lines,
+    trend_lines,
+)
 
 MatchFormat = Literal["json", "parquet"]
 SUFFIXES: Mapping[MatchFormat, str] = {"json": ".jsonl", "parquet": ".parquet"}
@@ -109,8 +115,7 @@ class BatchWriter:
     @property
     def directories(self) -> list[BatchDirectory]:
         """Where this writes to, late rows first; matches and trends may go to the same place."""
-        found = dict.fromkeys(filter(None, (self.matches, self.trends)))
-        return [*([] if self.late is None else [self.late]), *found]
+        return list(dict.fromkeys(filter(None, (self.late, self.matches, self.trends))))
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
         try:
@@ -122,47 +127,34 @@ class BatchWriter:
     def _write(self, outcomes: DataFrame, batch: int) -> None:
         # Kept, because the shards may take their step only once; counted first, because that uses all cores.
         outcomes.persist(StorageLevel.MEMORY_AND_DISK)
+        written: dict[BatchDirectory, list[DataFrame]] = {directory: [] for directory in self.directories}
         try:
-            self._write_found(outcomes, batch)
-            if self.late is not None:
-                late = Outcomes(outcomes).late
-                if late.count():
-                    self.late.write(_late_shown(late, self.late.format), batch)
+            for directory, rows, lines_of in self._kinds(Outcomes(outcomes)):
+                if rows.count():
+                    rows = rows.coalesce(1)
+                    written[directory].append(lines_of(rows) if directory.format == "json" else rows)
+            for directory, frames in written.items():
+                if frames:
+                    directory.write(reduce(DataFrame.unionAll, frames).coalesce(1), batch)
                 else:
-                    self.late.clear(batch)
+                    directory.clear(batch)
         finally:
             outcomes.unpersist()
 
-    def _write_found(self, outcomes: DataFrame, batch: int) -> None:
-        found: dict[BatchDirectory, list[DataFrame]] = {}
+    def _kinds(
+        self, outcomes: Outcomes
+    ) -> Iterator[tuple[BatchDirectory, DataFrame, Callable[[DataFrame], DataFrame]]]:
+        """Yield the rows of each kind that is written, with their directory and their form as JSON lines."""
         if self.matches is not None:
-            matches = Outcomes(outcomes).matches
-            own = found.setdefault(self.matches, [])
-            if matches.count():
-                own.append(self._matches_shown(matches.coalesce(1), self.matches.format))
+            yield self.matches, outcomes.matches, lambda rows: match_lines(rows, self.returned)
         if self.trends is not None:
-            trends = Outcomes(outcomes).trends
-            own = found.setdefault(self.trends, [])
-            if trends.count():
-                own.append(self._trends_shown(trends.coalesce(1), self.trends.format))
-        for directory, frames in found.items():
-            if frames:
-                directory.write(reduce(lambda a, b: a.unionAll(b), frames).coalesce(1), batch)
-            else:
-                directory.clear(batch)
-
-    def _matches_shown(self, matches: DataFrame, format: MatchFormat) -> DataFrame:
-        return json_lines(matches, self.returned) if format == "json" else matches
-
-    def _trends_shown(self, trends: DataFrame, format: MatchFormat) -> DataFrame:
-        return trend_lines(trends, self.trend_names) if format == "json" else trends
+            yield self.trends, outcomes.trends, lambda rows: trend_lines(rows, self.trend_names)
+        if self.late is not None:
+            yield self.late, outcomes.late.coalesce(1).sortWithinPartitions("ts"), _late_lines
 
 
-def _late_shown(rows: DataFrame, format: MatchFormat) -> DataFrame:
-    one = rows.coalesce(1).sortWithinPartitions("ts")
-    if format == "parquet":
-        return one
-    return one.select(F.to_json(F.struct("ts", "type", "id"), JSON_OPTIONS).alias("line"))
+def _late_lines(rows: DataFrame) -> DataFrame:
+    return rows.select(F.to_json(F.struct("ts", "type", "id"), JSON_OPTIONS).alias("line"))
 
 
 def _absolute(checkpoint: str) -> str:

@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
+from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sources import (
     EventFiles,
     Format,
@@ -32,7 +33,7 @@ from weft.io.times import TimeUnit, from_nanoseconds
 
 KAFKA = "kafka:"
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
-SHAPE = "source of a stream"  # as it is stored in a checkpoint
+SHAPE, NOTE = "source of a stream", "source"  # as it is stored in a checkpoint, and under which name
 CORRUPT = "_corrupt_record"  # where Spark puts the text of a row that does not fit the schema
 
 SourceFormat: TypeAlias = Literal["csv", "json", "parquet", "kafka"]
@@ -172,24 +173,15 @@ def read_stream(
     return rows.withColumns({time: when, type: column(type).cast("string")})
 
 
-def known_shape(spark: SparkSession, checkpoint: str) -> SourceShape | None:
+def known_shape(notes: CheckpointNotes) -> SourceShape | None:
     """Return the shape of the stream that has this checkpoint, if it has started before."""
-    path = _shape_path(checkpoint)
-    try:
-        found = spark.read.text(path, wholetext=True).collect()
-    except AnalysisException:  # nothing there: the stream has not run yet
-        return None
-    return cast(SourceShape, from_json(SHAPE, found[0]["value"], path)) if found else None
+    texts = notes.read(NOTE)
+    return cast(SourceShape, from_json(SHAPE, *texts[0])) if texts else None
 
 
-def remember_shape(spark: SparkSession, checkpoint: str, shape: SourceShape) -> None:
+def remember_shape(notes: CheckpointNotes, shape: SourceShape) -> None:
     """Write the shape of a stream into its checkpoint, for the next start."""
-    text = spark.createDataFrame([(to_json(SHAPE, shape),)], "value string")
-    text.coalesce(1).write.mode("overwrite").text(_shape_path(checkpoint))
-
-
-def _shape_path(checkpoint: str) -> str:
-    return f"{checkpoint.rstrip('/')}/weft/source"
+    notes.write(NOTE, to_json(SHAPE, shape), mode="overwrite")
 
 
 def _files_of(directory: str) -> tuple[Path, ...]:
