@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -20,18 +20,27 @@ from weft.optimizer.weave import Heuristic
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget
 
+Value = TypeVar("Value")
+REQUIRED: Any = MISSING  # the default of an option that must be given
+
+
+def option(help: str, *names: str, default: Value = REQUIRED, **settings: Any) -> Value:
+    """Return a field of a group: an option with its help, its default and what else Typer takes."""
+    shown = ... if default is REQUIRED else default
+    return field(default=default, metadata={"option": typer.Option(shown, *names, help=help, **settings)})
+
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options: each field of a group becomes an option of its own.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Greeting:
-    ...     word: str = "Hello"
+    ...     word: str = option("What to say.", default="Hello")
     >>> @with_groups
     ... def greet(name: str, *, greeting: Greeting) -> None:
     ...     print(greeting.word, name)
-    >>> str(inspect.signature(greet))
-    "(name: str, *, word: str = 'Hello') -> None"
+    >>> inspect.signature(greet).parameters["word"].default.help
+    'What to say.'
     >>> greet("Ann", word="Good day,")
     Good day, Ann
     """
@@ -42,7 +51,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(*arguments: Any, **options: Any) -> None:
         made = {
-            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            name: group(**{own.name: options.pop(own.name) for own in fields(group)})
             for name, group in groups.items()
         }
         command(*arguments, **options, **made)
@@ -57,10 +66,11 @@ def _parameters(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
     if not is_dataclass(given.annotation):
         yield given
         return
-    hints = get_type_hints(given.annotation, include_extras=True)
-    for field in fields(given.annotation):
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        yield inspect.Parameter(field.name, given.kind, default=default, annotation=hints[field.name])
+    hints = get_type_hints(given.annotation)
+    for own in fields(given.annotation):
+        yield inspect.Parameter(
+            own.name, given.kind, default=own.metadata["option"], annotation=hints[own.name]
+        )
 
 
 Events = Annotated[
@@ -78,11 +88,6 @@ Source = Annotated[
         "files there), or kafka:BROKERS/TOPIC with JSON objects as values.",
     ),
 ]
-TimeColumn = Annotated[
-    str,
-    typer.Option(help="The column of the event time: a timestamp, a number or ISO 8601 text."),
-]
-TypeColumn = Annotated[str, typer.Option(help="The column of the event type.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
 ]
@@ -99,112 +104,100 @@ SharingOption = Annotated[
         "none never. The results are the same."
     ),
 ]
+Explained = Annotated[
+    Literal["plan", "analyze"] | None,
+    typer.Option(
+        "--explain",
+        help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
+    ),
+]
+TIME_HELP = "The column of the event time: a timestamp, a number or ISO 8601 text."
+TYPE_HELP = "The column of the event type."
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:
     """The columns of the events."""
 
-    time: TimeColumn
-    type: TypeColumn
-    id: Annotated[
-        str | None, typer.Option(help="The column of the event's identity; equal ids count once.")
-    ] = None
-    time_unit: Annotated[
-        TimeUnit, typer.Option(help="What numbers in the time column count: seconds, ms or us.")
-    ] = "ms"
-    order_by: Annotated[str | None, typer.Option(help="The column that orders events of equal time.")] = None
+    time: str = option(TIME_HELP)
+    type: str = option(TYPE_HELP)
+    id: str | None = option("The column of the event's identity; equal ids count once.", default=None)
+    time_unit: TimeUnit = option("What numbers in the time column count: seconds, ms or us.", default="ms")
+    order_by: str | None = option("The column that orders events of equal time.", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsualColumnOptions(ColumnOptions):
     """The columns of the events, with their usual names."""
 
-    time: TimeColumn = "ts"
-    type: TypeColumn = "type"
+    time: str = option(TIME_HELP, default="ts")
+    type: str = option(TYPE_HELP, default="type")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """How the plan is chosen."""
 
-    plan: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE.json",
-            help="How queries are ordered and shared: auto searches for the best; mcep and motto are the "
-            "methods it unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
-            "with --save-plan.",
-        ),
-    ] = "auto"
-    statistics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.json",
-            help="Rates and selectivities; estimated from a sample of the events if not given.",
-        ),
-    ] = None
-    search_seconds: Annotated[float, typer.Option(min=0, help="How long to search for a plan at most.")] = (
-        SECONDS
+    plan: str = option(
+        "How queries are ordered and shared: auto searches for the best; mcep and motto are the methods it "
+        "unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
+        "with --save-plan.",
+        metavar="NAME|FILE.json",
+        default="auto",
     )
-    steps: Annotated[
-        int | None,
-        typer.Option(min=0, help="Search for so many steps instead: the same seed then gives the same plan."),
-    ] = None
-    seed: Annotated[int, typer.Option(help="Of all that the search leaves to chance.")] = 0
-    heuristic: Annotated[
-        Heuristic,
-        typer.Option(
-            help="How to search: replies improves one query after the other, with annealing in between; "
-            "annealing and tabu are the searches of the MCEP paper by themselves."
-        ),
-    ] = "replies"
-    neighborhood: Annotated[
-        NeighborhoodName,
-        typer.Option(help="What a step changes: edge two queries that share a part, vertex several."),
-    ] = "edge"
-    neighborhood_size: Annotated[
-        int | None, typer.Option(metavar="K", min=2, help="How many queries a step of vertex changes.")
-    ] = None
-    prefix_only: Annotated[
-        bool, typer.Option("--prefix-only", help="Evaluate orders, sharing their prefixes only, no trees.")
-    ] = False
-    cost: Annotated[
-        CostName,
-        typer.Option(
-            help="By which cost plans are compared: measured is the time that this engine takes, "
-            "partial-matches the count of the papers."
-        ),
-    ] = "measured"
+    statistics: str | None = option(
+        "Rates and selectivities; estimated from a sample of the events if not given.",
+        metavar="FILE.json",
+        default=None,
+    )
+    search_seconds: float = option("How long to search for a plan at most.", min=0, default=SECONDS)
+    steps: int | None = option(
+        "Search for so many steps instead: the same seed then gives the same plan.", min=0, default=None
+    )
+    seed: int = option("Of all that the search leaves to chance.", default=0)
+    heuristic: Heuristic = option(
+        "How to search: replies improves one query after the other, with annealing in between; annealing and "
+        "tabu are the searches of the MCEP paper by themselves.",
+        default="replies",
+    )
+    neighborhood: NeighborhoodName = option(
+        "What a step changes: edge two queries that share a part, vertex several.", default="edge"
+    )
+    neighborhood_size: int | None = option(
+        "How many queries a step of vertex changes.", metavar="K", min=2, default=None
+    )
+    prefix_only: bool = option(
+        "Evaluate orders, sharing their prefixes only, no trees.", "--prefix-only", default=False
+    )
+    cost: CostName = option(
+        "By which cost plans are compared: measured is the time that this engine takes, partial-matches the "
+        "count of the papers.",
+        default="measured",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredPlanOptions(PlanOptions):
     """How the plan is chosen, and where it and its statistics are stored."""
 
-    save_plan: Annotated[
-        str | None, typer.Option(metavar="FILE.json", help="Store the plan that was chosen.")
-    ] = None
-    save_statistics: Annotated[
-        str | None, typer.Option(metavar="FILE.json", help="Store the statistics that were used.")
-    ] = None
+    save_plan: str | None = option("Store the plan that was chosen.", metavar="FILE.json", default=None)
+    save_statistics: str | None = option(
+        "Store the statistics that were used.", metavar="FILE.json", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SiteOptions:
     """The sites at which events arise, and where queries are then evaluated."""
 
-    site: Annotated[
-        str | None,
-        typer.Option(help="The column of the site at which an event arose: evaluate queries there."),
-    ] = None
-    placement: Annotated[
-        PlacementName | None,
-        typer.Option(
-            help="With --site: muse evaluates parts of queries where that sends least, single-sink each "
-            "operator at one site, central all queries outside of the sites. The matches are the same."
-        ),
-    ] = None
+    site: str | None = option(
+        "The column of the site at which an event arose: evaluate queries there.", default=None
+    )
+    placement: PlacementName | None = option(
+        "With --site: muse evaluates parts of queries where that sends least, single-sink each operator at "
+        "one site, central all queries outside of the sites. The matches are the same.",
+        default=None,
+    )
 
     def check(self) -> None:
         """Refuse options that speak of sites where there are none."""
@@ -215,14 +208,12 @@ class SiteOptions:
 class StreamSiteOptions(SiteOptions):
     """The sites of a stream, and the past that tells them."""
 
-    history: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EVENTS",
-            help="With --site: past events, as weft run takes them. Their sites and rates decide where "
-            "queries are evaluated; rows of other sites are rejected and counted.",
-        ),
-    ] = None
+    history: str | None = option(
+        "With --site: past events, as weft run takes them. Their sites and rates decide where queries are "
+        "evaluated; rows of other sites are rejected and counted.",
+        metavar="EVENTS",
+        default=None,
+    )
 
     def check(self) -> None:
         """Refuse options that speak of sites where there are none, and sites of which nothing is known."""
@@ -244,106 +235,71 @@ def _require_site(site: str | None, option: str, value: str | None) -> None:
 class PlacementOptions:
     """What `weft explain` shows of a placement."""
 
-    placement: Annotated[
-        bool,
-        typer.Option(
-            "--placement",
-            help="Show where parts of the queries are best evaluated, and what sites then send.",
-        ),
-    ] = False
-    site: Annotated[
-        str | None,
-        typer.Option(help="With --placement: the column of the site at which events arise."),
-    ] = None
-    picture: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.svg", help="With --placement: draw it into a file."),
-    ] = None
+    placement: bool = option(
+        "Show where parts of the queries are best evaluated, and what sites then send.",
+        "--placement",
+        default=False,
+    )
+    site: str | None = option("With --placement: the column of the site at which events arise.", default=None)
+    picture: str | None = option("With --placement: draw it into a file.", metavar="FILE.svg", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Where the outcomes of a stream go."""
 
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR",
-            help="Where matches go, one file per batch that has any; each match is in exactly one of them.",
-        ),
-    ]
-    format: Annotated[MatchFormat, typer.Option(help="What is written: JSON lines or Parquet.")] = "json"
-    late: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where time, type and id of late rows go.")
-    ] = None
+    out: str = option(
+        "Where matches go, one file per batch that has any; each match is in exactly one of them.",
+        metavar="DIR",
+    )
+    format: MatchFormat = option("What is written: JSON lines or Parquet.", default="json")
+    late: str | None = option("Where time, type and id of late rows go.", metavar="DIR", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
     """What the source of a stream holds, and how late it comes."""
 
-    watermark: Annotated[
-        str,
-        typer.Option(
-            metavar="DURATION", help="How late events may come: 10s, 5 minutes. Later ones are counted."
-        ),
-    ]
-    source_format: Annotated[
-        Format | None, typer.Option(help="The format of the files; told by their names if not given.")
-    ] = None
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help='Names and types: "id long, ts timestamp, type string". Needed for Kafka and for an empty '
-            "directory; otherwise taken from the files that are there when the stream first starts. Rows "
-            "that do not fit are rejected and counted.",
-        ),
-    ] = None
-    max_files: Annotated[int | None, typer.Option(min=1, help="How many files a batch takes at most.")] = None
+    watermark: str = option(
+        "How late events may come: 10s, 5 minutes. Later ones are counted.", metavar="DURATION"
+    )
+    source_format: Format | None = option(
+        "The format of the files; told by their names if not given.", default=None
+    )
+    schema: str | None = option(
+        'Names and types: "id long, ts timestamp, type string". Needed for Kafka and for an empty directory; '
+        "otherwise taken from the files that are there when the stream first starts. Rows that do not fit "
+        "are rejected and counted.",
+        metavar="COLUMNS",
+        default=None,
+    )
+    max_files: int | None = option("How many files a batch takes at most.", min=1, default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunningOptions:
     """The state of a stream, when its batches begin, and when it plans anew."""
 
-    checkpoint: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR",
-            help="Where the stream remembers how far it is. Started again with it, it goes on from there.",
-        ),
-    ]
-    available_now: Annotated[
-        bool,
-        typer.Option("--available-now", help="Take what is there, then end, instead of waiting for more."),
-    ] = False
-    trigger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION", help="How often to look for events; one batch after the other by default."
-        ),
-    ] = None
-    partitions: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="How many parts the state has, fixed at the first start; by default one per core."
-        ),
-    ] = None
-    adapt: Annotated[
-        Decider,
-        typer.Option(
-            help="When to plan anew while the data drifts: when a condition behind the plan is violated "
-            "(invariants), when a statistic has changed by half (threshold), with every batch "
-            "(unconditional), or never (off). The matches are the same."
-        ),
-    ] = "off"
-
-
-Explained = Annotated[
-    Literal["plan", "analyze"] | None,
-    typer.Option(
-        "--explain",
-        help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
-    ),
-]
+    checkpoint: str = option(
+        "Where the stream remembers how far it is. Started again with it, it goes on from there.",
+        metavar="DIR",
+    )
+    available_now: bool = option(
+        "Take what is there, then end, instead of waiting for more.", "--available-now", default=False
+    )
+    trigger: str | None = option(
+        "How often to look for events; one batch after the other by default.",
+        metavar="DURATION",
+        default=None,
+    )
+    partitions: int | None = option(
+        "How many parts the state has, fixed at the first start; by default one per core.",
+        min=1,
+        default=None,
+    )
+    adapt: Decider = option(
+        "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants), "
+        "when a statistic has changed by half (threshold), with every batch (unconditional), or never (off). "
+        "The matches are the same.",
+        default="off",
+    )
