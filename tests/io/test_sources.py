@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.io.sources import find_events, read_events
+from weft.io.sources import EventColumns, find_events, read_events
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_SECONDS = int(NOON.timestamp())
@@ -34,7 +34,7 @@ def test_csv_has_inferred_types_and_millisecond_times(spark: SparkSession, tmp_p
         tmp_path / "events.csv",
         f"n,ts,type,price,ok\n1,{NOON_SECONDS}000,A,1.5,true\n2,{NOON_SECONDS}001,B,,\n",
     )
-    events = read_events(spark, path, time="ts", type="type", id="n")
+    events = read_events(spark, path, EventColumns(time="ts", type="type", id="n"))
     assert dict(events.dtypes) == {
         "n": "int",
         "ts": "timestamp",
@@ -51,9 +51,11 @@ def test_time_units_of_integers_and_doubles(
 ) -> None:
     value = NOON_SECONDS * factor
     path = write(tmp_path / "events.jsonl", f'{{"n": 1, "ts": {value}, "late": {value}.25, "type": "A"}}\n')
-    assert times(read_events(spark, path, time="ts", time_unit=unit)) == [NOON]
+    assert times(read_events(spark, path, EventColumns(time="ts", time_unit=unit))) == [NOON]
     quarter = timedelta(microseconds=round(250_000 / factor))
-    assert times(read_events(spark, path, time="late", time_unit=unit), "late") == [NOON + quarter]
+    assert times(read_events(spark, path, EventColumns(time="late", time_unit=unit)), "late") == [
+        NOON + quarter
+    ]
 
 
 def test_text_times_are_iso_8601_or_numbers_and_anything_else_is_null(
@@ -83,7 +85,7 @@ def test_text_times_are_iso_8601_or_numbers_and_anything_else_is_null(
     }
     lines = "".join(f"{n},{text},A\n" for n, text in enumerate(expected))
     path = write(tmp_path / "events.csv", "n,ts,type\n" + lines)
-    assert times(read_events(spark, path, time="ts", type="type")) == list(expected.values())
+    assert times(read_events(spark, path, EventColumns(time="ts", type="type"))) == list(expected.values())
 
 
 def test_numbers_beyond_any_calendar_are_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -91,22 +93,25 @@ def test_numbers_beyond_any_calendar_are_null(spark: SparkSession, tmp_path: Pat
         tmp_path / "events.jsonl",
         '{"n": 1, "ts": 9223372036854775807, "x": 1e300}\n{"n": 2, "ts": 0, "x": "NaN"}\n',
     )
-    assert times(read_events(spark, path, time="ts", time_unit="s")) == [None, datetime.fromtimestamp(0, UTC)]
-    assert times(read_events(spark, path, time="x"), "x") == [None, None]
+    assert times(read_events(spark, path, EventColumns(time="ts", time_unit="s"))) == [
+        None,
+        datetime.fromtimestamp(0, UTC),
+    ]
+    assert times(read_events(spark, path, EventColumns(time="x")), "x") == [None, None]
 
 
 def test_type_and_identity_of_csv_are_kept_as_written(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "events.csv", "ts,type,id,n\n1,01,007,1\n2,1,7,2\n")
-    events = read_events(spark, path, time="ts", type="type", id="id")
+    events = read_events(spark, path, EventColumns(time="ts", type="type", id="id"))
     assert [(row.type, row.id) for row in events.orderBy("n").collect()] == [("01", "007"), ("1", "7")]
 
 
 def test_broken_lines_become_rows_without_time_or_type(spark: SparkSession, tmp_path: Path) -> None:
     csv = write(tmp_path / "events.csv", 'n,ts,type\n1,1000,A\n2\n,,\n4,1000,"B",surplus\n')
-    rows = read_events(spark, csv, time="ts", type="type").orderBy("n").collect()
+    rows = read_events(spark, csv, EventColumns(time="ts", type="type")).orderBy("n").collect()
     assert [(row.n, row.type) for row in rows] == [(None, None), (1, "A"), (2, None), (4, "B")]
     json = write(tmp_path / "events.jsonl", '{"ts": 1000, "type": "A"}\n{"ts": 10\nnonsense\n{"type": "B"}\n')
-    rows = read_events(spark, json, time="ts", type="type").select("ts", "type").collect()
+    rows = read_events(spark, json, EventColumns(time="ts", type="type")).select("ts", "type").collect()
     assert [(row.ts is not None, row.type) for row in rows] == [
         (True, "A"),
         (False, None),
@@ -121,7 +126,7 @@ def test_quotes_line_ends_byte_order_mark_and_compression(spark: SparkSession, t
     packed = tmp_path / "packed.csv.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     for path in (plain, str(packed)):
-        (row,) = read_events(spark, path, time="ts", type="type").collect()
+        (row,) = read_events(spark, path, EventColumns(time="ts", type="type")).collect()
         assert (row.n, row.type, row.note) == (1, "A", 'says "hi", twice')
 
 
@@ -132,7 +137,7 @@ def test_parquet_keeps_timestamps_also_those_in_nanoseconds(spark: SparkSession,
         path = tmp_path / f"{unit}.parquet"
         times_in_unit = pa.array(naive.astype("datetime64[us]")).cast(pa.timestamp(unit))
         pq.write_table(pa.table({"n": [1, 2], "ts": times_in_unit, "type": ["A", "B"]}), path)
-        assert times(read_events(spark, str(path), time="ts", type="type")) == moments
+        assert times(read_events(spark, str(path), EventColumns(time="ts", type="type"))) == moments
 
 
 def test_parquet_of_spark_itself_with_timestamps_of_96_bits(spark: SparkSession, tmp_path: Path) -> None:
@@ -143,7 +148,7 @@ def test_parquet_of_spark_itself_with_timestamps_of_96_bits(spark: SparkSession,
         written.write.parquet(path)
     finally:
         spark.conf.unset("spark.sql.parquet.outputTimestampType")
-    assert times(read_events(spark, path, time="ts", type="type")) == [NOON]
+    assert times(read_events(spark, path, EventColumns(time="ts", type="type"))) == [NOON]
 
 
 def test_directories_nested_partitioned_and_with_marker_files(spark: SparkSession, tmp_path: Path) -> None:
@@ -155,14 +160,14 @@ def test_directories_nested_partitioned_and_with_marker_files(spark: SparkSessio
     write(tmp_path / "nested/y/b.json", '{"n": 2, "ts": 2000, "type": "B"}\n')
     write(tmp_path / "partitioned/day=3/a.csv", "n,ts,type\n1,1000,A\n")
     for name, expected in (("flat", 2), ("nested", 2), ("partitioned", 1)):
-        events = read_events(spark, str(tmp_path / name), time="ts", type="type")
+        events = read_events(spark, str(tmp_path / name), EventColumns(time="ts", type="type"))
         assert events.count() == expected
         assert ("day" in events.columns) == (name == "partitioned")
 
 
 def test_names_with_wildcards_spaces_and_dots(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "a [1] {x}*.csv", "n,event.time,the type\n1,1000,A\n")
-    (row,) = read_events(spark, path, time="event.time", type="the type").collect()
+    (row,) = read_events(spark, path, EventColumns(time="event.time", type="the type")).collect()
     assert row["the type"] == "A"
 
 
@@ -199,7 +204,7 @@ def test_contents_that_cannot_be_events_are_refused(spark: SparkSession, tmp_pat
         write(tmp_path / "bool.jsonl", '{"ts": true}\n'): "is of type boolean; it must hold timestamps",
     }.items():
         with pytest.raises(DataError) as error:
-            read_events(spark, path, time="ts")
+            read_events(spark, path, EventColumns(time="ts"))
         assert message in str(error.value)
         assert path in str(error.value)
 
@@ -207,7 +212,7 @@ def test_contents_that_cannot_be_events_are_refused(spark: SparkSession, tmp_pat
 def test_missing_columns_are_named_together_with_near_names(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "events.csv", "ts,kind,sequence\n1,A,1\n")
     with pytest.raises(DataError) as error:
-        read_events(spark, path, time="Ts", type="knd", id="identity", order_by="sequence")
+        read_events(spark, path, EventColumns(time="Ts", type="knd", id="identity", order_by="sequence"))
     assert str(error.value).splitlines() == [
         f"{path}: there is no column `Ts` (--time); did you mean `ts`?",
         f"{path}: there is no column `knd` (--type); did you mean `kind`?",
@@ -219,4 +224,4 @@ def test_missing_columns_are_named_together_with_near_names(spark: SparkSession,
 def test_unknown_time_unit_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "events.csv", "ts,type\n1,A\n")
     with pytest.raises(DataError, match="time unit is 'days'; it must be one of s, ms, us"):
-        read_events(spark, path, time="ts", time_unit="days")  # type: ignore[arg-type]
+        read_events(spark, path, EventColumns(time="ts", time_unit="days"))  # type: ignore[arg-type]

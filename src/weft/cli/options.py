@@ -11,7 +11,7 @@ import typer
 from weft.adaptation.settings import Decider
 from weft.api.options import PlacementName
 from weft.errors import WeftError
-from weft.io.sources import Format
+from weft.io.sources import EventColumns, Format
 from weft.io.stream_sinks import MatchFormat
 from weft.io.times import TimeUnit
 from weft.optimizer.pipeline import SECONDS
@@ -116,7 +116,7 @@ TYPE_HELP = "The column of the event type."
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnOptions:
+class ColumnOptions(EventColumns):
     """The columns of the events."""
 
     time: str = option(TIME_HELP)

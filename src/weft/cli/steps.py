@@ -74,17 +74,8 @@ def prepare_files(
     budget: Budget | None = None,
 ) -> Detection:
     """Bind queries to the events of files."""
-    frame = read_events(
-        spark,
-        events,
-        time=columns.time,
-        time_unit=columns.time_unit,
-        type=columns.type,
-        id=columns.id,
-        order_by=columns.order_by,
-    )
     return prepare(
-        frame,
+        read_events(spark, events, columns),
         queries,
         time=columns.time,
         type=columns.type,

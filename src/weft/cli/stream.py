@@ -193,29 +193,17 @@ class StreamJob:
             return shape_of(
                 spark,
                 self.source,
+                self.columns,
                 format=self.feed.source_format,
                 schema=self.feed.schema,
                 known=known,
                 partitions=partitions,
-                time=self.columns.time,
-                type=self.columns.type,
-                id=self.columns.id,
             )
 
     def prepare(self, spark: SparkSession, shape: SourceShape) -> Detection:
         """Bind the queries to the stream, say what is another workload than before, and choose the plan."""
         columns = self.columns
-        events = read_stream(
-            spark,
-            self.source,
-            shape,
-            time=columns.time,
-            time_unit=columns.time_unit,
-            type=columns.type,
-            id=columns.id,
-            order_by=columns.order_by,
-            max_files=self.feed.max_files,
-        )
+        events = read_stream(spark, self.source, shape, columns, self.feed.max_files)
         past = self._past(spark)
         planning = planning_of(self.planning, self.sharing)
         if past is not None:

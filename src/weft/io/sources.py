@@ -39,9 +39,7 @@ class EventFiles:
     @property
     def location(self) -> str:
         """The path as Spark takes it: what looks like a wildcard stands for itself."""
-        if not self.files:
-            return self.path
-        return literal_location(self.path)
+        return literal_location(self.path) if self.files else self.path
 
     @property
     def is_nested(self) -> bool:
@@ -50,20 +48,48 @@ class EventFiles:
         return any("=" not in part for parts in inside for part in parts)
 
 
-def read_events(
-    spark: SparkSession,
-    path: str,
-    *,
-    time: str,
-    time_unit: TimeUnit = "ms",
-    type: str | None = None,
-    id: str | None = None,
-    order_by: str | None = None,
-) -> DataFrame:
-    """Return the events at `path`; the column `time` is a timestamp, NULL where it cannot be read.
+@dataclass(frozen=True, kw_only=True)
+class EventColumns:
+    """What the columns of files mean; numbers in the column `time` count `time_unit` from the epoch."""
 
-    Numbers are counted from the epoch in `time_unit`; text is ISO 8601, with or without an offset. A
-    type is always text. A line that cannot be read is a row of NULLs: the engine rejects and counts it.
+    time: str
+    type: str | None = None
+    id: str | None = None
+    time_unit: TimeUnit = "ms"
+    order_by: str | None = None
+
+    def require(self, names: list[str], path: str) -> None:
+        """Refuse when a column is missing: all of them at once, with near names."""
+        missing = []
+        named = {"time": self.time, "type": self.type, "id": self.id, "order-by": self.order_by}
+        for option, name in named.items():
+            if name is None or name in names:
+                continue
+            near = near_name(name, names)
+            suggestion = f"; did you mean `{near}`?" if near else ""
+            missing.append(f"{path}: there is no column `{name}` (--{option}){suggestion}")
+        if missing:
+            columns = ", ".join(f"`{name}`" for name in names)
+            raise DataError("\n".join([*missing, f"  the columns are {columns}"]))
+
+    def convert(self, events: DataFrame, path: str) -> DataFrame:
+        """Return events whose time is a timestamp and whose type is text; refuse what cannot hold times."""
+        data_type = events.schema[self.time].dataType
+        time = event_time(column(self.time), data_type, self.time_unit)
+        if time is None:
+            raise DataError(
+                f"{path}: the time column `{self.time}` is of type {data_type.simpleString()}; "
+                "it must hold timestamps, numbers counted from the epoch, or ISO 8601 text"
+            )
+        types = {} if self.type is None else {self.type: column(self.type).cast("string")}
+        return events.withColumns({self.time: time} | types)
+
+
+def read_events(spark: SparkSession, path: str, columns: EventColumns) -> DataFrame:
+    """Return the events at `path`; the time is a timestamp, NULL where it cannot be read.
+
+    Numbers are counted from the epoch; text is ISO 8601, with or without an offset. A type is always text.
+    A line that cannot be read is a row of NULLs: the engine rejects and counts it.
 
     Raises
     ------
@@ -72,16 +98,13 @@ def read_events(
     """
     source = find_events(path)
     if source.format == "csv":
-        events = _read_csv(spark, source, texts={time, type}, id=id)
+        events = _read_csv(spark, source, texts={columns.time, columns.type}, id=columns.id)
     elif source.format == "json":
         events = _read_json(spark, source)
     else:
         events = _read_parquet(spark, source)
-    require_columns(events.columns, path, {"time": time, "type": type, "id": id, "order-by": order_by})
-    converted = {time: time_column(events, path, time, time_unit)}
-    if type is not None:
-        converted[type] = column(type).cast("string")
-    return events.withColumns(converted)
+    columns.require(events.columns, path)
+    return columns.convert(events, path)
 
 
 def column(name: str) -> Column:
@@ -141,9 +164,9 @@ def _common_format(path: str, files: tuple[Path, ...]) -> Format:
     for file in files:
         examples.setdefault(format_of_name(file.name) or _sniff_format(file), file)
     if len(examples) > 1:
-        found = ", ".join(f"{form} ({file.name})" for form, file in sorted(examples.items()))
+        mixed = ", ".join(f"{form} ({file.name})" for form, file in sorted(examples.items()))
         raise DataError(
-            f"{path}: the directory mixes formats: {found}\n  hint: keep one format per directory"
+            f"{path}: the directory mixes formats: {mixed}\n  hint: keep one format per directory"
         )
     return next(iter(examples))
 
@@ -193,7 +216,7 @@ def as_text(schema: T.StructType, names: Collection[str | None]) -> T.StructType
 
 def with_type(schema: T.StructType, names: Collection[str | None], kind: T.DataType) -> T.StructType:
     """Return the schema with another type for some columns."""
-    return T.StructType([T.StructField(one.name, kind) if one.name in names else one for one in schema])
+    return T.StructType([T.StructField(own.name, kind) if own.name in names else own for own in schema])
 
 
 def _read_json(spark: SparkSession, source: EventFiles) -> DataFrame:
@@ -240,29 +263,3 @@ def nanosecond_columns(file: Path) -> tuple[str, ...]:
 def _require_any_column(names: list[str], path: str) -> None:
     if not names:
         raise DataError(f"{path}: there is nothing in it; a CSV file begins with the names of its columns")
-
-
-def require_columns(names: list[str], path: str, wanted: Mapping[str, str | None]) -> None:
-    """Refuse when a column that an option names is missing: all of them at once, with near names."""
-    missing = []
-    for option, name in wanted.items():
-        if name is None or name in names:
-            continue
-        near = near_name(name, names)
-        suggestion = f"; did you mean `{near}`?" if near else ""
-        missing.append(f"{path}: there is no column `{name}` (--{option}){suggestion}")
-    if missing:
-        columns = ", ".join(f"`{name}`" for name in names)
-        raise DataError("\n".join([*missing, f"  the columns are {columns}"]))
-
-
-def time_column(events: DataFrame, path: str, name: str, unit: TimeUnit) -> Column:
-    """Return the time of events as timestamps; refuse a column that cannot hold times."""
-    data_type = events.schema[name].dataType
-    time = event_time(column(name), data_type, unit)
-    if time is None:
-        raise DataError(
-            f"{path}: the time column `{name}` is of type {data_type.simpleString()}; "
-            "it must hold timestamps, numbers counted from the epoch, or ISO 8601 text"
-        )
-    return time

@@ -14,6 +14,7 @@ from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sources import (
+    EventColumns,
     EventFiles,
     Format,
     as_text,
@@ -24,12 +25,10 @@ from weft.io.sources import (
     literal_location,
     nanosecond_columns,
     read_events,
-    require_columns,
-    time_column,
     use_nanoseconds,
     with_type,
 )
-from weft.io.times import TimeUnit, from_nanoseconds
+from weft.io.times import from_nanoseconds
 
 KAFKA = "kafka:"
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -95,82 +94,67 @@ def check_source(source: str, format: Format | None, schema: str | None) -> None
 def shape_of(
     spark: SparkSession,
     source: str,
+    columns: EventColumns,
     *,
     format: Format | None,
     schema: str | None,
     known: SourceShape | None,
     partitions: int,
-    time: str,
-    type: str,
-    id: str | None,
 ) -> SourceShape:
     """Return how the rows of a source look: as given, as known from an earlier start, or as its files say."""
-    if schema is not None:
-        given = _parsed(schema)
-        if kafka_topic(source) is not None:
-            return SourceShape("kafka", given.json(), (), partitions)
-        files = () if "://" in source else _files_of(source)
-        found = _format_of(source, files, format)
-        nanoseconds = _nanoseconds(found, files)
-        return SourceShape(found, with_type(given, nanoseconds, T.LongType()).json(), nanoseconds, partitions)
-    if known is not None:
+    if schema is None and known is not None:
         return known
+    given = None if schema is None else _parsed(schema)
     if kafka_topic(source) is not None:
-        raise DataError(
-            f'{source}: say with --schema what the values hold, for example --schema "id long, ts timestamp, '
-            'type string"'
-        )
-    if "://" in source:
+        if given is None:
+            raise DataError(
+                f"{source}: say with --schema what the values hold, for example "
+                '--schema "id long, ts timestamp, type string"'
+            )
+        return SourceShape("kafka", given.json(), (), partitions)
+    files = () if "://" in source else _files_of(source)
+    if given is None and "://" in source:
         raise DataError(f"{source}: say with --schema what the files hold")
-    files = _files_of(source)
-    if not files:
+    if given is None and not files:
         raise DataError(
             f"{source}: no file is there yet that would tell the columns\n"
             '  hint: give --source-format, and --schema such as "id long, ts timestamp, type string"'
         )
-    found = _format_of(source, files, format)
-    nanoseconds = _nanoseconds(found, files)
-    if found == "parquet":
-        columns = _parquet_schema(spark, source, files, nanoseconds)
-        return SourceShape(found, columns.json(), nanoseconds, partitions)
-    events = read_events(spark, source, time=time, type=type, id=id)
-    columns = T.StructType([field for field in events.schema if field.name != CORRUPT])
-    return SourceShape(found, as_text(columns, {time, type}).json(), (), partitions)
+    form = _format_of(source, files, format)
+    nanoseconds = nanosecond_columns(files[0]) if form == "parquet" and files else ()
+    if given is not None:
+        rows = with_type(given, nanoseconds, T.LongType())
+    elif form == "parquet":
+        rows = _parquet_schema(spark, source, files, nanoseconds)
+    else:
+        events = read_events(spark, source, columns).drop(CORRUPT)
+        rows = as_text(events.schema, {columns.time, columns.type})
+    return SourceShape(form, rows.json(), nanoseconds, partitions)
 
 
 def read_stream(
-    spark: SparkSession,
-    source: str,
-    shape: SourceShape,
-    *,
-    time: str,
-    time_unit: TimeUnit = "ms",
-    type: str,
-    id: str | None = None,
-    order_by: str | None = None,
-    max_files: int | None = None,
+    spark: SparkSession, source: str, shape: SourceShape, columns: EventColumns, max_files: int | None = None
 ) -> DataFrame:
-    """Return the events of a source as a stream; `time` is a timestamp, NULL where it cannot be read.
+    """Return the events of a source as a stream; the time is a timestamp, NULL where it cannot be read.
 
     A row that does not fit the schema has no time either: the engine rejects and counts it.
     """
-    require_columns(shape.schema.names, source, {"time": time, "type": type, "id": id, "order-by": order_by})
+    columns.require(shape.schema.names, source)
     # Times are read as text, so that one rule decides what is a time, wherever it comes from.
-    texts = as_text(shape.schema, {time, type})
+    texts = _with_corrupt(as_text(shape.schema, {columns.time, columns.type}))
     topic = kafka_topic(source)
-    if topic is not None:
-        rows = _read_kafka(spark, topic, _with_corrupt(texts))
-    elif shape.format == "parquet":
+    if shape.format == "parquet":
         use_nanoseconds(spark, shape.nanoseconds)
         rows = _read_files(spark, source, shape.format, shape.schema, max_files)
         rows = rows.withColumns({name: from_nanoseconds(column(name)) for name in shape.nanoseconds})
+        return columns.convert(rows, source)
+    if topic is not None:
+        rows = _read_kafka(spark, topic, texts)
     else:
-        rows = _read_files(spark, source, shape.format, _with_corrupt(texts), max_files)
-    when = time_column(rows, source, time, time_unit)
-    if CORRUPT in rows.columns and shape.format != "parquet":
-        when = F.when(column(CORRUPT).isNull(), when)
-        return rows.withColumns({time: when}).drop(CORRUPT)
-    return rows.withColumns({time: when, type: column(type).cast("string")})
+        rows = _read_files(spark, source, shape.format, texts, max_files)
+    events = columns.convert(rows, source)
+    time = F.when(column(CORRUPT).isNull(), column(columns.time))
+    return events.withColumns({columns.time: time}).drop(CORRUPT)
 
 
 def known_shape(notes: CheckpointNotes) -> SourceShape | None:
@@ -203,10 +187,6 @@ def _format_of(source: str, files: tuple[Path, ...], given: Format | None) -> Fo
     return given
 
 
-def _nanoseconds(format: SourceFormat, files: tuple[Path, ...]) -> tuple[str, ...]:
-    return nanosecond_columns(files[0]) if format == "parquet" and files else ()
-
-
 def _parquet_schema(
     spark: SparkSession, source: str, files: tuple[Path, ...], nanoseconds: tuple[str, ...]
 ) -> T.StructType:
@@ -217,15 +197,15 @@ def _parquet_schema(
 
 def _parsed(schema: str) -> T.StructType:
     try:
-        found = T.StructType.fromDDL(schema)
+        parsed = T.StructType.fromDDL(schema)
     except PySparkException as error:
         reason = str(error).strip().splitlines()[0]
         raise DataError(
             f'--schema: {reason}\n  hint: names and types, for example "id long, ts timestamp, type string"'
         ) from None
-    if not isinstance(found, T.StructType):
+    if not isinstance(parsed, T.StructType):
         raise DataError(f"--schema {schema}: expected columns, each with its name and its type")
-    return found
+    return parsed
 
 
 def _with_corrupt(schema: T.StructType) -> T.StructType:
