@@ -1,8 +1,9 @@
 """The command `weft place`: where to evaluate queries in a network that a file describes."""
 
 import json
-from collections.abc import Iterable
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -10,11 +11,11 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import FAILED, errors_told, say_error, terminal
+from weft.cli.console import FAILED, check_picture, errors_told, say_error, terminal, write_picture
 from weft.cli.simulate import show_simulated
 from weft.errors import DataError, PlacementError, near_name
-from weft.explanation.placement_picture import number_text
-from weft.explanation.placement_picture import picture as drawn
+from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
+from weft.explanation.placement_picture import picture as draw_picture
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.pipeline import place as place_queries
@@ -78,63 +79,50 @@ def place(
     Shows the MuSE graph, what it sends, and its cost beside that of sending all events to one place.
     """
     with errors_told():
-        problems = _chosen(read_problems(problem), problem, name)
-        _check_picture(picture, problem, len(problems))
+        problems = _select_problems(problem, name)
+        check_picture(picture)
+        if picture is not None and len(problems) > 1:
+            raise DataError(f"--picture draws one problem, {problem} has {len(problems)}: choose with --name")
         if simulate is not None:
             if picture is not None or algorithm != "best":
                 raise DataError("--simulate shows no graph, and simulates the best placement alone")
-            for one in problems:
-                show_simulated(one, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
+            for given in problems:
+                show_simulated(given, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
             return
-        has_failed = False
-        for one in problems:
-            try:
-                placed = place_queries(
-                    one.network, one.queries, algorithm, seconds=seconds, seed=seed, algorithms=EXACT
-                )
-            except PlacementError as error:
-                say_error(f"{one.name}: {error}")
-                has_failed = True
-                continue
-            _show(one, placed, picture, as_json=as_json)
-        if has_failed:
+        search = partial(place_queries, algorithm=algorithm, seconds=seconds, seed=seed, algorithms=EXACT)
+        failures = [_show_placed(given, search, picture, as_json=as_json) for given in problems]
+        if any(failures):
             raise typer.Exit(FAILED)
 
 
-def _show(problem: PlacementProblem, placed: Placed, picture: str | None, *, as_json: bool) -> None:
+def _select_problems(path: str, name: str | None) -> tuple[PlacementProblem, ...]:
+    """Return the problems of a file, or the one that has a name."""
+    problems = read_problems(path)
+    if name is None:
+        return problems
+    selected = tuple(problem for problem in problems if problem.name == name)
+    if not selected:
+        near = near_name(name, [problem.name for problem in problems])
+        raise DataError(f"{path}: no problem {name}{f'; did you mean {near}?' if near else ''}")
+    return selected
+
+
+def _show_placed(
+    problem: PlacementProblem, search: Callable[..., Placed], picture: str | None, *, as_json: bool
+) -> bool:
+    """Place the queries of a problem and show the graph; return whether that failed."""
+    try:
+        placed = search(problem.network, problem.queries)
+    except PlacementError as error:
+        say_error(f"{problem.name}: {error}")
+        return True
     if picture is not None:
-        _write(picture, drawn(placed.graph))
+        write_picture(picture, draw_picture(placed.graph))
     if as_json:
         typer.echo(json.dumps(placed_json(problem.name, placed), ensure_ascii=False))
     else:
         terminal().print(placed_tables(problem, placed))
-
-
-def _check_picture(picture: str | None, path: str, n_problems: int) -> None:
-    """Raise unless a picture, if wanted, is of one problem and has a name of its kind."""
-    if picture is not None and not picture.endswith(".svg"):
-        raise DataError(f"--picture {picture}: expected a name that ends in .svg")
-    if picture is not None and n_problems > 1:
-        raise DataError(f"--picture draws one problem, {path} has {n_problems}: choose with --name")
-
-
-def _chosen(
-    problems: tuple[PlacementProblem, ...], path: str, name: str | None
-) -> tuple[PlacementProblem, ...]:
-    if name is None:
-        return problems
-    chosen = tuple(problem for problem in problems if problem.name == name)
-    if not chosen:
-        near = near_name(name, [problem.name for problem in problems])
-        raise DataError(f"{path}: no problem {name}{f'; did you mean {near}?' if near else ''}")
-    return chosen
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+    return False
 
 
 def placed_json(name: str, placed: Placed) -> dict[str, object]:
@@ -145,10 +133,8 @@ def placed_json(name: str, placed: Placed) -> dict[str, object]:
     graph = placed.graph
     sites = graph.network.sites
     ids = {vertex: number for number, vertex in enumerate(graph.order)}
-    n_sharing: dict[tuple[Vertex, int], int] = {}
     edges = [(read, vertex) for vertex in graph.order for read in graph.inputs[vertex]]
-    for read, vertex in edges:
-        n_sharing[read, vertex.site] = n_sharing.get((read, vertex.site), 0) + 1
+    n_sharing = Counter((read, vertex.site) for read, vertex in edges)
     costs = {channel: cost / n_sharing[channel] for channel, cost in graph.channels.items()}
     return {
         "name": name,
@@ -179,20 +165,18 @@ def placed_tables(problem: PlacementProblem, placed: Placed) -> Group:
 
 
 def _sites_table(graph: MuseGraph) -> Table:
-    found: dict[int, list[Vertex]] = {}
+    derived: dict[int, list[Vertex]] = {}
     for vertex in graph.order:
         if graph.inputs[vertex]:
-            found.setdefault(vertex.site, []).append(vertex)
+            derived.setdefault(vertex.site, []).append(vertex)
     table = Table("site", "finds", "from", title="What sites find", title_justify="left")
-    for site in sorted(found)[:MOST_SITES]:
-        for number, vertex in enumerate(found[site]):
-            table.add_row(
-                escape(graph.network.sites[site]) if number == 0 else "",
-                escape(vertex.projection.text),
-                escape(", ".join(_inputs_of(graph, vertex))),
-            )
-    if len(found) > MOST_SITES:
-        table.add_row("...", f"and {len(found) - MOST_SITES} more sites", "")
+    for site in sorted(derived)[:MOST_SITES]:
+        for number, vertex in enumerate(derived[site]):
+            name = graph.network.sites[site] if number == 0 else ""
+            reads = ", ".join(_inputs_of(graph, vertex))
+            table.add_row(*map(escape, (name, vertex.projection.text, reads)))
+    if len(derived) > MOST_SITES:
+        table.add_row("...", f"and {len(derived) - MOST_SITES} more sites", "")
     return table
 
 
@@ -215,18 +199,15 @@ def _channels_tables(graph: MuseGraph) -> Iterable[Table]:
     """Yield what is sent, by projection, and channel by channel if there are few."""
     if not graph.channels:
         return
-    by_projection: dict[str, list[float]] = {}
-    for (vertex, _), cost in graph.channels.items():
-        by_projection.setdefault(vertex.projection.text, []).append(cost)
     table = Table("projection", title="What is sent", title_justify="left")
     for heading in ("streams", "cost", "share"):
         table.add_column(heading, justify="right")
-    total = graph.cost
-    for text, costs in sorted(by_projection.items(), key=lambda pair: -sum(pair[1])):
-        share = f"{sum(costs) / total:.1%}" if total else ""
-        table.add_row(escape(text), f"{len(costs):,}", number_text(sum(costs)), share)
+    for projection, channels in channels_by_projection(graph).items():
+        cost = sum(graph.channels[channel] for channel in channels)
+        share = f"{cost / graph.cost:.1%}" if graph.cost else ""
+        table.add_row(escape(projection.text), f"{len(channels):,}", number_text(cost), share)
     yield table
-    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:MOST_CHANNELS]
+    dearest = dearest_channels(graph, MOST_CHANNELS)
     is_all = len(dearest) == len(graph.channels)
     title = "Streams" if is_all else f"The {len(dearest)} most costly of {len(graph.channels):,} streams"
     streams = Table("projection", "from", "to", title=title, title_justify="left")
@@ -243,10 +224,9 @@ def _costs_table(placed: Placed) -> Table:
     table.add_column()
     table.add_column(justify="right")
     table.add_column()
+    central = "all events to a place outside the network"
     table.add_row("cost", number_text(placed.cost), "")
-    table.add_row(
-        "central cost", number_text(placed.central_cost), "all events to a place outside the network"
-    )
+    table.add_row("central cost", number_text(placed.central_cost), central)
     table.add_row("ratio", f"{placed.ratio:.4%}", "of the central cost")
     table.add_row("lower bound", number_text(placed.lower_bound), gap_text(placed))
     table.add_row("time", f"{placed.seconds:.3f} s", "")
@@ -257,11 +237,9 @@ def gap_text(placed: Placed) -> str:
     """Return how far a cost can be above the optimum, in words."""
     if placed.gap is None:
         return "says nothing here"
-    return (
-        "the cost is optimal"
-        if placed.gap < 1e-6
-        else f"the cost is at most {placed.gap:.1%} above the optimum"
-    )
+    if placed.gap < 1e-6:
+        return "the cost is optimal"
+    return f"the cost is at most {placed.gap:.1%} above the optimum"
 
 
 def _count(number: int, one: str, many: str) -> str:

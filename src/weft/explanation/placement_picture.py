@@ -1,11 +1,12 @@
 """A MuSE graph as a picture in SVG: sites as boxes on a ring, what each finds, what is sent between them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from html import escape
 
 from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.projection import Projection
 
 MOST_CHANNELS = 60  # drawn; of more, the most costly
 MOST_LABELS = 40  # with more channels, a cost shows only when the pointer rests on its line
@@ -42,7 +43,7 @@ class _Box:
         place = self.rows.index(vertex) if vertex in self.rows else len(self.rows)
         return self.y + HEAD + (place + 0.5) * ROW
 
-    def anchor(self, vertex: Vertex, other: float, center: float) -> tuple[float, float]:
+    def anchor(self, vertex: Vertex, other: float, center: float) -> Point:
         """Return the point of the border beside a vertex's row that faces the inside of the ring.
 
         In the middle, top or bottom, it is the side that faces the other end, at a horizontal position.
@@ -60,17 +61,9 @@ class _Line:
     end: Point
 
     @classmethod
-    def between(
-        cls,
-        graph: MuseGraph,
-        boxes: Mapping[int, _Box],
-        vertex: Vertex,
-        site: int,
-        center: tuple[float, float],
-    ) -> "_Line":
-        """Return the line from a vertex to the first one that reads it at a site."""
-        source, target = boxes[vertex.site], boxes[site]
-        reader = next(one for one in graph.order if one.site == site and vertex in graph.inputs[one])
+    def between(cls, boxes: Mapping[int, _Box], vertex: Vertex, reader: Vertex, center: Point) -> "_Line":
+        """Return the line from a vertex to one that reads it at another site."""
+        source, target = boxes[vertex.site], boxes[reader.site]
         start = source.anchor(vertex, target.x + target.width / 2, center[0])
         end = target.anchor(reader, start[0], center[0])
         bend = (start[0] + end[0] + center[0]) / 3, (start[1] + end[1] + center[1]) / 3
@@ -106,9 +99,11 @@ def picture(graph: MuseGraph, *, unit: str = "", most_channels: int = MOST_CHANN
     >>> svg.startswith("<svg"), "SEQ(A, B)" in svg, svg.count('class="stream"')
     (True, True, 1)
     """
-    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most_channels]
-    shown = [channel for channel, _ in dearest]
-    boxes, size = _ring(graph, shown)
+    dearest = dearest_channels(graph, most_channels)
+    readers = _first_readers(graph)
+    ends = {end for (vertex, site), _ in dearest for end in (vertex, readers[vertex, site])}
+    sinks = {vertex for vertex, inputs in graph.inputs.items() if inputs}.difference(*graph.inputs.values())
+    boxes, size = _ring(graph, sinks, ends)
     costs = [cost for _, cost in dearest if cost > 0]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]:.0f} {size[1]:.0f}" '
@@ -122,24 +117,44 @@ def picture(graph: MuseGraph, *, unit: str = "", most_channels: int = MOST_CHANN
     ]
     labels = []
     for (vertex, site), cost in dearest:
-        line = _Line.between(graph, boxes, vertex, site, (size[0] / 2, size[1] / 2))
+        line = _Line.between(boxes, vertex, readers[vertex, site], (size[0] / 2, size[1] / 2))
         text = f"{vertex.projection.text}: {number_text(cost)}"
         lines.append(line.drawn(_width(cost, costs), text))
         if len(dearest) <= MOST_LABELS:
             labels.append(line.label(number_text(cost)))
-    lines += [*(line for box in boxes.values() for line in _box_lines(box, graph)), *labels]
+    lines += [*(line for box in boxes.values() for line in _box_lines(box, graph, sinks)), *labels]
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _ring(
-    graph: MuseGraph, shown: Sequence[tuple[Vertex, int]]
-) -> tuple[dict[int, _Box], tuple[float, float]]:
-    """Place the sites that do anything on an ellipse wide enough for their boxes."""
-    wanted = {vertex for vertex, _ in shown} | _readers(graph, shown)
+def dearest_channels(graph: MuseGraph, most: int) -> list[tuple[tuple[Vertex, int], float]]:
+    """Return the most costly channels, each with its cost."""
+    return sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most]
+
+
+def channels_by_projection(graph: MuseGraph) -> dict[Projection, list[tuple[Vertex, int]]]:
+    """Return the channels of each projection that is sent, the most costly projections first."""
+    channels: dict[Projection, list[tuple[Vertex, int]]] = {}
+    for vertex, site in graph.channels:
+        channels.setdefault(vertex.projection, []).append((vertex, site))
+    costs = {projection: sum(graph.channels[way] for way in ways) for projection, ways in channels.items()}
+    return {projection: channels[projection] for projection in sorted(costs, key=lambda own: -costs[own])}
+
+
+def _first_readers(graph: MuseGraph) -> dict[tuple[Vertex, int], Vertex]:
+    """Return for every vertex and site the first vertex there that reads it."""
+    reading = ((read, reader) for reader in reversed(graph.order) for read in graph.inputs[reader])
+    return {(read, reader.site): reader for read, reader in reading}
+
+
+def _ring(graph: MuseGraph, sinks: Set[Vertex], ends: Set[Vertex]) -> tuple[dict[int, _Box], Point]:
+    """Place the sites that do anything on an ellipse wide enough for their boxes.
+
+    Sinks, and the ends of channels that are drawn, are the first to be shown.
+    """
     by_site: dict[int, list[Vertex]] = {}
     for vertex in graph.order:
         by_site.setdefault(vertex.site, []).append(vertex)
-    rows = {site: _rows(graph, vertices, wanted) for site, vertices in by_site.items()}
+    rows = {site: _rows(vertices, sinks, ends) for site, vertices in by_site.items()}
     sizes = {
         site: (_box_width(graph, site, rows[site]), _box_height(len(rows[site]), len(by_site[site])))
         for site in sorted(by_site)
@@ -161,28 +176,11 @@ def _ring(
     return boxes, (width, height)
 
 
-def _readers(graph: MuseGraph, shown: Iterable[tuple[Vertex, int]]) -> set[Vertex]:
-    """Return who reads the channels that are drawn, one vertex for each."""
-    sent = set(shown)
-    found: dict[tuple[Vertex, int], Vertex] = {}
-    for reader in graph.order:
-        for read in graph.inputs[reader]:
-            if (read, reader.site) in sent:
-                found.setdefault((read, reader.site), reader)
-    return set(found.values())
-
-
-def _rows(graph: MuseGraph, vertices: Sequence[Vertex], wanted: set[Vertex]) -> tuple[Vertex, ...]:
-    """Choose the vertices that a box shows: sinks and the ends of channels first."""
-    sinks = _sinks(graph)
-    ranked = sorted(vertices, key=lambda vertex: (vertex not in sinks, vertex not in wanted))
+def _rows(vertices: Sequence[Vertex], sinks: Set[Vertex], ends: Set[Vertex]) -> tuple[Vertex, ...]:
+    """Choose the vertices that a box shows."""
+    ranked = sorted(vertices, key=lambda vertex: (vertex not in sinks, vertex not in ends))
     kept = set(ranked[:MOST_ROWS])
     return tuple(vertex for vertex in vertices if vertex in kept)
-
-
-def _sinks(graph: MuseGraph) -> set[Vertex]:
-    read = {one for inputs in graph.inputs.values() for one in inputs}
-    return {vertex for vertex in graph.inputs if vertex not in read and graph.inputs[vertex]}
 
 
 def _box_width(graph: MuseGraph, site: int, rows: Sequence[Vertex]) -> float:
@@ -209,8 +207,7 @@ def _notes(graph: MuseGraph, dearest: Sequence[tuple[tuple[Vertex, int], float]]
     ]
 
 
-def _box_lines(box: _Box, graph: MuseGraph) -> list[str]:
-    sinks = _sinks(graph)
+def _box_lines(box: _Box, graph: MuseGraph, sinks: Set[Vertex]) -> list[str]:
     lines = [
         f'<rect class="box" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
         f'height="{box.height:.1f}" rx="6"/>',
@@ -228,10 +225,8 @@ def _box_lines(box: _Box, graph: MuseGraph) -> list[str]:
         ]
         for read in graph.inputs[vertex]:
             if read.site == box.site and read in box.rows:
-                start, bend = (
-                    box.row(read),
-                    box.x - 4 - 3 * abs(box.rows.index(vertex) - box.rows.index(read)),
-                )
+                start = box.row(read)
+                bend = box.x - 4 - 3 * abs(box.rows.index(vertex) - box.rows.index(read))
                 lines.append(
                     f'<path class="local" d="M{box.x + 4:.1f} {start:.1f}C{bend:.1f} {start:.1f} '
                     f'{bend:.1f} {middle:.1f} {box.x + 4:.1f} {middle:.1f}"/>'

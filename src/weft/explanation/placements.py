@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from weft.explanation.placement_picture import number_text
+from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
@@ -113,17 +113,13 @@ def projection_lines(graph: MuseGraph) -> list[str]:
 
 def channel_lines(graph: MuseGraph, columns: dict[str, Column], most: int = MOST_CHANNELS) -> list[str]:
     """Return a table of what is sent, by projection, and of the most costly channels from site to site."""
-    by_projection: dict[Projection, list[tuple[Vertex, int]]] = {}
-    for vertex, site in graph.channels:
-        by_projection.setdefault(vertex.projection, []).append((vertex, site))
     rows = []
-    for projection, channels in by_projection.items():
+    for projection, channels in channels_by_projection(graph).items():
         rate = sum(graph.rate(vertex) for vertex, _ in channels)
         cells = [column(projection, rate) for column in columns.values()]
-        rows.append((rate, [projection.text, str(len(channels)), *cells]))
-    ranked = [cells for _, cells in sorted(rows, key=lambda row: -row[0])]
-    lines = table_lines(["projection", "streams", *columns], ranked)
-    dearest = sorted(graph.channels.items(), key=lambda channel: -channel[1])[:most]
+        rows.append([projection.text, str(len(channels)), *cells])
+    lines = table_lines(["projection", "streams", *columns], rows)
+    dearest = dearest_channels(graph, most)
     if not dearest:
         return lines
     names = graph.network.sites
