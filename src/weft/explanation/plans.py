@@ -15,22 +15,9 @@ from weft.normalize.template import template_of
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.plan import nodes
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import (
-    Absence,
-    Await,
-    DistinctUnion,
-    Extent,
-    Filter,
-    Join,
-    KleeneExpand,
-    NegationCheck,
-    Node,
-    Plan,
-    Project,
-    Scan,
-    inputs_of,
-)
+from weft.plan.nodes import Absence, Extent, Node, Plan, inputs_of
 from weft.runtime.budget import NodeMetrics
 from weft.schema import Schema
 
@@ -113,14 +100,13 @@ def _order_text(form: NormalForm) -> list[str]:
 
 
 def _negation_lines(negation: NegatedForm) -> list[str]:
-    after = f"after {', '.join(negation.after)}" if negation.after else ""
-    before = f"before {', '.join(negation.before)}" if negation.before else ""
-    scope = " and ".join(part for part in (after, before) if part) or "anywhere in the window"
+    ends = {"after": negation.after, "before": negation.before}
+    scope = " and ".join(f"{end} {', '.join(names)}" for end, names in ends.items() if names)
     items = ", ".join(map(_item_text, negation.form.items))
     conditions = (*negation.form.predicates, *negation.predicates)
     where = f" where {_conjunction(conditions)}" if conditions else ""
     inner = [f"  {line}" for nested in negation.form.negations for line in _negation_lines(nested)]
-    return [f"not     {items} {scope}{where}", *inner]
+    return [f"not     {items} {scope or 'anywhere in the window'}{where}", *inner]
 
 
 def _conjunction(predicates: Iterable[Expression]) -> str:
@@ -145,7 +131,7 @@ def plan_lines(
 
     `estimated` are rows. With `actual`, a table of the nodes that took the most time follows.
 
-    >>> from weft.plan.nodes import Branch, Output
+    >>> from weft.plan.nodes import Branch, Join, Output, Scan
     >>> a, b = Scan("A"), Scan("B")
     >>> join = Join(a, b, ((0, 1),), (), (), None)
     >>> plan = Plan((Output("q", (), (Branch(join, ("a", "b"), ()),)),))
@@ -164,7 +150,7 @@ def plan_lines(
     """
     drawing = _Drawing(plan, estimated, actual)
     queries = drawing.queries
-    n_shared = sum(len(found) > 1 for found in queries.values())
+    n_shared = sum(len(names) > 1 for names in queries.values())
     lines = [f"Shared plan: {len(queries)} nodes, {n_shared} shared"]
     if drawing.columns:
         lines.append(_row(drawing.widths, drawing.columns))
@@ -191,8 +177,8 @@ class _Drawing:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         expected = ("estimated",) if self.estimated is not None else ()
-        found = ("rows", "candidates", "ms", "share") if self.actual is not None else ()
-        return ("queries", *expected, *found) if expected or found else ()
+        measured = ("rows", "candidates", "ms", "share") if self.actual is not None else ()
+        return ("queries", *expected, *measured) if expected or measured else ()
 
     @cached_property
     def nanoseconds(self) -> int:
@@ -203,9 +189,9 @@ class _Drawing:
         if self.estimated is not None:
             cells.append(_estimate_text(self.estimated.get(node)))
         if self.actual is not None:
-            found = self.actual.get(node, NodeMetrics())
-            cells += [f"{found.rows:,}", f"{found.candidates:,}", f"{found.nanoseconds / 1e6:,.1f}"]
-            cells.append(_share_text(found.nanoseconds, self.nanoseconds))
+            did = self.actual.get(node, NodeMetrics())
+            cells += [f"{did.rows:,}", f"{did.candidates:,}", f"{did.nanoseconds / 1e6:,.1f}"]
+            cells.append(_share_text(did.nanoseconds, self.nanoseconds))
         return cells if self.columns else []
 
     @cached_property
@@ -248,7 +234,7 @@ def _tree(drawing: _Drawing) -> Iterator[tuple[Node | None, str]]:
 
 
 def _dearest_lines(drawing: _Drawing) -> list[str]:
-    spent = {node: found.nanoseconds for node, found in (drawing.actual or {}).items() if found.nanoseconds}
+    spent = {node: did.nanoseconds for node, did in (drawing.actual or {}).items() if did.nanoseconds}
     dearest = sorted(spent, key=lambda node: -spent[node])[:DEAREST]
     share = _share_text(sum(spent[node] for node in dearest), drawing.nanoseconds)
     total = f"{drawing.nanoseconds / 1e6:,.1f} ms"
@@ -282,23 +268,23 @@ def _named(queries: frozenset[str]) -> str:
 
 def _node_text(node: Node) -> str:
     match node:
-        case Scan(type=name, copy=copy):
+        case nodes.Scan(type=name, copy=copy):
             return f"scan {name}" + (f" (copy {copy})" if copy else "")
-        case Filter(predicates=predicates):
+        case nodes.Filter(predicates=predicates):
             return f"filter {_conjunction(predicates)}"
-        case Join(order=order):
+        case nodes.Join(order=order):
             return "join" + _pairs(order) + _conditions(node.predicates, node.extent)
-        case KleeneExpand(least=least, most=most, order=order):
+        case nodes.KleeneExpand(least=least, most=most, order=order):
             lengths = f" {{{least},{'' if most is None else most}}}"
             return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
-        case NegationCheck(absence=absence):
+        case nodes.NegationCheck(absence=absence):
             return _absence_text(absence)
-        case Project(columns=columns, extent=extent, order=order):
+        case nodes.Project(columns=columns, extent=extent, order=order):
             moved = f" {_columns(columns)}" if list(columns) != sorted(columns) else ""
             return "project" + moved + _pairs(order) + _extent_text(extent)
-        case DistinctUnion():
+        case nodes.DistinctUnion():
             return "union"
-        case Await(extent=extent):
+        case nodes.Await(extent=extent):
             return f"await {format_duration(extent.length)} more"
 
 
