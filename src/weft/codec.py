@@ -2,7 +2,7 @@
 
 A value is a tree of dataclasses that are `stored`, tuples, mappings with texts as keys, numbers and texts.
 Reading makes known classes only; nothing is ever evaluated or imported because a text says so. Nodes that are
-`Shared` are written once, however many readers they have.
+`Shared` are written once, however many readers they have. A text is written to a file here, too.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from weft.errors import DataError
@@ -175,3 +176,11 @@ def _escape(name: str) -> str:
     {'$class': 1}
     """
     return f"${name}" if name.startswith("$") else name
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file in UTF-8."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from weft.errors import DataError, QueryError
+from weft.language.read import text_of_file
 from weft.placement.network import Network, Numbers
 from weft_lab.placement.operator_tree import OperatorTreeQuery, Tree, leaves, operator_tree_queries
 from weft_lab.placement.operator_tree_text import parse_operator_tree
@@ -49,12 +50,7 @@ class PlacementProblem:
 
 def read_problems(path: str | Path) -> tuple[PlacementProblem, ...]:
     """Return the problems of a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not a text in UTF-8: {error.reason} at byte {error.start}") from None
+    text = text_of_file(path)
     problems: list[PlacementProblem] = []
     for number, document in enumerate(_documents(text, str(path)), start=1):
         name = document.get("name") if isinstance(document, dict) else None

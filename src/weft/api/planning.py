@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from weft.codec import write_text
 from weft.cost.shape import MOST_EXACT
-from weft.errors import DataError
 from weft.hosts.spark.divide import QueryGroup
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import estimate, site_counts
@@ -129,7 +129,4 @@ def load_plan(path: str | Path) -> StoredPlan:
 
 def save_plan(plan: StoredPlan, path: str | Path) -> None:
     """Write a plan to a file that `load_plan` reads."""
-    try:
-        Path(path).write_text(plan.to_json() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+    write_text(path, plan.to_json() + "\n")

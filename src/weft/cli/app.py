@@ -1,7 +1,6 @@
 """The command line: its commands, each imported when it is called, so that help comes at once."""
 
 import logging
-from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -72,15 +71,8 @@ def weft(
     """Take the options that stand before a command."""
 
 
-def _summarized() -> Callable[[], None]:
-    def command() -> None:
-        """Stand for a command in the list of commands; never called."""
-
-    return command
-
-
 for _name, _summary in SUMMARIES.items():
-    app.command(_name, help=_summary)(_summarized())
+    app.command(_name, help=_summary)(lambda: None)  # it stands in the list of commands, and is never called
 
 
 def main() -> None:

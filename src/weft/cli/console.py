@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from weft.errors import DataError, WeftError
+from weft.errors import WeftError
 
 FAILED, INTERRUPTED = 1, 130
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
@@ -42,14 +42,6 @@ def errors_told() -> Iterator[None]:
     except KeyboardInterrupt:
         say_error("interrupted")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def write_picture(path: str, picture: str) -> None:
-    """Write an SVG picture to the file that --picture names."""
-    try:
-        Path(path).write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"--picture {path}: {error.strerror}") from None
 
 
 def check_picture(path: str | None) -> None:

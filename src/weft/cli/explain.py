@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.console import Queries, check_picture, write_picture
+from weft.cli.console import Queries, check_picture
 from weft.cli.options import (
     Master,
     PlacementOptions,
@@ -14,6 +14,7 @@ from weft.cli.options import (
     with_groups,
 )
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
+from weft.codec import write_text
 from weft.errors import WeftError
 from weft.explanation.placement_picture import picture
 from weft.explanation.plans import explain as explain_queries
@@ -59,7 +60,7 @@ def explain(
         choose_plan(spark, detection, planning)
         typer.echo(detection.explain())
         if placed.picture is not None:
-            write_picture(placed.picture, picture(detection.placed.graph, unit="rows per second"))
+            write_text(placed.picture, picture(detection.placed.graph, unit="rows per second"))
 
 
 def _check(placed: PlacementOptions, events: str | None) -> None:

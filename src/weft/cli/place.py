@@ -11,8 +11,9 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import FAILED, check_picture, errors_told, say_error, terminal, write_picture
+from weft.cli.console import FAILED, check_picture, errors_told, say_error, terminal
 from weft.cli.simulate import show_simulated
+from weft.codec import write_text
 from weft.errors import DataError, PlacementError, near_name
 from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
 from weft.explanation.placement_picture import picture as draw_picture
@@ -117,7 +118,7 @@ def _show_placed(
         say_error(f"{problem.name}: {error}")
         return True
     if picture is not None:
-        write_picture(picture, draw_picture(placed.graph))
+        write_text(picture, draw_picture(placed.graph))
     if as_json:
         typer.echo(json.dumps(placed_json(problem.name, placed), ensure_ascii=False))
     else:

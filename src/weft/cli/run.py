@@ -33,8 +33,11 @@ from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
-from weft.runtime.stages.report import Transfer
 
+SHOWN_OF_TRANSFERS = (
+    *("projection", "source", "target"),
+    *("predicted_rows", "rows", "predicted_bytes", "bytes"),
+)
 EXAMPLES = (
     "Examples:\n\n"
     "  weft run fraud.weft events.parquet --time ts --type type\n\n"
@@ -124,7 +127,11 @@ class Delivery:
             summary = {"events": self.n_events, "rejected": self.n_rejected, "matches": matches}
             summary |= ({"trends": trends} if trends else {}) | {"seconds": round(seconds, 3)}
             if self.analysis is not None and self.analysis.transfers is not None:
-                summary |= {"transfers": [_transfer_json(one) for one in self.analysis.transfers]}
+                transfers = [
+                    {name: getattr(transfer, name) for name in SHOWN_OF_TRANSFERS}
+                    for transfer in self.analysis.transfers
+                ]
+                summary |= {"transfers": transfers}
             typer.echo(json.dumps(summary, ensure_ascii=False))
             return
         if self._first_results:
@@ -170,18 +177,6 @@ class Delivery:
         else:
             own = matches if detection.match_queries else None
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
-
-
-def _transfer_json(transfer: Transfer) -> dict[str, object]:
-    return {
-        "projection": transfer.projection,
-        "source": transfer.source,
-        "target": transfer.target,
-        "predicted_rows": transfer.predicted_rows,
-        "rows": transfer.rows,
-        "predicted_bytes": transfer.predicted_bytes,
-        "bytes": transfer.bytes,
-    }
 
 
 def _all_rejected(rejected: DataFrame, columns: ColumnOptions) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import typer
 from pyspark.sql import SparkSession
@@ -222,9 +223,9 @@ class StreamJob:
             budget=Budget(partial_matches=self.budget),
             partitions=shape.partitions,
         )
-        for names, what in ((detection.started, "start empty"), (detection.ended, "are gone")):
+        for names, change in ((detection.started, "start empty"), (detection.ended, "are gone")):
             if names:
-                say_error(f"another workload than before: {', '.join(names)} {what}")
+                say_error(f"another workload than before: {', '.join(names)} {change}")
         search_plan(detection)
         if self.sites.site is not None and (left_out := n_unobserved(detection.site_program)):
             say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
@@ -256,10 +257,7 @@ class StreamJob:
         for directory in writer.directories:
             directory.claim(checkpoint)
         writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", checkpoint)
-        every = self._trigger()
-        writing = (
-            writing.trigger(availableNow=True) if every is None else writing.trigger(processingTime=every)
-        )
+        writing = writing.trigger(**self._trigger())
         spark.streams.addListener(monitor)
         try:
             with stop_on_signals() as stop:
@@ -271,13 +269,15 @@ class StreamJob:
         finally:
             spark.streams.removeListener(monitor)
 
-    def _trigger(self) -> str | None:
-        """Return how often batches begin, None to take what is there and end."""
+    def _trigger(self) -> dict[str, Any]:
+        """Return when batches begin, as Spark takes it."""
         trigger = self.running.trigger
         if self.running.available_now and trigger is not None:
             raise WeftError("--available-now takes what is there at once: leave out --trigger")
         milliseconds = 0 if trigger is None else _milliseconds("--trigger", trigger)
-        return None if self.running.available_now else f"{milliseconds} milliseconds"
+        if self.running.available_now:
+            return {"availableNow": True}
+        return {"processingTime": f"{milliseconds} milliseconds"}
 
 
 def _milliseconds(option: str, text: str) -> int:

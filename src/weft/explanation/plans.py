@@ -1,14 +1,13 @@
 """Show normal forms and the shared plan as text: one tree per query, shared nodes drawn once."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from weft.explanation.trends import trend_lines
-from weft.expressions import And, Expression, Or
+from weft.explanation.trends import conjunction_text, trend_lines, where_text
+from weft.expressions import Expression
 from weft.language.literals import format_duration
-from weft.language.printer import expression_to_text, window_to_text
+from weft.language.printer import window_to_text
 from weft.language.read import Queries, read_queries
 from weft.normalize.pipeline import normalize
 from weft.normalize.template import template_of
@@ -74,7 +73,7 @@ def _form_lines(form: NormalForm) -> list[str]:
     if form.keys:
         lines.append(f"keys    {', '.join(form.keys)}")
     if form.predicates:
-        lines.append(f"where   {_conjunction(form.predicates)}")
+        lines.append(f"where   {conjunction_text(form.predicates)}")
     for negation in form.negations:
         lines += _negation_lines(negation)
     lines.append(f"within  {window_to_text(form.window) if form.window else 'no window'}")
@@ -104,22 +103,8 @@ def _negation_lines(negation: NegatedForm) -> list[str]:
     scope = " and ".join(f"{end} {', '.join(names)}" for end, names in ends.items() if names)
     items = ", ".join(map(_item_text, negation.form.items))
     conditions = (*negation.form.predicates, *negation.predicates)
-    where = f" where {_conjunction(conditions)}" if conditions else ""
     inner = [f"  {line}" for nested in negation.form.negations for line in _negation_lines(nested)]
-    return [f"not     {items} {scope or 'anywhere in the window'}{where}", *inner]
-
-
-def _conjunction(predicates: Iterable[Expression]) -> str:
-    """Write predicates; columns of the plan stand without the quotes a query would need."""
-    listed = list(predicates)
-    parts = [expression_to_text(part) for part in listed]
-    if len(parts) > 1:
-        parts = [
-            f"({text})" if isinstance(part, And | Or) else text
-            for part, text in zip(listed, parts, strict=True)
-        ]
-    text = " AND ".join(parts)
-    return re.sub(r'"(\$\d+)"', r"\1", text)
+    return [f"not     {items} {scope or 'anywhere in the window'}{where_text(conditions)}", *inner]
 
 
 def plan_lines(
@@ -271,7 +256,7 @@ def _node_text(node: Node) -> str:
         case nodes.Scan(type=name, copy=copy):
             return f"scan {name}" + (f" (copy {copy})" if copy else "")
         case nodes.Filter(predicates=predicates):
-            return f"filter {_conjunction(predicates)}"
+            return f"filter {conjunction_text(predicates)}"
         case nodes.Join(order=order):
             return "join" + _pairs(order) + _conditions(node.predicates, node.extent)
         case nodes.KleeneExpand(least=least, most=most, order=order):
@@ -305,8 +290,7 @@ def _columns(columns: Iterable[int]) -> str:
 
 
 def _conditions(predicates: Sequence[Expression], extent: Extent | None) -> str:
-    where = f" where {_conjunction(predicates)}" if predicates else ""
-    return where + _extent_text(extent)
+    return where_text(predicates) + _extent_text(extent)
 
 
 def _extent_text(extent: Extent | None) -> str:

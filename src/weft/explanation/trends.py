@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from weft.expressions import Comparison, Expression
+from weft.expressions import And, Comparison, Expression
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text
 from weft.plan.template import START, Automaton, Template, Transition, TrendItem
@@ -65,7 +65,7 @@ def _automaton_rows(automaton: Automaton, template: Template) -> list[tuple[str,
         after = "start" if source.position == START else automaton.positions[source.position].variable
         ways = f" in {feed.ways} ways" if feed.ways > 1 else ""
         negated = " or ".join(_item_text(template.items[item]) for item in source.negated)
-        steps = _where([Comparison(step.operator, step.left, step.right) for step in source.steps])
+        steps = where_text([Comparison(step.operator, step.left, step.right) for step in source.steps])
         return f"after {after}{ways}{' unless ' if negated else ''}{negated}{steps}"
 
     rows = [
@@ -81,13 +81,18 @@ def _automaton_rows(automaton: Automaton, template: Template) -> list[tuple[str,
 
 
 def _item_text(item: TrendItem) -> str:
-    return item.type + _where(item.predicates)
+    return item.type + where_text(item.predicates)
 
 
-def _where(conditions: Sequence[Expression]) -> str:
-    """Write conditions; events stand without the quotes that a query would need."""
-    text = " AND ".join(map(expression_to_text, conditions))
-    return " where " + re.sub(r'"(\$\d+)"', r"\1", text) if conditions else ""
+def conjunction_text(conditions: Sequence[Expression]) -> str:
+    """Write conditions; events and columns of a plan stand without the quotes that a query would need."""
+    whole = And(tuple(conditions)) if len(conditions) > 1 else conditions[0]
+    return re.sub(r'"(\$\d+)"', r"\1", expression_to_text(whole))
+
+
+def where_text(conditions: Sequence[Expression]) -> str:
+    """Write conditions as they stand after something, or nothing."""
+    return f" where {conjunction_text(conditions)}" if conditions else ""
 
 
 def _window_text(template: Template) -> str:
@@ -99,12 +104,12 @@ def _window_text(template: Template) -> str:
 
 def _sharing_lines(templates: Sequence[Template]) -> list[str]:
     lines = []
-    for found in sharable_sets(templates):
-        names = ", ".join(templates[number].query for number in found.templates)
-        if not found.types:
+    for shared in sharable_sets(templates):
+        names = ", ".join(templates[number].query for number in shared.templates)
+        if not shared.types:
             lines.append(f"{names}: by itself")
             continue
-        types = ", ".join(f"{name}+" for name in found.types)
-        pane = "" if found.pane is None else f", in panes of {format_duration(found.pane)}"
+        types = ", ".join(f"{name}+" for name in shared.types)
+        pane = "" if shared.pane is None else f", in panes of {format_duration(shared.pane)}"
         lines.append(f"{names}: can share {types}{pane}")
     return lines

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.codec import VERSION, check_version
+from weft.codec import VERSION, check_version, write_text
 from weft.errors import DataError, QueryError, WeftError, near_name
 from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
@@ -51,10 +51,7 @@ SELECTIVITY = dict.fromkeys(("pattern", "where", "selectivity"), True)
 def save_statistics(statistics: Statistics, path: str | Path) -> None:
     """Write statistics to a file that `load_statistics` reads."""
     text = json.dumps(to_document(statistics), indent=2, ensure_ascii=False)
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+    write_text(path, text + "\n")
 
 
 def load_statistics(path: str | Path, schema: Schema) -> Statistics:
