@@ -4,15 +4,8 @@ from typing import Annotated
 
 import typer
 
+from weft.cli import options
 from weft.cli.console import Queries, check_picture
-from weft.cli.options import (
-    Master,
-    PlacementOptions,
-    SiteOptions,
-    StoredPlanOptions,
-    UsualColumnOptions,
-    with_groups,
-)
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.codec import write_text
 from weft.errors import WeftError
@@ -29,7 +22,7 @@ EXAMPLES = (
 )
 
 
-@with_groups
+@options.with_groups
 def explain(
     queries: Queries,
     events: Annotated[
@@ -37,10 +30,10 @@ def explain(
         typer.Argument(metavar="[EVENTS]", help="Events to plan for; a sample of them is looked at."),
     ] = None,
     *,
-    columns: UsualColumnOptions,
-    planning: StoredPlanOptions,
-    placed: PlacementOptions,
-    master: Master = "local[*]",
+    columns: options.UsualColumnOptions,
+    planning: options.StoredPlanOptions,
+    placed: options.PlacementOptions,
+    master: options.Master = "local[*]",
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
 
@@ -55,7 +48,7 @@ def explain(
         planning_of(planning)
         find_events(events)
         spark = start_spark(master)
-        sites = SiteOptions(site=placed.site)
+        sites = options.SiteOptions(site=placed.site)
         detection = prepare_files(spark, queries, events, columns, planning, sites=sites)
         choose_plan(spark, detection, planning)
         typer.echo(detection.explain())
@@ -63,7 +56,7 @@ def explain(
             write_text(placed.picture, picture(detection.placed.graph, unit="rows per second"))
 
 
-def _check(placed: PlacementOptions, events: str | None) -> None:
+def _check(placed: options.PlacementOptions, events: str | None) -> None:
     """Say what is missing, before anything takes time."""
     if not placed.placement:
         if placed.site is not None or placed.picture is not None:

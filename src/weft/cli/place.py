@@ -1,6 +1,7 @@
 """The command `weft place`: where to evaluate queries in a network that a file describes."""
 
 import json
+import time as clock
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -12,16 +13,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from weft.cli.console import FAILED, check_picture, errors_told, say_error, terminal
-from weft.cli.simulate import show_simulated
 from weft.codec import write_text
 from weft.errors import DataError, PlacementError, near_name
 from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
 from weft.explanation.placement_picture import picture as draw_picture
-from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.local_search import search_draft
+from weft.placement.muse_graph import MuseGraph, Vertex, central_cost
 from weft.placement.pipeline import Placed
 from weft.placement.pipeline import place as place_queries
 from weft_lab.placement.optimal import EXACT
 from weft_lab.placement.problem_file import PlacementProblem, read_problems
+from weft_lab.placement.simulation import simulate as simulate_draft
 
 EXAMPLES = (
     "Examples:\n\n  weft place robots.json\n\n"
@@ -88,7 +90,7 @@ def place(
             if picture is not None or algorithm != "best":
                 raise DataError("--simulate shows no graph, and simulates the best placement alone")
             for given in problems:
-                show_simulated(given, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
+                _show_simulated(given, n_units=simulate, seconds=seconds, seed=seed, as_json=as_json)
             return
         search = partial(place_queries, algorithm=algorithm, seconds=seconds, seed=seed, algorithms=EXACT)
         failures = [_show_placed(given, search, picture, as_json=as_json) for given in problems]
@@ -124,6 +126,50 @@ def _show_placed(
     else:
         terminal().print(placed_tables(problem, placed))
     return False
+
+
+def _show_simulated(
+    problem: PlacementProblem, *, n_units: int, seconds: float | None, seed: int, as_json: bool
+) -> None:
+    """Place the queries of a problem, simulate that, and show what was found."""
+    numbers = simulated_json(problem, n_units=n_units, seconds=seconds, seed=seed)
+    if as_json:
+        typer.echo(json.dumps(numbers, ensure_ascii=False))
+        return
+    table = Table(title=f"{escape(problem.name)}, in a unit of time", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in numbers.items():
+        if isinstance(value, int | float):
+            table.add_row(name.replace("_", " "), number_text(value))
+    terminal().print(table)
+
+
+def simulated_json(
+    problem: PlacementProblem, *, n_units: int, seconds: float | None, seed: int
+) -> dict[str, str | int | float]:
+    """Return what a placement sends in a unit of time: cost, rows, bytes, and rows drawn at random."""
+    started = clock.perf_counter()
+    draft = search_draft(problem.network, problem.queries, seconds=seconds, seed=seed)
+    placed = clock.perf_counter()
+    simulated = simulate_draft(draft, n_units=n_units, seed=seed)
+    central = central_cost(problem.network, problem.queries)
+    return {
+        "name": problem.name,
+        "sites": len(problem.network.sites),
+        "cost": draft.cost,
+        "central_cost": central,
+        "ratio": draft.cost / central,
+        "streams": simulated.n_channels,
+        "rows": simulated.rows,
+        "bytes": simulated.bytes,
+        "drawn_rows": float(simulated.drawn.mean()),
+        "standard_error": simulated.error,
+        "most_rows_in_a_unit": float(simulated.drawn.max()),
+        "most_rows_at_a_site": float(simulated.received.max()),
+        "seconds": round(placed - started, 4),
+        "simulation_seconds": round(clock.perf_counter() - placed, 4),
+    }
 
 
 def placed_json(name: str, placed: Placed) -> dict[str, object]:

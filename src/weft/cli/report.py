@@ -155,11 +155,15 @@ def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
 def batch_line(metrics: BatchMetrics) -> str:
     """Return what a batch of a stream did in one line."""
     matches = sum(query.matches for query in metrics.queries.values())
+    counted = f", {matches:,} {'match' if matches == 1 else 'matches'}"
+    return f"batch {metrics.batch}: {_batch_text(metrics, counted)}"
+
+
+def _batch_text(metrics: BatchMetrics, counted: str = "") -> str:
+    watermark = "none yet" if metrics.watermark is None else f"{metrics.watermark:%Y-%m-%d %H:%M:%S}"
     return (
-        f"batch {metrics.batch}: {metrics.rows:,} rows, {metrics.rejected:,} rejected, "
-        f"{metrics.late:,} late, {matches:,} {'match' if matches == 1 else 'matches'}, "
-        f"watermark {_watermark_text(metrics)}, {metrics.seconds:.1f} s, "
-        f"{metrics.rows_per_second:,.0f} rows/s"
+        f"{metrics.rows:,} rows, {metrics.rejected:,} rejected, {metrics.late:,} late{counted}, "
+        f"watermark {watermark}, {metrics.seconds:.1f} s, {metrics.rows_per_second:,.0f} rows/s"
     )
 
 
@@ -178,15 +182,8 @@ def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
     if last is not None:
         table.columns[0].footer = f"batch {last.batch}"
         table.columns[4].footer = f"{last.state_bytes:,}"
-        table.caption = (
-            f"{last.rows:,} rows, {last.rejected:,} rejected, {last.late:,} late, "
-            f"watermark {_watermark_text(last)}, {last.seconds:.1f} s, {last.rows_per_second:,.0f} rows/s"
-        )
+        table.caption = _batch_text(last)
     return table
-
-
-def _watermark_text(metrics: BatchMetrics) -> str:
-    return "none yet" if metrics.watermark is None else f"{metrics.watermark:%Y-%m-%d %H:%M:%S}"
 
 
 @contextmanager

@@ -11,20 +11,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
+from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.options import (
-    PARTIAL_MATCHES,
-    AsJson,
-    BudgetOption,
-    ColumnOptions,
-    Events,
-    Explained,
-    Master,
-    SharingOption,
-    SiteOptions,
-    StoredPlanOptions,
-    with_groups,
-)
 from weft.cli.report import MOST_RESULTS, progress_shown, summary_table, trends_table
 from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
 from weft.hosts.spark.analyze import Analysis
@@ -48,12 +36,12 @@ EXAMPLES = (
 )
 
 
-@with_groups
+@options.with_groups
 def run(
     queries: Queries,
-    events: Events,
+    events: options.Events,
     *,
-    columns: ColumnOptions,
+    columns: options.ColumnOptions,
     out: Annotated[
         str | None,
         typer.Option(
@@ -61,13 +49,13 @@ def run(
             help="Where matches and results of trend queries go: JSON lines, or a directory of Parquet.",
         ),
     ] = None,
-    as_json: AsJson = False,
-    budget: BudgetOption = PARTIAL_MATCHES,
-    planning: StoredPlanOptions,
-    sharing: SharingOption = "dynamic",
-    sites: SiteOptions,
-    explained: Explained = None,
-    master: Master = "local[*]",
+    as_json: options.AsJson = False,
+    budget: options.BudgetOption = options.PARTIAL_MATCHES,
+    planning: options.StoredPlanOptions,
+    sharing: options.SharingOption = "dynamic",
+    sites: options.SiteOptions,
+    explained: options.Explained = None,
+    master: options.Master = "local[*]",
 ) -> None:
     """Find all matches of queries in events, and the aggregates of trend queries."""
     with failures_told():
@@ -179,7 +167,7 @@ class Delivery:
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
 
 
-def _all_rejected(rejected: DataFrame, columns: ColumnOptions) -> str:
+def _all_rejected(rejected: DataFrame, columns: options.ColumnOptions) -> str:
     reasons = sorted(row["reason"] for row in rejected.select("reason").distinct().limit(5).collect())
     return (
         f"every row was rejected: {'; '.join(reasons)}\n"

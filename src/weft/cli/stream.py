@@ -18,22 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
+from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.options import (
-    PARTIAL_MATCHES,
-    AsJson,
-    BudgetOption,
-    ColumnOptions,
-    Master,
-    OutputOptions,
-    PlanOptions,
-    RunningOptions,
-    SharingOption,
-    Source,
-    SourceOptions,
-    StreamSiteOptions,
-    with_groups,
-)
 from weft.cli.report import progress_shown, stream_shown, summary_table
 from weft.cli.steps import (
     failures_told,
@@ -52,19 +38,11 @@ from weft.hosts.spark.local import local_cores
 from weft.hosts.spark.monitor import StreamMonitor
 from weft.hosts.spark.progress import current_progress, no_progress
 from weft.hosts.spark.stream import n_unobserved
+from weft.io import stream_sources
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sinks import MATCHES, TRENDS
 from weft.io.sources import find_events
 from weft.io.stream_sinks import BatchDirectory, BatchWriter
-from weft.io.stream_sources import (
-    SourceShape,
-    check_source,
-    kafka_topic,
-    known_shape,
-    read_stream,
-    remember_shape,
-    shape_of,
-)
 from weft.language.literals import parse_duration
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query
@@ -85,21 +63,21 @@ EXAMPLES = (
 )
 
 
-@with_groups
+@options.with_groups
 def stream(
     queries: Queries,
-    source: Source,
+    source: options.Source,
     *,
-    columns: ColumnOptions,
-    feed: SourceOptions,
-    running: RunningOptions,
-    output: OutputOptions,
-    budget: BudgetOption = PARTIAL_MATCHES,
-    planning: PlanOptions,
-    sharing: SharingOption = "dynamic",
-    sites: StreamSiteOptions,
-    as_json: AsJson = False,
-    master: Master = "local[*]",
+    columns: options.ColumnOptions,
+    feed: options.SourceOptions,
+    running: options.RunningOptions,
+    output: options.OutputOptions,
+    budget: options.BudgetOption = options.PARTIAL_MATCHES,
+    planning: options.PlanOptions,
+    sharing: options.SharingOption = "dynamic",
+    sites: options.StreamSiteOptions,
+    as_json: options.AsJson = False,
+    master: options.Master = "local[*]",
 ) -> None:
     """Find matches in a stream, as its events come.
 
@@ -136,7 +114,7 @@ def stream(
             raise typer.Exit(status)
 
 
-def _writer(queries: Sequence[Query], output: OutputOptions) -> BatchWriter:
+def _writer(queries: Sequence[Query], output: options.OutputOptions) -> BatchWriter:
     """Return where outcomes go; Parquet of both kinds to two directories, since their columns differ."""
     has_trends = any(query.is_trend for query in queries)
     has_matches = not all(query.is_trend for query in queries)
@@ -156,11 +134,11 @@ class StreamJob:
 
     queries: Path
     source: str
-    columns: ColumnOptions
-    feed: SourceOptions
-    running: RunningOptions
-    planning: PlanOptions
-    sites: StreamSiteOptions
+    columns: options.ColumnOptions
+    feed: options.SourceOptions
+    running: options.RunningOptions
+    planning: options.PlanOptions
+    sites: options.StreamSiteOptions
     sharing: Sharing
     budget: int
 
@@ -168,8 +146,8 @@ class StreamJob:
         """Let mistakes show before Spark starts."""
         _milliseconds("--watermark", self.feed.watermark)
         self._trigger()
-        check_source(self.source, self.feed.source_format, self.feed.schema)
-        is_kafka = kafka_topic(self.source) is not None
+        stream_sources.check_source(self.source, self.feed.source_format, self.feed.schema)
+        is_kafka = stream_sources.kafka_topic(self.source) is not None
         if is_kafka and self.feed.max_files is not None:
             raise WeftError("--max-files is about files, and the source is Kafka")
         places = {} if is_kafka else {self.source: "the source"}
@@ -179,9 +157,9 @@ class StreamJob:
             places[str(directory.path)] = "a directory of the output"
         _keep_apart(self.running.checkpoint, places)
 
-    def shape(self, spark: SparkSession, master: str) -> SourceShape:
+    def shape(self, spark: SparkSession, master: str) -> stream_sources.SourceShape:
         """Return how rows look, and set the number of parts of the state: both as at the first start."""
-        known = known_shape(CheckpointNotes(spark, self.running.checkpoint))
+        known = stream_sources.known_shape(CheckpointNotes(spark, self.running.checkpoint))
         given = self.running.partitions
         if known is not None and given not in (None, known.partitions):
             raise WeftError(
@@ -191,7 +169,7 @@ class StreamJob:
         partitions = known.partitions if known else given or local_cores(master)
         spark.conf.set(PARTITIONS, str(partitions))
         with progress_shown("Looking at the source", no_progress):
-            return shape_of(
+            return stream_sources.shape_of(
                 spark,
                 self.source,
                 self.columns,
@@ -201,10 +179,10 @@ class StreamJob:
                 partitions=partitions,
             )
 
-    def prepare(self, spark: SparkSession, shape: SourceShape) -> Detection:
+    def prepare(self, spark: SparkSession, shape: stream_sources.SourceShape) -> Detection:
         """Bind the queries to the stream, say what is another workload than before, and choose the plan."""
         columns = self.columns
-        events = read_stream(spark, self.source, shape, columns, self.feed.max_files)
+        events = stream_sources.read_stream(spark, self.source, shape, columns, self.feed.max_files)
         past = self._past(spark)
         planning = planning_of(self.planning, self.sharing)
         if past is not None:
@@ -247,13 +225,13 @@ class StreamJob:
         spark: SparkSession,
         detection: Detection,
         writer: BatchWriter,
-        shape: SourceShape,
+        shape: stream_sources.SourceShape,
         monitor: StreamMonitor,
     ) -> int:
         """Run the stream to its end, or until a signal comes; return the exit status."""
         checkpoint = self.running.checkpoint
         outcomes = detection.outcomes
-        remember_shape(CheckpointNotes(spark, checkpoint), shape)
+        stream_sources.remember_shape(CheckpointNotes(spark, checkpoint), shape)
         for directory in writer.directories:
             directory.claim(checkpoint)
         writing = outcomes.writeStream.foreachBatch(writer).option("checkpointLocation", checkpoint)
