@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
-from weft.api.planning import PlannedGroup, costs_compared, plan_group, why_lines
+from weft.api.planning import PlannedGroup, compare_costs, plan_group, why_lines
 from weft.hosts.spark.divide import QueryGroup, Together
 from weft.optimizer.planning import Planning
 
@@ -22,7 +22,7 @@ def planned(planning: Planning) -> PlannedGroup:
 
 def said(planning: Planning) -> list[str]:
     chosen = planned(planning)
-    return why_lines(costs_compared(chosen, SCHEMA, planning, WORKLOAD.statistics), chosen, planning)
+    return why_lines(compare_costs(chosen, SCHEMA, planning, WORKLOAD.statistics), chosen, planning)
 
 
 def test_nothing_is_said_of_defaults() -> None:

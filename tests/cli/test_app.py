@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from weft.cli.app import app
-from weft.cli.console import errors_told
+from weft.cli.console import report_errors
 from weft.cli.demo import demo_queries
 from weft.language.parser import parse
 
@@ -197,7 +197,7 @@ def test_mistakes_show_before_spark_starts(files: Path) -> None:
 
 
 def test_an_interruption_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit) as left, errors_told():
+    with pytest.raises(typer.Exit) as left, report_errors():
         raise KeyboardInterrupt
     assert left.value.exit_code == 130
     assert capsys.readouterr().err == "interrupted\n"

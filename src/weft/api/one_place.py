@@ -9,7 +9,7 @@ from weft.adaptation.settings import AdaptedGroup
 from weft.api.detection import Detection, Workload
 from weft.api.planning import (
     PlannedGroup,
-    costs_compared,
+    compare_costs,
     estimated_statistics,
     expected_rows,
     merged_plan,
@@ -149,7 +149,7 @@ class BatchDetection(OnePlaceDetection):
         return total
 
     def _costs_of(self, planned: PlannedGroup) -> dict[str, float]:
-        return costs_compared(planned, self.source.schema, self.workload.planning, self.statistics)
+        return compare_costs(planned, self.source.schema, self.workload.planning, self.statistics)
 
     def explain(self) -> str:
         """Return the normal forms, the plans with the rows expected of their nodes, and what they cost.

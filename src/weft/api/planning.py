@@ -54,7 +54,7 @@ def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics)
     return {node: rate * statistics.span for node, rate in rates.items()}
 
 
-def costs_compared(
+def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import Queries, errors_told, terminal
+from weft.cli.console import Queries, report_errors, terminal
 from weft.language.literals import format_duration
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.language.read import read_queries
@@ -16,7 +16,7 @@ EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/"
 
 def check(queries: Queries) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
-    with errors_told():
+    with report_errors():
         bound = read_queries(queries, None, tie_break=True)
         terminal().print(queries_table(bound))
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")

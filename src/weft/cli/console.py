@@ -32,7 +32,7 @@ def say_error(message: str) -> None:
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn what goes wrong into a message on standard error and an exit status."""
     try:
         yield

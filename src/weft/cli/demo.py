@@ -22,8 +22,8 @@ from weft.api.detection import Detection
 from weft.cli.check import within_text
 from weft.cli.console import terminal
 from weft.cli.options import Master
-from weft.cli.report import progress_shown, time_line
-from weft.cli.steps import failures_told, search_plan, start_spark
+from weft.cli.report import show_progress, time_line
+from weft.cli.steps import report_failures, search_plan, start_spark
 from weft.hosts.spark.progress import current_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order
@@ -47,7 +47,7 @@ def demo(
     master: Master = "local[*]",
 ) -> None:
     """Find fraud in a million events of a bank: twenty queries, one shared plan, some matches to read."""
-    with failures_told():
+    with report_failures():
         show(terminal(), n_events=events, spark=start_spark(master))
 
 
@@ -67,7 +67,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
         _show_sharing(console, detection)
         started = time.perf_counter()
         matches = detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
-        with progress_shown("Finding matches", partial(current_progress, spark)):
+        with show_progress("Finding matches", partial(current_progress, spark)):
             counted = {row["query"]: row["count"] for row in matches.groupBy("query").count().collect()}
         _show_counts(console, detection, counted, time.perf_counter() - started)
         _show_matches(console, detection, matches, events)
@@ -77,7 +77,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
 def _weave(console: Console, detection: Detection, spark: SparkSession) -> None:
     """Choose the plan, and say what that gains."""
     started = time.perf_counter()
-    with progress_shown("Looking at a sample of the events", partial(current_progress, spark)):
+    with show_progress("Looking at a sample of the events", partial(current_progress, spark)):
         detection.sample_statistics()
     search_plan(detection)
     spent = time.perf_counter() - started

@@ -6,7 +6,7 @@ import typer
 
 from weft.cli import options
 from weft.cli.console import Queries, check_picture
-from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
+from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.codec import write_text
 from weft.errors import WeftError
 from weft.explanation.placement_picture import picture
@@ -39,7 +39,7 @@ def explain(
 
     With events, the plan is chosen for them, and shown with the rows expected of each node.
     """
-    with failures_told():
+    with report_failures():
         _check(placed, events)
         bound = read_queries(queries, None, tie_break=columns.order_by is not None)
         if events is None:

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import FAILED, check_picture, errors_told, say_error, terminal
+from weft.cli.console import FAILED, check_picture, report_errors, say_error, terminal
 from weft.codec import write_text
 from weft.errors import DataError, PlacementError, near_name
 from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
@@ -81,7 +81,7 @@ def place(
 
     Shows the MuSE graph, what it sends, and its cost beside that of sending all events to one place.
     """
-    with errors_told():
+    with report_errors():
         problems = _select_problems(problem, name)
         check_picture(picture)
         if picture is not None and len(problems) > 1:
@@ -289,5 +289,5 @@ def gap_text(placed: Placed) -> str:
     return f"the cost is at most {placed.gap:.1%} above the optimum"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

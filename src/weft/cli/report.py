@@ -126,7 +126,7 @@ def value_text(value: object) -> str:
 
 
 @contextmanager
-def progress_shown(text: str, source: ProgressSource) -> Iterator[None]:
+def show_progress(text: str, source: ProgressSource) -> Iterator[None]:
     """Show on standard error how far Spark is, when that is a terminal; otherwise nothing."""
     console = terminal(error=True)
     if not console.is_terminal or not sys.stderr.isatty():
@@ -187,7 +187,7 @@ def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
 
 
 @contextmanager
-def stream_shown(names: Sequence[str]) -> Iterator[StreamMonitor]:
+def show_stream(names: Sequence[str]) -> Iterator[StreamMonitor]:
     """Yield a monitor that shows on standard error what a stream does: a live table, or a line per batch."""
     console = terminal(error=True)
     if not console.is_terminal or not sys.stderr.isatty():

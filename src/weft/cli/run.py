@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, Row
 from weft.api.detection import Detection
 from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.report import MOST_RESULTS, progress_shown, summary_table, trends_table
-from weft.cli.steps import choose_plan, failures_told, planning_of, prepare_files, start_spark
+from weft.cli.report import MOST_RESULTS, show_progress, summary_table, trends_table
+from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.hosts.spark.analyze import Analysis
 from weft.hosts.spark.progress import current_progress
 from weft.io.sinks import check_target, write_results
@@ -58,7 +58,7 @@ def run(
     master: options.Master = "local[*]",
 ) -> None:
     """Find all matches of queries in events, and the aggregates of trend queries."""
-    with failures_told():
+    with report_failures():
         # Mistakes show before Spark starts.
         read_queries(queries, None, tie_break=columns.order_by is not None)
         sites.check()
@@ -74,7 +74,7 @@ def run(
         )
         choose_plan(spark, detection, planning)
         delivery = Delivery(detection, out, is_shown=not as_json)
-        with progress_shown("Finding matches", partial(current_progress, spark)):
+        with show_progress("Finding matches", partial(current_progress, spark)):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
         delivery.summarize(clock.perf_counter() - started, as_json=as_json)
         if explained == "plan":

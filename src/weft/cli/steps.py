@@ -12,9 +12,9 @@ from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Sites
 from weft.api.planning import load_plan, save_plan
-from weft.cli.console import errors_told
+from weft.cli.console import report_errors
 from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
-from weft.cli.report import progress_shown
+from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
 from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
 from weft.hosts.spark.local import local_session
@@ -32,9 +32,9 @@ NO_SITES = SiteOptions()
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """Turn what goes wrong, in Weft or in Spark, into a message on standard error and an exit status."""
-    with errors_told():
+    with report_errors():
         try:
             yield
         except SPARK_FAILURES as error:
@@ -43,7 +43,7 @@ def failures_told() -> Iterator[None]:
 
 def start_spark(master: str) -> SparkSession:
     """Start a session, or take the one that runs."""
-    with progress_shown("Starting Spark", no_progress):
+    with show_progress("Starting Spark", no_progress):
         session = local_session(master)
     # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -115,7 +115,7 @@ def sites_of(options: SiteOptions, network: Network | None = None) -> Sites | No
 
 def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanOptions) -> None:
     """Look at the events of a detection as far as needed, choose its plan, and store what is to be stored."""
-    with progress_shown("Looking at the events", partial(current_progress, spark)):
+    with show_progress("Looking at the events", partial(current_progress, spark)):
         if planning.save_statistics is not None:
             save_statistics(detection.statistics, planning.save_statistics)
         detection.sample_statistics()
@@ -127,5 +127,5 @@ def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanO
 def search_plan(detection: Detection) -> None:
     """Search for the plan of a detection."""
     search = SearchProgress()
-    with progress_shown("Weaving the plan", search.now):
+    with show_progress("Weaving the plan", search.now):
         detection.choose_plans(search.tell)

@@ -20,11 +20,11 @@ from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.report import progress_shown, stream_shown, summary_table
+from weft.cli.report import show_progress, show_stream, summary_table
 from weft.cli.steps import (
-    failures_told,
     planning_of,
     prepare_files,
+    report_failures,
     search_plan,
     sites_of,
     start_spark,
@@ -85,7 +85,7 @@ def stream(
     when the stream was killed and started again with the same checkpoint. A match that depends on what
     does NOT come appears once the watermark has passed its window, and so do the results of trend queries.
     """
-    with failures_told():
+    with report_failures():
         bound = read_queries(queries, None, tie_break=columns.order_by is not None)
         check_windows(bound)
         sites.check()
@@ -102,7 +102,7 @@ def stream(
         detection = job.prepare(spark, shape)
         writer.returned, writer.trend_names = detection.return_columns, detection.trend_names
         started = clock.perf_counter()
-        with stream_shown([query.name for query in detection.queries]) as monitor:
+        with show_stream([query.name for query in detection.queries]) as monitor:
             status = job.run(spark, detection, writer, shape, monitor)
         _summarize(detection, monitor, clock.perf_counter() - started, as_json=as_json)
         if monitor.totals.rows and not monitor.totals.events:
@@ -168,7 +168,7 @@ class StreamJob:
             )
         partitions = known.partitions if known else given or local_cores(master)
         spark.conf.set(PARTITIONS, str(partitions))
-        with progress_shown("Looking at the source", no_progress):
+        with show_progress("Looking at the source", no_progress):
             return stream_sources.shape_of(
                 spark,
                 self.source,
@@ -214,7 +214,7 @@ class StreamJob:
         history = self.sites.history
         if history is None:
             return None
-        with progress_shown("Looking at the past", partial(current_progress, spark)):
+        with show_progress("Looking at the past", partial(current_progress, spark)):
             past = prepare_files(spark, self.queries, history, self.columns, self.planning, sites=self.sites)
             if not past.network.sites:
                 raise DataError(f"{history}: no event has a site (--site {self.sites.site})")

@@ -95,18 +95,18 @@ def projection_lines(graph: MuseGraph) -> list[str]:
       reads A of the own site
       reads B of y
     """
-    found: dict[Projection, list[Vertex]] = {}
+    derived: dict[Projection, list[Vertex]] = {}
     for vertex in graph.order:
         if graph.inputs[vertex]:
-            found.setdefault(vertex.projection, []).append(vertex)
+            derived.setdefault(vertex.projection, []).append(vertex)
     lines = []
-    for projection, vertices in found.items():
+    for projection, vertices in derived.items():
         rate = sum(graph.rate(vertex) for vertex in vertices)
         lines += [projection.text, f"  at {_sites(graph, vertices)}: {number_text(rate)}"]
         read: dict[str, list[tuple[Vertex, Vertex]]] = {}
         for vertex in vertices:
-            for one in graph.inputs[vertex]:
-                read.setdefault(one.projection.text, []).append((one, vertex))
+            for source in graph.inputs[vertex]:
+                read.setdefault(source.projection.text, []).append((source, vertex))
         lines += [f"  reads {text} of {_origins(graph, pairs)}" for text, pairs in read.items()]
     return lines
 
@@ -161,11 +161,11 @@ def _sites(graph: MuseGraph, vertices: Iterable[Vertex]) -> str:
 
 
 def _origins(graph: MuseGraph, pairs: Sequence[tuple[Vertex, Vertex]]) -> str:
-    if all(one.site == reader.site for one, reader in pairs):
+    if all(source.site == reader.site for source, reader in pairs):
         return "the own site"
     readers: dict[Vertex, set[Vertex]] = {}
-    for one, reader in pairs:
-        readers.setdefault(reader, set()).add(one)
+    for source, reader in pairs:
+        readers.setdefault(reader, set()).add(source)
     if len({frozenset(read) for read in readers.values()}) == 1:
-        return _sites(graph, (one for one, _ in pairs))
-    return f"{len({one.site for one, _ in pairs})} sites, each reader of its own"
+        return _sites(graph, (source for source, _ in pairs))
+    return f"{len({source.site for source, _ in pairs})} sites, each reader of its own"
