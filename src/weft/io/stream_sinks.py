@@ -115,7 +115,8 @@ class BatchWriter:
     @property
     def directories(self) -> list[BatchDirectory]:
         """Where this writes to, late rows first; matches and trends may go to the same place."""
-        return list(dict.fromkeys(filter(None, (self.late, self.matches, self.trends))))
+        results = dict.fromkeys(filter(None, (self.matches, self.trends)))
+        return [*([] if self.late is None else [self.late]), *results]
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
         try:
