@@ -112,12 +112,12 @@ class Stream:
             self.latest = most if self.latest is None else max(self.latest, most)
 
     def finish(self) -> None:
-        """Let the watermark pass everything."""
-        if self.wake is not None:
-            self._run([], AFTER_ALL)
-        assert self.wake is None, "nothing is left that time would change"
+        """Let the watermark pass everything, until time alone changes nothing any more."""
+        while self.wake is not None and self._run([], AFTER_ALL):
+            pass
 
-    def _run(self, tables: list[pa.Table], watermark: int) -> None:
+    def _run(self, tables: list[pa.Table], watermark: int) -> bool:
+        """Run a step, and say whether there was anything to do."""
         if not self.is_calm and self.dice.random() < 0.1:
             self.workers[self.dice.randrange(self.n_workers)] = Memory()
         if not self.is_calm and self.dice.random() < 0.15:
@@ -130,6 +130,7 @@ class Stream:
         if outcome is not None:
             self.late += outcome.report.late
             self.outcomes.append(outcome)
+        return outcome is not None
 
 
 def deliveries(events: Iterable[ReferenceEvent], dice: random.Random, delay: int) -> list[int]:
