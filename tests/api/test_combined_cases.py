@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.case_files import TextCase, load_cases
 from tests.helpers.combined_cases import ORDER, STRETCH, combined_random, combined_texts
 from tests.helpers.engine import is_supported

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.engine import expected_outcome, is_supported
 from tests.helpers.frames import bound_ids, detection_of, events_frame, matches_by_query
 from tests.helpers.strategies import Case, matching_case

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.frames import events_frame
 from tests.helpers.stream_files import BATCH, Files, run
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.engine import arrow_events, bindings_of, expected_outcome, is_supported, plain, plan_of
 from tests.helpers.frames import bound_ids
 from tests.helpers.strategies import Case, event, matching_case

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.stream_files import SECOND, Files, late_by_hand, run, scattered, write
 
 import weft

@@ -3,7 +3,7 @@
 import random
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain
 from tests.helpers.strategies import Case
 

@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.expressions import Attribute, Comparison
 from weft.hosts.spark.frame import EventFrame

@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.hosts.spark.assignment import ShardGroup
 from weft.hosts.spark.shard_names import shard_names, spark_hash

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.explanation.placement_picture import number_text
 from weft.explanation.placements import bytes_text

@@ -6,7 +6,7 @@ from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.hosts.spark.pushdown import Demand, quoted
 from weft.hosts.spark.schemas import spark_type_of, value_type

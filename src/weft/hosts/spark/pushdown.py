@@ -10,7 +10,7 @@ from functools import reduce
 from operator import and_, eq, ge, gt, invert, le, lt, ne, or_
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
+from pyspark.sql import functions as F
 
 from weft.expressions import (
     Aggregate,

@@ -22,8 +22,8 @@ from operator import add, and_
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows
-from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from weft.errors import DataError
 from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, select_columns, wire_columns

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
-from pyspark.sql import types as T  # noqa: N812 - the name everybody knows
+from pyspark.sql import types as T
 
 from weft.errors import DataError, near_name
 from weft.schema import (
