@@ -23,7 +23,7 @@ Complexity  O(4^n (n + s)) for the sums, for n items and s sites, as operations 
 
 import heapq
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress
 from typing import NamedTuple
 
@@ -144,6 +144,7 @@ class _Construction:
         self.options: dict[str, list[Option]] = {}
         self.reading: dict[str, Numbers] = {}  # for every option and column, what it costs to read it
         self.inputs: list[int] = []
+        self.texts_read = cache(self._texts_read)
         self.least = np.zeros((0, len(self.hosts)))
         for item in query.single_items:
             self.offer(item, [self.as_placed(query.projection(item).text)])
@@ -247,8 +248,7 @@ class _Construction:
         """
         draft = self.nothing
         partition = self.partition(column)
-        negated = sorted(self.query.needed_kinds(items, combination))
-        for text in dict.fromkeys((*(self.query.projection(part).text for part in combination), *negated)):
+        for text in self.texts_read(items, combination):
             best: GraphDraft | None = None
             for arrangement, rests_on in self.options_to_try(text, column):
                 is_divided = partition is not None and partition in arrangement.projection.kinds
@@ -259,6 +259,11 @@ class _Construction:
                 return None
             draft = best
         return draft
+
+    def _texts_read(self, items: int, combination: Combination) -> tuple[str, ...]:
+        """Return the inputs of a combination and the negated events that a projection of them needs."""
+        texts = (self.query.projection(part).text for part in combination)
+        return tuple(dict.fromkeys((*texts, *sorted(self.query.needed_kinds(items, combination)))))
 
     def option(self, items: int, combination: Combination, column: int, draft: GraphDraft) -> Option:
         """Return the option of a projection whose inputs are in a draft."""

@@ -8,7 +8,6 @@ match that several vertices at a site read is sent there once, so costs belong t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from graphlib import TopologicalSorter
 from math import prod
 
 from weft.placement.network import Network, bits
@@ -63,7 +62,18 @@ class MuseGraph:
     @cached_property
     def order(self) -> tuple[Vertex, ...]:
         """The vertices, each after those that it reads."""
-        return tuple(TopologicalSorter(self.inputs).static_order())
+        order: dict[Vertex, None] = {}
+
+        def visit(vertex: Vertex) -> None:  # as deep as projections are nested
+            for read in self.inputs[vertex]:
+                if read not in order:
+                    visit(read)
+            order[vertex] = None
+
+        for vertex in self.inputs:
+            if vertex not in order:
+                visit(vertex)
+        return tuple(order)
 
     def rate(self, vertex: Vertex) -> float:
         """Return how many matches a vertex finds, per unit of time."""
