@@ -58,6 +58,12 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
         planning=weft.Planning(statistics=KNOWN),
         streaming=weft.Streaming(adapt=weft.Adaptation(planning=0.0, watching=1.0)),
     )
+    explained = detection.explain()
+    assert (
+        explained.count("Planned anew ")
+        == explained.count("Watched, in nanoseconds for a second of events")
+        > 0
+    )
     writer = detection.outcomes.writeStream.foreachBatch(collect)
     monitor = weft.StreamMonitor()
     spark.streams.addListener(monitor)

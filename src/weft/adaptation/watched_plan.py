@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from weft.adaptation.decisions import DecisionFunction
 from weft.adaptation.invariants import still_best
+from weft.components import connected_components
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context
@@ -272,8 +273,7 @@ def _components(weave: Weave) -> dict[str, frozenset[str]]:
 
     A query whose alternatives are in several components of patterns connects these.
     """
-    components = {name: frozenset((name,)) for name, _ in weave.multitree.trees}
-    for keys in weave.sharables.components():
-        together = frozenset[str]().union(*(components[name] for name, _ in keys))
-        components |= dict.fromkeys(together, together)
-    return components
+    names = dict.fromkeys(name for name, _ in weave.multitree.trees)
+    groups = ([name for name, _ in keys] for keys in weave.sharables.components())
+    together = map(frozenset, connected_components(names, groups))
+    return {name: component for component in together for name in component}

@@ -259,7 +259,7 @@ class StreamDetection(OnePlaceDetection):
 
     def _match_shards(self) -> list[PlannedShards]:
         return [
-            PlannedShards(group, planned.group.queries, planned.optimized.plan, self._adapted(planned))
+            PlannedShards(group, planned.group.queries, planned.optimized.plan, self._adapted_group(planned))
             for group, planned in zip(self._members(trends=False), self._plans, strict=True)
         ]
 
@@ -279,7 +279,7 @@ class StreamDetection(OnePlaceDetection):
             for group, queries in self._members(trends=True).items()
         }
 
-    def _adapted(self, planned: PlannedGroup) -> AdaptedGroup | None:
+    def _adapted_group(self, planned: PlannedGroup) -> AdaptedGroup | None:
         """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
         adaptation = self.workload.streaming.adaptation
         if adaptation.decide == "off" or self.workload.planning.plan not in ("auto", "mcep"):
@@ -292,7 +292,8 @@ class StreamDetection(OnePlaceDetection):
         lines = form_lines(self.match_queries) if self.match_queries else []
         for group, planned in zip(self._members(trends=False), self._plans, strict=True):
             lines += ["", self._headline(group), *plan_lines(planned.optimized.plan)]
-            lines += _watched_lines(self._adapted(planned))
+            adapted = self._adapted_group(planned)
+            lines += [] if adapted is None else adapted.adapter().lines()
         for group, plan in self._trend_plans().items():
             lines += ["", self._headline(group), *trend_lines(plan.templates)]
         return "\n".join(lines).lstrip("\n")
@@ -300,10 +301,3 @@ class StreamDetection(OnePlaceDetection):
     def _headline(self, group: ShardGroup) -> str:
         count = group.n_shards(self.assignment.n_shards)
         return f"{group.name}: {count} shards" if count > 1 else f"{group.name}: 1 shard"
-
-
-def _watched_lines(adapted: AdaptedGroup | None) -> list[str]:
-    """Say under which conditions a plan stays."""
-    lines = [] if adapted is None else adapted.adapter().lines()
-    headline = "Watched, in nanoseconds for a second of events (a part is planned anew when they swap):"
-    return [headline, *lines] if lines else []

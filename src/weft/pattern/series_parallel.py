@@ -11,7 +11,10 @@ Complexity  O(n^3) for n items.
 
 from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Generic, Literal, TypeVar
+
+from weft.components import connected_components
 
 T = TypeVar("T", bound=Hashable)
 
@@ -61,12 +64,4 @@ def _nested(
 
 def _components(items: Sequence[T], is_joined: Callable[[T, T], bool]) -> list[list[T]]:
     """Return the connected parts of items, each in the order of the items."""
-    waiting, parts = list(items), []
-    while waiting:
-        part = [waiting.pop(0)]
-        for item in part:
-            near = [other for other in waiting if is_joined(item, other)]
-            waiting = [other for other in waiting if other not in near]
-            part.extend(near)
-        parts.append([item for item in items if item in part])
-    return parts
+    return connected_components(items, (pair for pair in combinations(items, 2) if is_joined(*pair)))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 
 from weft.codec import from_json, stored, to_json
+from weft.components import connected_components
 from weft.errors import WeftError
 from weft.hosts.spark.divide import QueryTraits, traits_of
 from weft.pattern.nodes import Query
@@ -201,21 +202,6 @@ def components(plan: Plan) -> list[list[str]]:
     >>> components(Plan(tuple(outputs)))
     [['q', 'r'], ['p']]
     """
+    shared = [queries for node, queries in readers(plan).items() if not isinstance(node, Scan | Filter)]
     names = [output.query for output in plan.outputs]
-    root = {name: name for name in names}
-
-    def find(name: str) -> str:
-        while root[name] != name:
-            root[name] = root[root[name]]
-            name = root[name]
-        return name
-
-    for node, members in readers(plan).items():
-        if not isinstance(node, Scan | Filter):
-            first, *others = sorted(members)
-            for other in others:
-                root[find(other)] = find(first)
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(find(name), []).append(name)
-    return sorted(groups.values(), key=len, reverse=True)
+    return sorted(connected_components(names, shared), key=len, reverse=True)

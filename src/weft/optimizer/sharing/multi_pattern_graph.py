@@ -11,9 +11,10 @@ Differs     Common sub-patterns grow item by item from smaller common ones (ever
 Complexity  O(g m) to add or remove a pattern of m items with g common sub-patterns, O(1) to look up.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Generic
 
+from weft.components import connected_components
 from weft.cost.shape import items_of
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key
@@ -106,28 +107,4 @@ class MultiPatternGraph(Generic[Key]):
         """Return the connected components, each in the order in which its patterns were added."""
         sizes = {number: mask for numbers in self._numbers.values() for mask, number in numbers.items()}
         several = [owners for number, owners in self._owners.items() if sizes[number].bit_count() > 1]
-        return connected(self._patterns, several)
-
-
-def connected(keys: Iterable[Key], groups: Iterable[Iterable[Key]]) -> list[list[Key]]:
-    """Return keys that are in a group together, directly or through others, in the order of the keys.
-
-    >>> connected("abcde", ["ca", "ce", "b"])
-    [['a', 'c', 'e'], ['b'], ['d']]
-    """
-    leader: dict[Key, Key] = {key: key for key in keys}
-
-    def find(key: Key) -> Key:
-        while leader[key] != key:
-            leader[key] = leader[leader[key]]
-            key = leader[key]
-        return key
-
-    for group in groups:
-        first, *others = group
-        for key in others:
-            leader[find(key)] = find(first)
-    found: dict[Key, list[Key]] = {}
-    for key in leader:
-        found.setdefault(find(key), []).append(key)
-    return list(found.values())
+        return connected_components(self._patterns, several)

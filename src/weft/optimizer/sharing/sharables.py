@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Generic
 
-from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph, connected
+from weft.components import connected_components
+from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key, Labelled
 
@@ -110,4 +111,4 @@ class Sharables(Generic[Key]):
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
         weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered(key)]
-        return connected(self._patterns, [*self.graph.components(), *weaker])
+        return connected_components(self._patterns, [*self.graph.components(), *weaker])
