@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.kernels.arrays import first_at_least, grown, mix_hashes, mixed, ordered_bits
+from weft.kernels.arrays import first_at_least, grown, mix_bits, mix_hashes, ordered_bits
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 WORD = 2**64
@@ -50,7 +50,7 @@ def test_first_at_least_searches_a_part(values: list[int], wanted: int, data: st
 
 @given(st.integers(0, WORD - 1))
 def test_mixed_is_the_finalizer_of_split_mix(state: int) -> None:
-    assert int(mixed(np.uint64(state))) == split_mix(state)
+    assert int(mix_bits(np.uint64(state))) == split_mix(state)
 
 
 @given(st.integers(0, 3), st.data())

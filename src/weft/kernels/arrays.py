@@ -36,13 +36,13 @@ def mix_hashes(values: Array) -> Array:
     for row in range(values.shape[1]):
         state: Word = np.uint64(0x9E3779B97F4A7C15)
         for column in range(values.shape[0]):
-            state = mixed(state ^ np.uint64(values[column, row]))
+            state = mix_bits(state ^ np.uint64(values[column, row]))
         hashes[row] = np.int64(state >> np.uint64(1))
     return hashes
 
 
 @njit(cache=True, nogil=True)
-def mixed(state: Word) -> Word:
+def mix_bits(state: Word) -> Word:
     """Scramble 64 bits (the finalizer of SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

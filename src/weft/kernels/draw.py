@@ -61,8 +61,7 @@ def draw_anchored(
                 anchor += 1
             for place in range(n_places):
                 if place != anchor:
-                    found = _range(starts, ranks, times, order, window, anchor, event, place)
-                    ranges[place, 0], ranges[place, 1] = found
+                    ranges[place] = _range(starts, ranks, times, order, window, anchor, event, place)
         column = 1
         for place in range(n_places):
             if place == anchor:

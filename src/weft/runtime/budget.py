@@ -98,7 +98,7 @@ class Meter:
             group = "events to come within the window"
             raise self._error(node, f"more than {self.budget.held:,} partial matches held", group)
 
-    def exhausted(self, node: Node, group: str) -> Exception:
+    def exhaustion(self, node: Node, group: str) -> Exception:
         """Return the exception for a node that examined more candidates than the budget."""
         return self._error(node, f"more than {self.budget.candidates:,} candidates examined", group)
 

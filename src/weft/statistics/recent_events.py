@@ -15,7 +15,7 @@ import pyarrow as pa
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.columns.merge import TIE, compacted, extended, merge_events, recoded
+from weft.runtime.columns.merge import TIE, compact_pool, extend_pool, merge_events, recode_strings
 from weft.runtime.matches.emit import to_arrow
 from weft.runtime.state.segments import table_from_bytes, table_to_bytes
 from weft.schema import Type
@@ -47,7 +47,7 @@ def excerpt(events: Events, rows: Array, names: Collection[str]) -> Events:
         strings=events.strings,
         ties=None if events.ties is None else events.ties[rows],
     )
-    return recoded(sample, *compacted([sample]))
+    return recode_strings(sample, *compact_pool([sample]))
 
 
 def merge_samples(old: RecentSample | None, new: RecentSample) -> RecentSample:
@@ -59,8 +59,8 @@ def merge_samples(old: RecentSample | None, new: RecentSample) -> RecentSample:
         return new
     if not new.events.n_events:
         return old
-    pool, codes = extended(old.events.strings, new.events.strings)
-    known, added = replace(old.events, strings=pool), recoded(new.events, pool, codes)
+    pool, codes = extend_pool(old.events.strings, new.events.strings)
+    known, added = replace(old.events, strings=pool), recode_strings(new.events, pool, codes)
     both, moved, places = merge_events(known, added)
     if moved is None:
         moved = np.arange(known.n_events)

@@ -11,14 +11,14 @@ from weft.runtime.columns import merge
 from weft.runtime.columns.events import Column, Events, StringPool
 from weft.runtime.columns.merge import (
     TIE,
-    compacted,
-    extended,
+    append_numbers,
+    compact_pool,
+    drop_delivered,
+    extend_pool,
     merge_events,
-    numbered,
-    recoded,
-    renumbered,
+    recode_strings,
+    renumber_repeats,
     tie_places,
-    undelivered,
 )
 from weft.runtime.matches.emit import to_arrow
 from weft.schema import LONG, STRING
@@ -56,8 +56,8 @@ def rows_of(events: Events) -> list[Row]:
 
 def in_one_pool(old: Events, new: Events) -> tuple[Events, Events]:
     """Return two sets of events with one pool of strings."""
-    union, codes = extended(old.strings, new.strings)
-    return replace(old, strings=union), recoded(new, union, codes)
+    union, codes = extend_pool(old.strings, new.strings)
+    return replace(old, strings=union), recode_strings(new, union, codes)
 
 
 def test_a_pool_is_extended_and_its_codes_stay() -> None:
@@ -72,37 +72,37 @@ def test_a_pool_is_extended_and_its_codes_stay() -> None:
 
 def test_a_pool_that_has_everything_is_left_alone() -> None:
     pool = StringPool(pa.array(["a", "b"]))
-    union, codes = extended(pool, StringPool(pa.array(["b"])))
+    union, codes = extend_pool(pool, StringPool(pa.array(["b"])))
     assert union is pool
     assert codes.tolist() == [1]
-    assert extended(pool, StringPool(pa.array([], pa.string())))[0] is pool
+    assert extend_pool(pool, StringPool(pa.array([], pa.string())))[0] is pool
 
 
 def test_a_pool_of_strings_that_nobody_has_is_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "LEAST_POOL", 10)
     events = events_of([(time, time, f"s{time}") for time in range(50)])
     kept = [events.take(slice(40, 44)), events.take(np.array([2, 30]))]
-    pool, codes = compacted(kept)
+    pool, codes = compact_pool(kept)
     assert sorted(pool.values.to_pylist()) == ["s2", "s30", "s40", "s41", "s42", "s43"]
     for part in kept:
-        assert rows_of(recoded(part, pool, codes)) == rows_of(part)
+        assert rows_of(recode_strings(part, pool, codes)) == rows_of(part)
 
 
 def test_a_small_or_well_used_pool_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     events = events_of([(time, time, f"s{time}") for time in range(50)])
-    assert compacted([events.take(slice(0, 1))])[0] is events.strings
+    assert compact_pool([events.take(slice(0, 1))])[0] is events.strings
     monkeypatch.setattr(merge, "LEAST_POOL", 10)
-    assert compacted([events.take(slice(0, 25))])[0] is events.strings
-    assert compacted([events.take(slice(0, 24))])[0] is not events.strings
+    assert compact_pool([events.take(slice(0, 25))])[0] is events.strings
+    assert compact_pool([events.take(slice(0, 24))])[0] is not events.strings
 
 
 def test_compacting_keeps_rows_without_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "LEAST_POOL", 1)
     events = events_of([(time, time, None if time % 2 else f"s{time}") for time in range(40)])
     part = events.take(slice(37, 39))
-    pool, codes = compacted([part])
+    pool, codes = compact_pool([part])
     assert len(pool.values) < len(events.strings.values)
-    assert rows_of(recoded(part, pool, codes)) == [(37, 37, None), (38, 38, "s38")]
+    assert rows_of(recode_strings(part, pool, codes)) == [(37, 37, None), (38, 38, "s38")]
 
 
 @pytest.mark.parametrize("tie", [False, True])
@@ -164,21 +164,21 @@ def test_deliveries_that_are_known_are_dropped(seed: int) -> None:
     known = [events_of(drawn(dice.randint(0, 6))) for _ in range(3)]
     new = events_of(drawn(8))
     seen = {row[:2] for part in known for row in rows_of(part)}
-    assert rows_of(undelivered(new, known)) == [row for row in rows_of(new) if row[:2] not in seen]
+    assert rows_of(drop_delivered(new, known)) == [row for row in rows_of(new) if row[:2] not in seen]
 
 
 def test_an_id_of_another_time_is_another_event() -> None:
     """Also where both times have known events, and the ids stand side by side."""
     known = events_of([(0, 10, "a"), (5, 40, "a")])
     new = events_of([(0, 10, "a"), (5, 10, "a")])
-    assert rows_of(undelivered(new, [known])) == [(5, 10, "a")]
+    assert rows_of(drop_delivered(new, [known])) == [(5, 10, "a")]
 
 
 def test_without_known_events_all_are_new() -> None:
     new = events_of([(1, 1, "a")])
-    assert undelivered(new, []) is new
-    assert undelivered(new, [events_of([])]) is new
-    assert renumbered(new, []) is new
+    assert drop_delivered(new, []) is new
+    assert drop_delivered(new, [events_of([])]) is new
+    assert renumber_repeats(new, []) is new
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -195,7 +195,7 @@ def test_equal_contents_get_further_numbers(seed: int) -> None:
             number = within.get((time, content), 0)
             within[time, content] = number + 1
             rows.append((time, content if number == 0 else f"{content}-{number}", "a"))
-        found = renumbered(events_of(rows, ids=pa.string()), known)
+        found = renumber_repeats(events_of(rows, ids=pa.string()), known)
         expected = []
         for time, content in drawn:
             number = counts.get((time, content), 0)
@@ -206,7 +206,7 @@ def test_equal_contents_get_further_numbers(seed: int) -> None:
 
 
 def test_numbers_follow_contents() -> None:
-    assert numbered(pa.array(["a", "b", "c"]), np.array([0, 2, 11])).to_pylist() == ["a", "b-2", "c-11"]
+    assert append_numbers(pa.array(["a", "b", "c"]), np.array([0, 2, 11])).to_pylist() == ["a", "b-2", "c-11"]
 
 
 def test_columns_without_null_stay_so() -> None:

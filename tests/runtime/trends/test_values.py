@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.runtime.columns.events import Column
-from weft.runtime.trends.values import Naturals, Parts, counted, parts_of
+from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of
 from weft.schema import DOUBLE, LONG
 
 
@@ -44,7 +44,7 @@ def test_what_is_no_number_is_zero() -> None:
 
 
 def test_rows_are_counted() -> None:
-    assert values_of(counted(np.array([True, False])), 2) == [1, 0]
+    assert values_of(indicators(np.array([True, False])), 2) == [1, 0]
 
 
 def test_there_is_a_negative_part_only_where_a_value_is_negative() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array, mixed
+from weft.kernels.arrays import Array, mix_bits
 
 LONG_MATCH = 64  # events; longer ones are merged, not inserted one by one
 
@@ -16,7 +16,7 @@ def hash_strings(offsets: Array, data: Array) -> Array:
         state = np.uint64(offsets[row + 1] - offsets[row]) ^ np.uint64(0xA0761D6478BD642F)
         for place in range(offsets[row], offsets[row + 1]):
             state = (state ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
-        hashes[row] = mixed(state)
+        hashes[row] = mix_bits(state)
     return hashes
 
 
@@ -25,7 +25,7 @@ def hash_numbers(numbers: Array) -> Array:
     """Hash each 64-bit number."""
     hashes = np.empty(numbers.size, np.uint64)
     for row in range(hashes.size):
-        hashes[row] = mixed(np.uint64(numbers[row]))
+        hashes[row] = mix_bits(np.uint64(numbers[row]))
     return hashes
 
 
@@ -39,15 +39,15 @@ def hash_bindings(
     `events` have the hashes. Returns a row of two hashes for each match.
     """
     hashes = np.empty((offsets.size - 1, 2), np.uint64)
-    first, second = mixed(np.uint64(seeds[0])), mixed(np.uint64(seeds[1]))
+    first, second = mix_bits(np.uint64(seeds[0])), mix_bits(np.uint64(seeds[1]))
     for match in range(hashes.shape[0]):
-        one, other = first, second
+        high, low = first, second
         for place in range(offsets[match], offsets[match + 1]):
             variable, event = variables[numbers[place]], events[rows[place]]
-            one = mixed(mixed(one ^ variable) + event)
-            other = mixed(mixed(other ^ variable) + event)
-        hashes[match, 0] = one
-        hashes[match, 1] = other
+            high = mix_bits(mix_bits(high ^ variable) + event)
+            low = mix_bits(mix_bits(low ^ variable) + event)
+        hashes[match, 0] = high
+        hashes[match, 1] = low
     return hashes
 
 

@@ -63,7 +63,7 @@ def expand_lists(
     reported when the row or one of its elements is new. `monotone` says that the clock grows with the
     rank. Arrays grow only outside the inner loops, where Numba would pay for it in every step.
     """
-    found = np.empty(1024, np.int64)
+    found_rows = np.empty(1024, np.int64)
     offsets = np.empty(1024, np.int64)
     offsets[0] = 0
     members = np.empty(4096, np.int64)
@@ -115,19 +115,19 @@ def expand_lists(
         chosen[0] = -1
         while depth >= 0:
             if n_lists > limit or n_elements > 8 * limit:
-                found[n_lists - 1] = row
-                return found[:n_lists], offsets[:n_lists], members[:0], OVERFLOW, n_examined
+                found_rows[n_lists - 1] = row
+                return found_rows[:n_lists], offsets[:n_lists], members[:0], OVERFLOW, n_examined
             if n_examined > budget:
-                found[0] = row
-                return found[:1], offsets[:1], members[:0], EXHAUSTED, n_examined
-            if n_lists + 2 > found.size:
-                found = grown(found)
+                found_rows[0] = row
+                return found_rows[:1], offsets[:1], members[:0], EXHAUSTED, n_examined
+            if n_lists + 2 > found_rows.size:
+                found_rows = grown(found_rows)
                 offsets = grown(offsets)
             while n_elements + chosen.size > members.size:
                 members = grown(members)
             while (
                 depth >= 0
-                and n_lists + 2 <= found.size
+                and n_lists + 2 <= found_rows.size
                 and n_elements + chosen.size <= members.size
                 and n_examined <= budget
             ):
@@ -159,15 +159,15 @@ def expand_lists(
                     for place in range(depth + 1):
                         members[n_elements + place] = candidates[chosen[place]]
                     n_elements += depth + 1
-                    found[n_lists] = row
+                    found_rows[n_lists] = row
                     n_lists += 1
                     offsets[n_lists] = n_elements
                 if depth + 1 < most and depth + 1 < n_candidates:
                     depth += 1
                     chosen[depth] = index
     if n_lists > limit:
-        return found[:n_lists], offsets[:n_lists], members[:0], OVERFLOW, n_examined
-    return found[:n_lists], offsets[: n_lists + 1], members[:n_elements], n_lists, n_examined
+        return found_rows[:n_lists], offsets[:n_lists], members[:0], OVERFLOW, n_examined
+    return found_rows[:n_lists], offsets[: n_lists + 1], members[:n_elements], n_lists, n_examined
 
 
 @njit(cache=True, nogil=True)

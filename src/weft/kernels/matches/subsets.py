@@ -69,7 +69,7 @@ def _share(survivals: Array, checks: int) -> float:
 
 
 @njit(cache=True)
-def _checked(tariff: Tariff, survivals: Array, checks: int, rows: float) -> float:
+def _check_cost(tariff: Tariff, survivals: Array, checks: int, rows: float) -> float:
     """Return what some checks cost, done one after the other."""
     total = 0.0
     for number in range(survivals.size):
@@ -80,7 +80,7 @@ def _checked(tariff: Tariff, survivals: Array, checks: int, rows: float) -> floa
 
 
 @njit(cache=True)
-def _joined(tariff: Tariff, left_rows: float, right_rows: float, equal: float, built: float) -> float:
+def _join_cost(tariff: Tariff, left_rows: float, right_rows: float, equal: float, built: float) -> float:
     """Return what a join costs that reads and builds some rows; equalities leave a share of all pairs."""
     read = tariff.row_in * (left_rows + right_rows)
     return tariff.fixed + read + tariff.pair * left_rows * right_rows * equal + tariff.row_out * built
@@ -117,13 +117,13 @@ def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) ->
         if is_single:
             if not is_given:
                 held = tariff.fixed + tariff.leaf * rows[subset]
-                costs[subset, 0] = held + _checked(tariff, survivals, ready, rows[subset])
+                costs[subset, 0] = held + _check_cost(tariff, survivals, ready, rows[subset])
             continue
         best = np.inf
         if is_given:
             share = _share(survivals, given[subset])
             best = reading[subset]
-            best += _checked(tariff, survivals, ready & ~given[subset], rows[subset] * share)
+            best += _check_cost(tariff, survivals, ready & ~given[subset], rows[subset] * share)
             parts_of[subset, 0] = -subset
             if given[subset] == ready and reading[subset] == 0:
                 costs[subset, 0] = best
@@ -148,10 +148,10 @@ def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) ->
                     left_rows, right_rows = rows[left] * shares[left, i], rows[right] * shares[right, j]
                     built = rows[subset] * shares[left, i] * shares[right, j]
                     total = costs[left, i] + costs[right, j]
-                    total += _joined(tariff, left_rows, right_rows, among, built)
+                    total += _join_cost(tariff, left_rows, right_rows, among, built)
                     missing = ready & ~(checks[left, i] | checks[right, j])
                     if missing:  # seldom, and a call costs
-                        total += _checked(tariff, survivals, missing, built)
+                        total += _check_cost(tariff, survivals, missing, built)
                     if total < best:
                         best = total
                         parts_of[subset, 0] = -left if i else left
@@ -198,8 +198,8 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
                 among = equal[subset] / (equal[earlier] * equal[bit])
                 built = rows[subset] * share * item_share
                 total = best[earlier]
-                total += _joined(tariff, rows[earlier] * share, rows[bit] * item_share, among, built)
-                total += _checked(tariff, survivals, ready[subset] & ~(checks | ready[bit]), built)
+                total += _join_cost(tariff, rows[earlier] * share, rows[bit] * item_share, among, built)
+                total += _check_cost(tariff, survivals, ready[subset] & ~(checks | ready[bit]), built)
                 if total < best[subset]:
                     best[subset] = total
                     last_of[subset] = item

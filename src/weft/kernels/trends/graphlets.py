@@ -85,10 +85,10 @@ def run_burst(
         seen |= events.matched[event]
     weights = np.zeros(64, np.int64)
     for member in range(members.queries.size):
-        one = members.classes[kind, member]
-        if one >= 0 and seen >> np.uint64(one) & np.uint64(1):
+        own_class = members.classes[kind, member]
+        if own_class >= 0 and seen >> np.uint64(own_class) & np.uint64(1):
             low, high = windows_at(members, member, events.times[begin])
-            weights[one] += high - low
+            weights[own_class] += high - low
     merged = seen if mode == STATIC else best_merged(events.matched, begin, end, seen, weights)
     work.counters[BURSTS] += 1
     if merged_before & seen & ~merged:
@@ -117,8 +117,8 @@ def _run_graphlet(
     chosen = np.empty(work.rows.size, np.int64)
     n_chosen = 0
     for member in range(members.queries.size):
-        one = members.classes[kind, member]
-        if one < 0 or not mask >> np.uint64(one) & np.uint64(1):
+        own_class = members.classes[kind, member]
+        if own_class < 0 or not mask >> np.uint64(own_class) & np.uint64(1):
             continue
         position = members.position_starts[member] + members.kleene[kind, member]
         first_source = members.source_starts[member]
@@ -257,9 +257,9 @@ def _lower_by_events(
     place = np.uint64(1) << np.uint64(members.kleene[kind, member])
     if column < 0 or not members.extreme_positions[member, extreme] & place:
         return
-    one = np.uint64(members.classes[kind, member])
+    own_class = np.uint64(members.classes[kind, member])
     for event in range(begin, end):
-        if events.extreme_valid[column, event] and events.matched[event] >> one & np.uint64(1):
+        if events.extreme_valid[column, event] and events.matched[event] >> own_class & np.uint64(1):
             lower_row(work.pool, row, extreme, events.extremes[column, event])
 
 
@@ -322,12 +322,12 @@ def _apply_group(
 ) -> None:
     """Extend the snapshot of an instance by those events of a group that its member takes."""
     pool, member = work.pool, work.members_of[instance]
-    one = np.uint64(members.classes[kind, member])
+    own_class = np.uint64(members.classes[kind, member])
     row = _snapshot(members, work, instance)
     new = work.scratch + 1
     clear_row(pool, new)
     for event in range(begin, end):
-        if events.matched[event] >> one & np.uint64(1):
+        if events.matched[event] >> own_class & np.uint64(1):
             add_row(pool, new, row, 1)
             add_event(members, events, pool, new, row, member, event, members.kleene[kind, member])
     add_row(pool, row, new, 1)

@@ -54,30 +54,30 @@ def add_multiple(limbs: Array, lengths: Array, target: int, other: int, factor: 
 
 
 @njit(cache=True, nogil=True)
-def add_product(limbs: Array, lengths: Array, target: int, one: int, other: int) -> None:
+def add_product(limbs: Array, lengths: Array, target: int, left: int, right: int) -> None:
     """Add the product of two numbers to a third, which is neither of them."""
-    if lengths[one] < lengths[other]:
-        one, other = other, one
-    add_scaled(limbs, lengths, target, one, limbs[other], lengths[other])
+    if lengths[left] < lengths[right]:
+        left, right = right, left
+    add_scaled(limbs, lengths, target, left, limbs[right], lengths[right])
 
 
 @njit(cache=True, nogil=True)
-def add_scaled(limbs: Array, lengths: Array, target: int, one: int, factor: Array, n_factor: int) -> None:
+def add_scaled(limbs: Array, lengths: Array, target: int, source: int, factor: Array, n_factor: int) -> None:
     """Add the product of a number and the first limbs of an array to another number."""
-    n_one, n_target = lengths[one], lengths[target]
-    if n_one == 0 or n_factor == 0:
+    n_source, n_target = lengths[source], lengths[target]
+    if n_source == 0 or n_factor == 0:
         return
-    reached = n_one + n_factor
+    reached = n_source + n_factor
     for place in range(n_target, reached):
         limbs[target, place] = 0
     reached = max(reached, n_target)
     for shift in range(n_factor):
         times, carry = np.uint64(factor[shift]), np.uint64(0)
-        for place in range(n_one):
-            total = np.uint64(limbs[one, place]) * times + np.uint64(limbs[target, shift + place]) + carry
+        for place in range(n_source):
+            total = np.uint64(limbs[source, place]) * times + np.uint64(limbs[target, shift + place]) + carry
             limbs[target, shift + place] = np.uint32(total & LOW)
             carry = total >> BITS
-        place = shift + n_one
+        place = shift + n_source
         while carry:
             if place >= reached:
                 limbs[target, place] = 0

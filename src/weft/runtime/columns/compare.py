@@ -106,7 +106,7 @@ class Comparisons:
         matrix = np.empty((len(values), table.n_rows), np.int64)
         kept: Array | None = None
         for number, value in enumerate(values):
-            matrix[number], valid = _remembered(value, table, step)
+            matrix[number], valid = _evaluate_once(value, table, step)
             if valid is not None:
                 kept = valid if kept is None else kept & valid
         selected = None if kept is None or kept.all() else np.flatnonzero(kept)
@@ -125,7 +125,7 @@ class Comparisons:
             holds &= ~_share_events(pairs, a, b)
         return holds
 
-    def confirmed(self, pairs: Table, events: Events) -> Table:
+    def confirm(self, pairs: Table, events: Events) -> Table:
         """Return the pairs that satisfy what the kernel does not look at."""
         return pairs if self.is_for_kernel else pairs.take(np.flatnonzero(self.holds(pairs, events)))
 
@@ -152,7 +152,7 @@ def compare_columns(
     return Comparisons(tuple(tests), tuple(residual), with_lists)
 
 
-def renumbered(expression: Expression, offset: int) -> Expression:
+def renumber_columns(expression: Expression, offset: int) -> Expression:
     """Subtract an offset from the column numbers of an expression."""
 
     def moved(node: object) -> object:
@@ -202,7 +202,7 @@ def _values(
     ordered: bool,
 ) -> list[Value] | None:
     """Return the values to test; for each element of a list, its largest or smallest element decides."""
-    own = renumbered(expression, offset)
+    own = renumber_columns(expression, offset)
     each = [
         attribute
         for attribute in find(expression, Attribute)
@@ -224,18 +224,18 @@ def _values(
     return [Value(own, ordered, reduction) for reduction in reductions[operator]]
 
 
-def _remembered(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
+def _evaluate_once(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
     """Evaluate a value; on single events, which many nodes read, only once per step."""
     if len(table.columns) > 1:
-        return _evaluated(value, table, step.events)
+        return _evaluate_value(value, table, step.events)
     key = (value, id(table))
     if key not in step.evaluated:
-        step.evaluated[key] = (table, _evaluated(value, table, step.events))
-    found: tuple[Array, Array | None] = step.evaluated[key][1]
-    return found
+        step.evaluated[key] = (table, _evaluate_value(value, table, step.events))
+    evaluated: tuple[Array, Array | None] = step.evaluated[key][1]
+    return evaluated
 
 
-def _evaluated(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
+def _evaluate_value(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
     if value.rank_of is not None:
         number, place = value.rank_of
         column = table.columns[number]
@@ -250,10 +250,10 @@ def _evaluated(value: Value, table: Table, events: Events) -> tuple[Array, Array
     if value.reduction is None:
         column_values = evaluate(value.expression, Scope(events, table))
         return comparable(column_values, events.strings, ordered=value.ordered), column_values.valid
-    return _reduced(value, value.expression, table, events)
+    return _evaluate_reduction(value, value.expression, table, events)
 
 
-def _reduced(
+def _evaluate_reduction(
     value: Value, expression: Expression, table: Table, events: Events
 ) -> tuple[Array, Array | None]:
     number = column_number(next(iter(variables_of(expression))))

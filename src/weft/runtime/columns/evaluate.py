@@ -125,7 +125,7 @@ def holds_everywhere(predicate: Expression, events: Events, table: Table) -> Arr
                 each.add(column)
     if not each and not paired:
         return is_true(evaluate(predicate, Scope(events, table)))
-    scope = _quantified(events, table, each - paired, paired)
+    scope = _element_scope(events, table, each - paired, paired)
     holds = np.ones(table.n_rows, np.bool_)
     selected = scope.selected
     if selected is not None and selected.size:
@@ -133,7 +133,7 @@ def holds_everywhere(predicate: Expression, events: Events, table: Table) -> Arr
     return holds
 
 
-def _quantified(events: Events, table: Table, each: set[int], paired: set[int]) -> Scope:
+def _element_scope(events: Events, table: Table, each: set[int], paired: set[int]) -> Scope:
     selected = np.arange(table.n_rows)
     elements: dict[int, Array] = {}
     previous: dict[int, Array] = {}
@@ -300,8 +300,8 @@ def _in_list(operand: Expression, values: tuple[Literal, ...], scope: Scope) -> 
     strings = scope.events.strings
     one_row = Scope(scope.events, Table((), np.zeros(1, np.int64), np.zeros(1, np.int64)))
     options = [comparable(_literal(literal, one_row), strings)[0] for literal in values]
-    found = np.isin(comparable(column, strings), np.array(options, np.int64))
-    return Column(BOOLEAN, found, column.valid)
+    is_listed = np.isin(comparable(column, strings), np.array(options, np.int64))
+    return Column(BOOLEAN, is_listed, column.valid)
 
 
 def _by_string(operand: Expression, test: Callable[[str], bool], scope: Scope) -> Column:
@@ -310,8 +310,8 @@ def _by_string(operand: Expression, test: Callable[[str], bool], scope: Scope) -
         return Column(BOOLEAN, np.full(scope.n_rows, test(operand.value)))
     column = evaluate(operand, scope)
     holds = scope.events.strings.holds(test)
-    found = holds[column.values] if holds.size else np.zeros(column.values.size, np.bool_)
-    return Column(BOOLEAN, found, column.valid)
+    passes = holds[column.values] if holds.size else np.zeros(column.values.size, np.bool_)
+    return Column(BOOLEAN, passes, column.valid)
 
 
 def _like_test(pattern: str) -> Callable[[str], bool]:

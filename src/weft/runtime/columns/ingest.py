@@ -9,7 +9,14 @@ import pyarrow.compute as pc
 from weft.kernels.matches.identity import write_hex
 from weft.runtime.columns.events import Array, Column, Events, StringPool
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
-from weft.runtime.columns.merge import CONTENT_DIGITS, TIE, count_repeats, numbered, tie_places, without_rows
+from weft.runtime.columns.merge import (
+    CONTENT_DIGITS,
+    TIE,
+    append_numbers,
+    count_repeats,
+    tie_places,
+    without_rows,
+)
 from weft.schema import Type
 
 
@@ -17,7 +24,7 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
     """Return the events of a table, sorted, duplicates by id removed."""
     table = table.combine_chunks()
     times = _numbers(table[layout.time])
-    pool, codes = _pooled(table, layout)
+    pool, codes = _pool_strings(table, layout)
     columns = {
         name: _column(table, source, kind, codes) for name, (source, kind) in layout.attributes.items()
     }
@@ -34,11 +41,11 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
         ties=None if tie is None else tie_places(tie, pool),
         flags=_flags(table, layout),
     )
-    events = _sorted(events)
+    events = _sort_events(events)
     return events if layout.id is None else _without_duplicates(events)
 
 
-def _sorted(events: Events) -> Events:
+def _sort_events(events: Events) -> Events:
     times, ties = events.times, events.ties
     if ties is None:
         if times.size < 2 or bool(np.all(times[1:] >= times[:-1])):
@@ -60,7 +67,7 @@ def _without_duplicates(events: Events) -> Events:
     return without_rows(events, tied[(repeats > 0) & (codes >= 0)])
 
 
-def divided_at(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
+def divide_at(table: pa.Table | None, time: str, limit: int) -> tuple[pa.Table | None, pa.Table | None]:
     """Return the rows that came in time, and those before the limit."""
     if table is None:
         return None, None
@@ -85,7 +92,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     )
 
 
-def _pooled(table: pa.Table, layout: Layout) -> tuple[StringPool, dict[str, Column]]:
+def _pool_strings(table: pa.Table, layout: Layout) -> tuple[StringPool, dict[str, Column]]:
     """Encode all string columns into one pool."""
     sources = [source for source, kind in layout.attributes.values() if kind.kind == "string"]
     if layout.tie is not None and layout.tie_type is not None and layout.tie_type.kind == "string":
@@ -113,7 +120,7 @@ def _column(table: pa.Table, source: str, kind: Type, codes: Mapping[str, Column
     array = _one_chunk(table[source])
     valid = _validity(array)
     if kind.kind == "decimal":
-        return Column(kind, _unscaled(array, kind), valid)
+        return Column(kind, _unscaled_integers(array, kind), valid)
     if kind.kind in ("timestamp", "duration") and not pa.types.is_integer(array.type):
         unit = pa.timestamp("us", array.type.tz) if kind.kind == "timestamp" else pa.duration("us")
         array = array.cast(unit).view(pa.int64())
@@ -125,7 +132,7 @@ def _column(table: pa.Table, source: str, kind: Type, codes: Mapping[str, Column
     return Column(kind, np.asarray(array.to_numpy(zero_copy_only=False)).astype(dtype, copy=False), valid)
 
 
-def _unscaled(array: pa.Array, kind: Type) -> Array:
+def _unscaled_integers(array: pa.Array, kind: Type) -> Array:
     """Read decimals of at most 18 digits as their unscaled integers."""
     array = array.cast(pa.decimal128(38, kind.scale))
     words = np.frombuffer(array.buffers()[1], np.int64) if len(array) else np.empty(0, np.int64)
@@ -150,8 +157,8 @@ def _type_codes(table: pa.Table, layout: Layout) -> Array:
 
 def _codes(values: pa.Array, names: pa.Array) -> Array:
     """Return the place of each value among the names, -1 for others."""
-    found = pc.index_in(values, value_set=names).fill_null(-1)
-    return np.asarray(found.to_numpy(zero_copy_only=False))
+    places = pc.index_in(values, value_set=names).fill_null(-1)
+    return np.asarray(places.to_numpy(zero_copy_only=False))
 
 
 def _flags(table: pa.Table, layout: Layout) -> dict[str, Array]:
@@ -178,7 +185,7 @@ def _ids(table: pa.Table, layout: Layout, times: Array) -> pa.Array:
     content = _numbers(table[layout.content])
     texts = fixed_strings(write_hex(content.view(np.uint64).reshape(-1, 1)), CONTENT_DIGITS, times.size)
     repeats = count_repeats(times, content)
-    return numbered(texts, repeats) if repeats.any() else texts
+    return append_numbers(texts, repeats) if repeats.any() else texts
 
 
 def fixed_strings(data: Array, width: int, n_strings: int) -> pa.StringArray:

@@ -22,7 +22,7 @@ def merge_events(old: Events, new: Events) -> tuple[Events, Array | None, Array]
     """
     if old.strings is not new.strings and old.n_events and new.n_events:
         raise ValueError("events that are merged share one pool of strings")
-    both = _with_ties(_concatenated(old, new))
+    both = _with_ties(_concatenate_events(old, new))
     n_old, n_new = old.n_events, new.n_events
     if n_old == 0 or n_new == 0 or _are_in_order(both, n_old):
         return both, None, np.arange(n_old, n_old + n_new)
@@ -52,7 +52,7 @@ def tie_places(column: Column, strings: StringPool) -> Array:
     return np.asarray(np.where(column.validity, places.reshape(-1) + 1, 0))
 
 
-def _concatenated(old: Events, new: Events) -> Events:
+def _concatenate_events(old: Events, new: Events) -> Events:
     if old.n_events == 0:
         return new
     if new.n_events == 0:
@@ -61,30 +61,32 @@ def _concatenated(old: Events, new: Events) -> Events:
         new,
         times=np.concatenate([old.times, new.times]),
         type_codes=np.concatenate([old.type_codes, new.type_codes]),
-        columns={name: _joined(old.columns[name], column) for name, column in new.columns.items()},
+        columns={
+            name: _concatenate_columns(old.columns[name], column) for name, column in new.columns.items()
+        },
         ids=pa.concat_arrays([old.ids, new.ids]),
         ties=None if old.ties is None or new.ties is None else np.concatenate([old.ties, new.ties]),
         flags={name: np.concatenate([old.flags[name], flag]) for name, flag in new.flags.items()},
     )
 
 
-def _joined(old: Column, new: Column) -> Column:
+def _concatenate_columns(old: Column, new: Column) -> Column:
     values = np.concatenate([old.values, new.values])
     if old.valid is None and new.valid is None:
         return Column(new.type, values)
     return Column(new.type, values, np.concatenate([old.validity, new.validity]))
 
 
-def extended(pool: StringPool, other: StringPool) -> tuple[StringPool, Array]:
+def extend_pool(pool: StringPool, other: StringPool) -> tuple[StringPool, Array]:
     """Return a pool with the strings of both, those of the first in place, and the codes of the second.
 
-    >>> union, codes = extended(StringPool(pa.array(["a", "b"])), StringPool(pa.array(["c", "a"])))
+    >>> union, codes = extend_pool(StringPool(pa.array(["a", "b"])), StringPool(pa.array(["c", "a"])))
     >>> union.values.to_pylist(), codes.tolist()
     (['a', 'b', 'c'], [2, 0])
     """
-    found = pc.index_in(other.values, value_set=pool.values)
-    missing = np.flatnonzero(np.asarray(found.is_null().to_numpy(zero_copy_only=False)))
-    codes = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    places = pc.index_in(other.values, value_set=pool.values)
+    missing = np.flatnonzero(np.asarray(places.is_null().to_numpy(zero_copy_only=False)))
+    codes = places.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     if not missing.size:
         return pool, codes
     codes[missing] = len(pool.values) + np.arange(missing.size)
@@ -92,7 +94,7 @@ def extended(pool: StringPool, other: StringPool) -> tuple[StringPool, Array]:
     return StringPool(pa.concat_arrays([pool.values, fresh])), codes
 
 
-def recoded(events: Events, pool: StringPool, codes: Array) -> Events:
+def recode_strings(events: Events, pool: StringPool, codes: Array) -> Events:
     """Return events whose strings are codes of another pool."""
     if pool is events.strings:
         return events
@@ -106,7 +108,7 @@ def recoded(events: Events, pool: StringPool, codes: Array) -> Events:
     return replace(events, columns=columns, strings=pool)
 
 
-def compacted(parts: Sequence[Events]) -> tuple[StringPool, Array]:
+def compact_pool(parts: Sequence[Events]) -> tuple[StringPool, Array]:
     """Return a pool for events with one pool, and the new codes of its strings.
 
     It is another pool only where there are many more strings than values that refer to them.
@@ -137,14 +139,14 @@ def in_pool_of(holder: Holder, new: Events) -> Events:
     """Give new events and those that are kept one pool of strings, without many that nobody has."""
     if not holder.known:
         return new
-    pool, codes = compacted(holder.known)
-    holder.exchange(lambda events: recoded(events, pool, codes))
-    union, codes = extended(pool, new.strings)
+    pool, codes = compact_pool(holder.known)
+    holder.exchange(lambda events: recode_strings(events, pool, codes))
+    union, codes = extend_pool(pool, new.strings)
     holder.exchange(lambda events: replace(events, strings=union))
-    return recoded(new, union, codes)
+    return recode_strings(new, union, codes)
 
 
-def undelivered(new: Events, known: Sequence[Events]) -> Events:
+def drop_delivered(new: Events, known: Sequence[Events]) -> Events:
     """Return the new events without those that have the time and the id of a known one."""
     rows, repeats = _repeats_among(new, known)
     return without_rows(new, rows[repeats > 0])
@@ -172,7 +174,7 @@ def count_repeats(times: Array, codes: Array) -> Array:
     return repeats
 
 
-def renumbered(new: Events, known: Sequence[Events]) -> Events:
+def renumber_repeats(new: Events, known: Sequence[Events]) -> Events:
     """Return the new events, those with the content and the time of a known one under further numbers.
 
     Without an id, an event is identified by its content; equal ones are told apart by a running number.
@@ -181,13 +183,13 @@ def renumbered(new: Events, known: Sequence[Events]) -> Events:
     if not rows.size:
         return new
     contents = pc.utf8_slice_codeunits(new.ids.take(pa.array(rows)), 0, CONTENT_DIGITS)
-    texts = numbered(contents, repeats)
+    texts = append_numbers(contents, repeats)
     selected = np.zeros(new.n_events, np.bool_)
     selected[rows] = True
     return replace(new, ids=pc.replace_with_mask(new.ids, pa.array(selected), texts))
 
 
-def numbered(contents: pa.Array, numbers: Array) -> pa.Array:
+def append_numbers(contents: pa.Array, numbers: Array) -> pa.Array:
     """Return content hashes followed by a running number, which is left out where it is zero."""
     texts = pc.binary_join_element_wise(contents, pa.array(numbers).cast(pa.string()), "-")
     return pc.if_else(pa.array(numbers > 0), texts, contents)

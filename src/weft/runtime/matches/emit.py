@@ -12,7 +12,7 @@ from weft.runtime.columns.evaluate import Scope, evaluate
 from weft.runtime.columns.events import Array, Column, StringPool, hash_values
 from weft.runtime.columns.ingest import fixed_strings
 from weft.runtime.matches.execute import Found
-from weft.runtime.matches.table import Lists, flattened
+from weft.runtime.matches.table import Lists, flatten_events
 from weft.schema import EMITTED_DIGITS, Type
 
 TIMESTAMP = pa.timestamp("us", "UTC")
@@ -49,25 +49,25 @@ def match_schema(id_type: pa.DataType, returned: Mapping[str, Type]) -> pa.Schem
     return pa.schema(fields + [(name, arrow_type(kind)) for name, kind in returned.items()])
 
 
-def emit_in_parts(found: Found, names: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield found matches as `emit` returns them, in batches of a bounded size."""
-    for start in range(0, found.n_rows, ROWS_PER_BATCH):
-        rows = np.arange(start, min(start + ROWS_PER_BATCH, found.n_rows))
-        yield emit(found if rows.size == found.n_rows else found.take(rows), names, schema)
+def emit_in_parts(matches: Found, names: Sequence[str], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield matches as `emit` returns them, in batches of a bounded size."""
+    for start in range(0, matches.n_rows, ROWS_PER_BATCH):
+        rows = np.arange(start, min(start + ROWS_PER_BATCH, matches.n_rows))
+        yield emit(matches if rows.size == matches.n_rows else matches.take(rows), names, schema)
 
 
-def emit(found: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
-    """Return found matches as a record batch; `names` are the columns of the query's RETURN values."""
-    output = found.output
-    branch = output.branches[found.branch]
-    events, table = found.events, found.table
-    bound = _Bound(found, branch)
+def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """Return matches as a record batch; `names` are the columns of the query's RETURN values."""
+    output = matches.output
+    branch = output.branches[matches.branch]
+    events, table = matches.events, matches.table
+    bound = _Bound(matches, branch)
     returned = {
-        name: _returned(expression, Scope(events, table))
+        name: _evaluate_return(expression, Scope(events, table))
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
-        _repeated([output.query], table.n_rows),
+        _repeat_names([output.query], table.n_rows),
         bound.match_ids(output.query),
         _moments(events.times[table.first]),
         _moments(events.times[table.last]),
@@ -85,50 +85,51 @@ class _Bound:
     Those of a match are in the order of the variables' names.
     """
 
-    def __init__(self, found: Found, branch: Branch) -> None:
-        self.found = found
+    def __init__(self, matches: Found, branch: Branch) -> None:
+        self.matches = matches
         self.variables = branch.variables
         self.types = column_types(branch.node)
-        table = found.table
+        table = matches.table
         order = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
         self.is_plain = not any(isinstance(column, Lists) for column in table.columns)
-        self.offsets, self.numbers, self.rows = flattened(table, order)
+        self.offsets, self.numbers, self.rows = flatten_events(table, order)
 
     def match_ids(self, query: str) -> pa.Array:
         """Hash the query name and the (variable, event id) pairs, variables in order of their names."""
         variables = hash_values(pa.array(self.variables, pa.string()))
         seed = int(hash_values(pa.array([query]))[0]) >> 1  # fits int64
         seeds = np.array([seed, seed ^ SECOND_SEED])
-        ids = self.found.events.id_hashes
+        ids = self.matches.events.id_hashes
         lanes = hash_bindings(self.offsets, variables, self.numbers, ids, self.rows, seeds)
         return fixed_strings(write_hex(lanes), 32, self.offsets.size - 1)
 
     def events(self, kind: pa.DataType) -> pa.Array:
         """Return the bound events of each match in time order, ties by variable."""
-        events = self.found.events
+        events = self.matches.events
         numbers, rows = sort_bindings(self.offsets, self.numbers, self.rows, events.ranks)
         struct = pa.StructArray.from_arrays(
             [
-                *self._named([self.variables, self.types], numbers),
+                *self._names_of([self.variables, self.types], numbers),
                 _moments(events.times[rows]),
-                _taken(events.ids, rows).cast(kind.value_type.field("id").type),
+                _take_values(events.ids, rows).cast(kind.value_type.field("id").type),
             ],
             fields=list(kind.value_type),
         )
         return pa.ListArray.from_arrays(pa.array(self.offsets.astype(np.int32)), struct, type=kind)
 
-    def _named(self, lists: Sequence[Sequence[str]], numbers: Array) -> list[pa.Array]:
+    def _names_of(self, lists: Sequence[Sequence[str]], numbers: Array) -> list[pa.Array]:
         """Return the names with the given numbers; most patterns have one order in all their matches."""
         n_columns = len(self.variables)
         first = numbers[:n_columns]
         if self.is_plain and (numbers.reshape(-1, n_columns) == first).all():
             return [
-                _repeated([names[number] for number in first], numbers.size // n_columns) for names in lists
+                _repeat_names([names[number] for number in first], numbers.size // n_columns)
+                for names in lists
             ]
-        return [_named(names, numbers) for names in lists]
+        return [_take_names(names, numbers) for names in lists]
 
 
-def _named(names: Sequence[str], numbers: Array) -> pa.Array:
+def _take_names(names: Sequence[str], numbers: Array) -> pa.Array:
     """Return the names with the given numbers."""
     written = [name.encode() for name in names]
     if numbers.size * max(map(len, written)) > MOST_BYTES:
@@ -138,7 +139,7 @@ def _named(names: Sequence[str], numbers: Array) -> pa.Array:
     return pa.StringArray.from_buffers(numbers.size, pa.py_buffer(ends), pa.py_buffer(text))
 
 
-def _taken(values: pa.Array, rows: Array) -> pa.Array:
+def _take_values(values: pa.Array, rows: Array) -> pa.Array:
     """Return some of the values; numbers without NULLs go through NumPy, which is faster."""
     if pa.types.is_integer(values.type) and values.null_count == 0:
         return pa.array(values.to_numpy()[rows])
@@ -149,10 +150,10 @@ def _moments(times: Array) -> pa.Array:
     return pa.array(times).view(TIMESTAMP)
 
 
-def _returned(expression: Expression, scope: Scope) -> pa.Array:
+def _evaluate_return(expression: Expression, scope: Scope) -> pa.Array:
     """Evaluate a RETURN expression; a text that is a constant need not be in the pool."""
     if isinstance(expression, Literal) and isinstance(expression.value, str):
-        return _repeated([expression.value], scope.n_rows)
+        return _repeat_names([expression.value], scope.n_rows)
     return to_arrow(evaluate(expression, scope), scope.events.strings)
 
 
@@ -167,7 +168,7 @@ def to_arrow(column: Column, strings: StringPool) -> pa.Array:
         return strings.values.take(codes)
     if kind == "decimal":
         unscaled = pa.array(column.values, mask=missing).cast(pa.decimal128(38, 0))
-        return _rescaled(unscaled, column.type.scale)
+        return _rescale(unscaled, column.type.scale)
     if kind in ("timestamp", "duration"):
         return pa.array(column.values, mask=missing).cast(arrow_type(column.type))
     if kind == "date":
@@ -175,7 +176,7 @@ def to_arrow(column: Column, strings: StringPool) -> pa.Array:
     return pa.array(column.values, mask=missing)
 
 
-def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
+def _rescale(unscaled: pa.Array, scale: int) -> pa.Array:
     """Read the same unscaled integers with digits after the point."""
     kind = pa.decimal128(38, scale)
     return pa.Array.from_buffers(
@@ -183,12 +184,12 @@ def _rescaled(unscaled: pa.Array, scale: int) -> pa.Array:
     ).cast(pa.decimal128(EMITTED_DIGITS, scale))
 
 
-def _repeated(names: Sequence[str], times: int) -> pa.Array:
+def _repeat_names(names: Sequence[str], times: int) -> pa.Array:
     """Return the names one after the other, all of them again and again."""
     written = [name.encode() for name in names]
     ends = np.cumsum([len(name) for name in written])
     if int(ends[-1]) * times > MOST_BYTES:
-        return _named(names, np.tile(np.arange(len(names)), times))
+        return _take_names(names, np.tile(np.arange(len(names)), times))
     offsets = np.zeros(times * len(names) + 1, np.int32)
     offsets[1:] = (np.arange(times)[:, None] * ends[-1] + ends).reshape(-1)
     text = np.tile(np.frombuffer(b"".join(written), np.uint8), times)

@@ -34,7 +34,7 @@ from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
 from weft.runtime.matches.retention import Lags, lags_of, needs_of
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
-from weft.runtime.matches.table import Table, concatenated, empty_table, events_table, flattened
+from weft.runtime.matches.table import Table, concatenate_tables, empty_table, events_table, flatten_events
 
 BATCH_EVENTS = 1_000_000
 
@@ -139,13 +139,13 @@ class Executor:
         reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
         self.meter.divisible = stop - start > 1
         try:
-            found = self.process(events.take(slice(start, stop)), reached, oldest)
+            matches = self.process(events.take(slice(start, stop)), reached, oldest)
         except StepTooLargeError:
             middle = (start + stop) // 2
             yield from self._run_part(events, start, middle, frontier, oldest)
             yield from self._run_part(events, middle, stop, frontier, oldest)
         else:
-            yield from found
+            yield from matches
 
     def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
         """Take a batch of sorted events; return the matches it completes.
@@ -154,8 +154,8 @@ class Executor:
         says so of negated events only, and others promise no more than that no match to come, nor the scope
         of its negations, has an event before `oldest`.
         """
-        admitted, waiting = self._admitted(batch, frontier)
-        events, moved, places = self._merged(admitted)
+        admitted, waiting = self._admit(batch, frontier)
+        events, moved, places = self._merge(admitted)
         is_new = np.zeros(events.n_events, np.bool_)
         is_new[places] = True
         step = Step(events, is_new, frontier, self.meter)
@@ -172,7 +172,7 @@ class Executor:
                 self.meter.spend(node, perf_counter_ns() - started)
             deltas[node] = Delta(state.held, new)
             states[node] = NodeState(state.held, pending)
-        found = [
+        matches = [
             Found(output, place, number, deltas[branch.node].new, events)
             for place, output in enumerate(self.program.plan.outputs)
             for number, branch in enumerate(output.branches)
@@ -182,9 +182,9 @@ class Executor:
             self.meter.give(node, delta.new.n_rows)
         self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
-        return found
+        return matches
 
-    def _admitted(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
+    def _admit(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
         """Return the events to process now, and those to keep back.
 
         A position is known only when all earlier events are: count windows wait for the frontier.
@@ -197,7 +197,7 @@ class Executor:
         n_admitted = int(np.searchsorted(known.times, frontier, side="left"))
         return known.take(slice(0, n_admitted)), known.take(slice(n_admitted, None))
 
-    def _merged(self, batch: Events) -> tuple[Events, Array | None, Array]:
+    def _merge(self, batch: Events) -> tuple[Events, Array | None, Array]:
         if self._events is None:
             return batch, None, np.arange(batch.n_events)
         return merge_events(self._events, batch)
@@ -217,12 +217,12 @@ class Executor:
                     table = table.take(np.flatnonzero(holds_everywhere(predicate, step.events, table)))
                 return table, state.pending
             case Project(input=source):
-                return _projected(node, deltas[source].new, step), state.pending
+                return _project_rows(node, deltas[source].new, step), state.pending
             case DistinctUnion(inputs=inputs):
-                candidates = concatenated([deltas[source].new for source in inputs])
-                return _unseen(candidates, state.held), state.pending
+                candidates = concatenate_tables([deltas[source].new for source in inputs])
+                return _drop_seen(candidates, state.held), state.pending
             case Await(input=source, extent=extent):
-                waiting = concatenated([state.pending, deltas[source].new])
+                waiting = concatenate_tables([state.pending, deltas[source].new])
                 ready = step.is_past(waiting.last, extent)
                 return waiting.take(np.flatnonzero(ready)), waiting.take(np.flatnonzero(~ready))
         if isinstance(bound, BoundJoin):
@@ -231,7 +231,7 @@ class Executor:
             source_delta = None if bound.node.input is None else deltas[bound.node.input]
             return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
         if isinstance(bound, BoundAbsence):
-            waiting = concatenated([state.pending, deltas[bound.node.input].new])
+            waiting = concatenate_tables([state.pending, deltas[bound.node.input].new])
             ready = bound.is_decidable(waiting, step)
             decided = waiting.take(np.flatnonzero(ready))
             violated = bound.is_violated(decided, lambda negated: deltas[negated].all, step)
@@ -298,7 +298,7 @@ def _n_forgotten(events: Events, states: Iterable[NodeState], frontier: int) -> 
     return int(np.searchsorted(events.times, frontier, side="left"))
 
 
-def _projected(node: Project, table: Table, step: Step) -> Table:
+def _project_rows(node: Project, table: Table, step: Step) -> Table:
     columns = tuple(table.columns[column] for column in node.columns)
     projected = Table(columns, table.first, table.last)
     fits = np.ones(table.n_rows, np.bool_)
@@ -311,7 +311,7 @@ def _projected(node: Project, table: Table, step: Step) -> Table:
     return projected if fits.all() else projected.take(np.flatnonzero(fits))
 
 
-def _unseen(candidates: Table, seen: Table) -> Table:
+def _drop_seen(candidates: Table, seen: Table) -> Table:
     """Return the rows that are not among those seen, equal rows once."""
     keys = np.concatenate([_row_keys(seen), _row_keys(candidates)])
     _, first_places = np.unique(keys, return_index=True)
@@ -321,7 +321,7 @@ def _unseen(candidates: Table, seen: Table) -> Table:
 
 def _row_keys(table: Table) -> Array:
     """Return a 128-bit key of each row."""
-    offsets, numbers, rows = flattened(table, range(len(table.columns)))
+    offsets, numbers, rows = flatten_events(table, range(len(table.columns)))
     places, hashes = np.arange(rows.size), np.arange(len(table.columns), dtype=np.uint64)
     lanes = hash_bindings(offsets, hashes, numbers, rows.astype(np.uint64), places, np.array([1, 2]))
     return np.asarray(lanes).view([("high", np.uint64), ("low", np.uint64)]).reshape(-1)

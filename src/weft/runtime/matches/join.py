@@ -10,7 +10,7 @@ from weft.plan.nodes import Join, list_columns
 from weft.plan.order import Side, ends_last
 from weft.runtime.columns.compare import Comparisons, Operands, Test, Value, compare_columns
 from weft.runtime.matches.state import Delta, Step, length_of
-from weft.runtime.matches.table import Table, concatenated, empty_table
+from weft.runtime.matches.table import Table, concatenate_tables, empty_table
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,11 @@ class BoundJoin:
 
     @cached_property
     def _comparisons(self) -> Comparisons:
-        found = compare_columns(self.node.predicates, self.node.distinct, self.n_left, self.is_list)
+        comparisons = compare_columns(self.node.predicates, self.node.distinct, self.n_left, self.is_list)
         if self._follows is not None:
-            return found
-        return replace(found, tests=(*found.tests, *(self._order_test(*pair) for pair in self.node.order)))
+            return comparisons
+        order_tests = (self._order_test(*pair) for pair in self.node.order)
+        return replace(comparisons, tests=(*comparisons.tests, *order_tests))
 
     def _order_test(self, earlier: int, later: int) -> Test:
         if earlier < self.n_left:
@@ -53,16 +54,16 @@ class BoundJoin:
 
     def new_rows(self, left: Delta, right: Delta, step: Step) -> Table:
         """Return the rows of the join that contain a new row of either side."""
-        found: list[Table] = []
+        parts: list[Table] = []
         if self._ends_last != "left":
-            found.append(self._pass(left.all, right.new, step, right_probes=True))
+            parts.append(self._pass(left.all, right.new, step, right_probes=True))
             if right.old.n_rows and left.new.n_rows:
-                found.append(self._pass(left.new, right.old, step, right_probes=True))
+                parts.append(self._pass(left.new, right.old, step, right_probes=True))
         if self._ends_last != "right":
-            found.append(self._pass(left.new, right.all, step, right_probes=False))
+            parts.append(self._pass(left.new, right.all, step, right_probes=False))
             if left.old.n_rows and right.new.n_rows:
-                found.append(self._pass(left.old, right.new, step, right_probes=False))
-        return concatenated(found)
+                parts.append(self._pass(left.old, right.new, step, right_probes=False))
+        return concatenate_tables(parts)
 
     def _pass(self, left: Table, right: Table, step: Step, *, right_probes: bool) -> Table:
         """Join two tables, counting only the pairs in which the probing side ends last."""
@@ -91,13 +92,13 @@ class BoundJoin:
         left_rows, right_rows = (built, probed) if right_probes else (probed, built)
         step.check(status, self.node, right if right_probes else left, probed)
         pairs = self._side_by_side(left.take(left_rows), right.take(right_rows))
-        table = comparisons.confirmed(pairs, step.events)
+        table = comparisons.confirm(pairs, step.events)
         step.meter.count(self.node, examined=n_examined, built=table.n_rows)
         return table
 
     def _side_by_side(self, left: Table, right: Table) -> Table:
         if self._follows is None:
-            return paired(left, right)
+            return pair_rows(left, right)
         earlier, later = (left, right) if self._follows == "right" else (right, left)
         return Table((*left.columns, *right.columns), earlier.first, later.last)
 
@@ -123,7 +124,7 @@ def _with_own_chains(build: JoinSide, probe: JoinSide) -> tuple[JoinSide, JoinSi
     return build._replace(hashes=chains), probe._replace(hashes=probed), not falls.any()
 
 
-def paired(left: Table, right: Table) -> Table:
+def pair_rows(left: Table, right: Table) -> Table:
     """Put two tables of equal length side by side."""
     return Table(
         (*left.columns, *right.columns),

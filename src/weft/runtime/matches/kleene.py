@@ -20,7 +20,7 @@ from weft.runtime.columns.compare import (
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate
 from weft.runtime.columns.events import Array, comparable
 from weft.runtime.matches.state import HIGHEST, LOWEST, Delta, Step, length_of
-from weft.runtime.matches.table import Lists, Table, as_lists, concatenated, first_rows, last_rows
+from weft.runtime.matches.table import Lists, Table, as_lists, concatenate_tables, first_rows, last_rows
 from weft.tree import find
 
 
@@ -36,7 +36,7 @@ class BoundKleene:
         return len(list_columns(self.node)) - 1
 
     @cached_property
-    def _divided(self) -> tuple[Comparisons, list[Comparison]]:
+    def _division(self) -> tuple[Comparisons, list[Comparison]]:
         is_list = (*list_columns(self.node)[:-1], False)  # an element is a single event
         edges, others = [], []
         for predicate in self.node.predicates:
@@ -47,13 +47,13 @@ class BoundKleene:
                 others.append(predicate)
         elementwise = [p for p in others if self._is_elementwise(p)]
         residual = [p for p in others if p not in elementwise]
-        found = compare_columns(elementwise, self.node.distinct, self.column, is_list)
-        tests = found.tests
+        comparisons = compare_columns(elementwise, self.node.distinct, self.column, is_list)
+        tests = comparisons.tests
         if self.node.input is None:
             same_key = [p for p in residual if self._is_same_key(p)]
             residual = [p for p in residual if p not in same_key]
             tests += tuple(self._seed_test(p) for p in same_key if isinstance(p, Comparison))
-        return replace(found, tests=tests, residual=(*residual, *found.residual)), edges
+        return replace(comparisons, tests=tests, residual=(*residual, *comparisons.residual)), edges
 
     def _edge(self, predicate: Expression) -> Comparison | None:
         """Return the predicate as previous-against-current comparison if it is one."""
@@ -95,12 +95,12 @@ class BoundKleene:
         """Return the rows with a new input row or a new element in the list."""
         if source is None:
             return self._expand(elements.all, elements.all, step, seeded=True)
-        found = []
+        parts = []
         if source.new.n_rows:
-            found.append(self._expand(source.new, elements.all, step, all_new=True))
+            parts.append(self._expand(source.new, elements.all, step, all_new=True))
         if source.old.n_rows and elements.new.n_rows:
-            found.append(self._expand(source.old, elements.all, step))
-        return concatenated(found) if found else self._no_rows(source.new)
+            parts.append(self._expand(source.old, elements.all, step))
+        return concatenate_tables(parts) if parts else self._no_rows(source.new)
 
     def _no_rows(self, like: Table) -> Table:
         none = np.empty(0, np.int64)
@@ -110,7 +110,7 @@ class BoundKleene:
     def _expand(
         self, table: Table, elements: Table, step: Step, *, seeded: bool = False, all_new: bool = False
     ) -> Table:
-        comparisons, edges = self._divided
+        comparisons, edges = self._division
         row_side, element_side = comparisons.left(table, step), comparisons.right(elements, step)
         kept_rows, kept_elements = row_side.rows, element_side.rows
         if not kept_rows.n_rows or not kept_elements.n_rows:
@@ -150,7 +150,7 @@ class BoundKleene:
         step.check(status, self.node, kept_rows, n_rows)
         lists = Lists(offsets, element_rows[members])
         result = self._with_lists(kept_rows.take(n_rows), lists, seeded=seeded)
-        result = comparisons.confirmed(result, step.events)
+        result = comparisons.confirm(result, step.events)
         step.meter.count(self.node, examined=n_examined, built=result.n_rows)
         return result.sorted()
 
@@ -189,7 +189,7 @@ def _edge_values(edges: list[Comparison], element_rows: Array, step: Step, colum
     for number, edge in enumerate(edges):
         ordered = edge.operator not in ("=", "!=")
         for side, matrix, offset in ((edge.left, previous, 0), (edge.right, current, 1)):
-            found = evaluate(side, scope)
-            matrix[:, number] = comparable(found, step.events.strings, ordered=ordered)
-            valid[:, 2 * number + offset] = found.validity
+            values = evaluate(side, scope)
+            matrix[:, number] = comparable(values, step.events.strings, ordered=ordered)
+            valid[:, 2 * number + offset] = values.validity
     return Edges(previous, current, valid, masks_of(edge.operator for edge in edges))

@@ -11,7 +11,7 @@ from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
 from weft.plan.nodes import Absence, Extent, NegationCheck, Node, list_columns
 from weft.runtime.columns.compare import Comparisons, compare_columns, grows_in_runs, hash_runs
 from weft.runtime.columns.events import Array
-from weft.runtime.matches.join import paired
+from weft.runtime.matches.join import pair_rows
 from weft.runtime.matches.retention import Lags, settled_after
 from weft.runtime.matches.state import HIGHEST, LOWEST, Step
 from weft.runtime.matches.table import Table, first_rows, last_rows
@@ -93,13 +93,13 @@ class BoundAbsence:
         step.check(status, self.node, rows, hit)
         step.meter.count(self.node, examined=n_examined, built=0)
         if not self._is_decided_by_kernel:
-            hit = hit[self._confirmed(rows.take(hit), others.take(hit_by), rows_of, step)]
+            hit = hit[self._confirm(rows.take(hit), others.take(hit_by), rows_of, step)]
         violated[hit if row_side.kept is None else row_side.kept[hit]] = True
         return violated
 
-    def _confirmed(self, rows: Table, negated: Table, rows_of: RowsOf, step: Step) -> Array:
+    def _confirm(self, rows: Table, negated: Table, rows_of: RowsOf, step: Step) -> Array:
         """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
-        both = paired(rows, negated)
+        both = pair_rows(rows, negated)
         holds = self._comparisons.holds(both, step.events)
         # The scopes of a NOT inside the NOT are those of the negated row.
         inner_rows = Table(both.columns, negated.first, negated.last)

@@ -48,8 +48,8 @@ def settled_after(absence: Absence, lags: Lags) -> Extent | None:
 
     A scope without an event that closes it ends with the window of the row's first event.
     """
-    inner = (settled_after(one, lags) for one in absence.unless)
-    lag = longest((lags[absence.negated], *inner))
+    nested = (settled_after(inner, lags) for inner in absence.unless)
+    lag = longest((lags[absence.negated], *nested))
     return lag if absence.before else add_extents(lag, absence.extent)
 
 
@@ -79,7 +79,7 @@ def _add_needs_of_repetition(order: Sequence[Node], lags: Lags, needs: dict[Node
     for node in reversed(order):
         if node in needs or node in is_built_on or isinstance(node, NegationCheck):
             is_built_on.update(inputs_of(node))
-    reaches = longest(need.reach for found in needs.values() for need in found)
+    reaches = longest(need.reach for own in needs.values() for need in own)
     kept = add_extents(reaches, longest(lags.values()))
     for node in order:
         if isinstance(node, NegationCheck) and node in is_built_on and _looks_back_anywhere(node.absence):
@@ -121,11 +121,11 @@ def _need_of_side(node: Join, lag: Extent | None, *, ends: bool) -> Need:
 
 def _needs_of_negated(absence: Absence, begins: Extent | None, lag: Extent | None) -> list[tuple[Node, Need]]:
     """Return how long negated rows are kept; a row's scope begins at most `begins` before its last event."""
-    found = [(absence.negated, Need("first", add_extents(begins, lag)))]
+    needs = [(absence.negated, Need("first", add_extents(begins, lag)))]
     for inner in absence.unless:  # its scope lies about a negated row
         earlier = add_extents(begins, inner.extent) if _looks_back(inner) else begins
-        found += _needs_of_negated(inner, earlier, lag)
-    return found
+        needs += _needs_of_negated(inner, earlier, lag)
+    return needs
 
 
 def _looks_back(absence: Absence) -> bool:

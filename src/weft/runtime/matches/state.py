@@ -12,7 +12,7 @@ from weft.plan.extents import is_instant
 from weft.plan.nodes import Extent, Node
 from weft.runtime.budget import Meter
 from weft.runtime.columns.events import Array, Clock, Events
-from weft.runtime.matches.table import Table, concatenated
+from weft.runtime.matches.table import Table, concatenate_tables
 
 UNBOUNDED = 1 << 62  # a length beyond any difference of clocks
 END_OF_TIME = (1 << 63) - 1
@@ -28,7 +28,7 @@ class Delta:
 
     @cached_property
     def all(self) -> Table:
-        return concatenated([self.old, self.new])
+        return concatenate_tables([self.old, self.new])
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Step:
         """Raise unless a kernel finished; the last of `rows` is the table's row it had reached."""
         if status in (OVERFLOW, EXHAUSTED):
             meter = self.meter
-            refuse = meter.overflow if status == OVERFLOW else meter.exhausted
+            refuse = meter.overflow if status == OVERFLOW else meter.exhaustion
             raise refuse(node, self._group_of(table, int(rows[-1])))
 
     def _group_of(self, table: Table, row: int) -> str:

@@ -91,13 +91,14 @@ def empty_table(is_list: Sequence[bool]) -> Table:
     return Table(columns, none, none)
 
 
-def concatenated(tables: Sequence[Table]) -> Table:
+def concatenate_tables(tables: Sequence[Table]) -> Table:
     """Return the rows of tables with the same columns, one after the other, sorted by the last event."""
     filled = [table for table in tables if table.n_rows] or [tables[0]]
     if len(filled) == 1:
         return filled[0]
     columns = tuple(
-        _joined([table.columns[number] for table in filled]) for number in range(len(filled[0].columns))
+        _concatenate_columns([table.columns[number] for table in filled])
+        for number in range(len(filled[0].columns))
     )
     return Table(
         columns,
@@ -106,7 +107,7 @@ def concatenated(tables: Sequence[Table]) -> Table:
     ).sorted()
 
 
-def _joined(parts: Sequence[MatchColumn]) -> MatchColumn:
+def _concatenate_columns(parts: Sequence[MatchColumn]) -> MatchColumn:
     lists = [part for part in parts if isinstance(part, Lists)]
     if not lists:
         return np.concatenate(parts)  # type: ignore[arg-type]
@@ -114,13 +115,13 @@ def _joined(parts: Sequence[MatchColumn]) -> MatchColumn:
     return Lists(offsets_of(lengths), np.concatenate([part.rows for part in lists]))
 
 
-def flattened(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
+def flatten_events(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
     """Return the events of all matches, those of one after those of another, columns in the given order.
 
     They are offsets of the matches, and for every event the number of its column and its row.
 
     >>> rows = np.array([7, 8])
-    >>> [part.tolist() for part in flattened(Table((rows, rows + 2), rows, rows + 2), [1, 0])]
+    >>> [part.tolist() for part in flatten_events(Table((rows, rows + 2), rows, rows + 2), [1, 0])]
     [[0, 2, 4], [1, 0, 1, 0], [9, 7, 10, 8]]
     """
     chosen = [table.columns[number] for number in columns]

@@ -14,7 +14,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.columns.merge import TIE
 from weft.runtime.matches.emit import arrow_type, to_arrow
 from weft.runtime.matches.execute import Found
-from weft.runtime.matches.table import flattened
+from weft.runtime.matches.table import flatten_events
 from weft.runtime.state.segments import flag_columns
 from weft.schema import LONG, Type
 
@@ -78,7 +78,7 @@ class MatchCodec:
     def write(self, found: Found, columns: Sequence[int], attributes: Sequence[Sequence[str]]) -> pa.Array:
         """Return matches as lists of events, in the given order of columns, with some attributes of each."""
         events = found.events
-        offsets, numbers, rows = flattened(found.table, columns)
+        offsets, numbers, rows = flatten_events(found.table, columns)
         place_of = np.zeros(max(columns) + 1, np.int32)
         place_of[list(columns)] = np.arange(len(columns))
         places = place_of[numbers]

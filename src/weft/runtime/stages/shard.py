@@ -19,8 +19,8 @@ import pyarrow as pa
 from weft.errors import BudgetError
 from weft.plan.nodes import Plan
 from weft.runtime.columns.events import Events
-from weft.runtime.columns.ingest import divided_at
-from weft.runtime.columns.merge import in_pool_of, renumbered, undelivered
+from weft.runtime.columns.ingest import divide_at
+from weft.runtime.columns.merge import drop_delivered, in_pool_of, renumber_repeats
 from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor
@@ -92,7 +92,7 @@ class Shard:
         if not arrived and limit == journal.frontier:
             return None
         journal = self._adopt_queries(journal, report)
-        timely, late = divided_at(arrived.table, self.program.layout.time, limit)
+        timely, late = divide_at(arrived.table, self.program.layout.time, limit)
         if late is not None and self.program.owner is not None:
             late = late.filter(late[self.program.owner])
         report.late = 0 if late is None else late.num_rows
@@ -231,7 +231,9 @@ class Shard:
         if timely is None:
             report.events = own.n_events
         else:
-            own = (renumbered if self.program.layout.id is None else undelivered)(own, executor.known)
+            own = (renumber_repeats if self.program.layout.id is None else drop_delivered)(
+                own, executor.known
+            )
             report.duplicates = timely.num_rows - own.n_events
         own, matches = with_arrival(own, step), arrived.matches
         events = self.program.add_received(own, matches, step, executor.known)

@@ -11,7 +11,7 @@ from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.columns.merge import undelivered
+from weft.runtime.columns.merge import drop_delivered
 from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.report import Report
@@ -78,7 +78,7 @@ class ShardProgram:
         if isinstance(self.plan, SitePlan):
             for received in matches.values():
                 within = with_arrival(self.plan.codec.read(received)[0], step)
-                events = add_events(events, undelivered(within, known))
+                events = add_events(events, drop_delivered(within, known))
         return events
 
 

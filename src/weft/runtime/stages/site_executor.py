@@ -23,17 +23,17 @@ from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import (
-    compacted,
-    extended,
+    compact_pool,
+    drop_delivered,
+    extend_pool,
     in_pool_of,
     merge_events,
-    recoded,
-    undelivered,
+    recode_strings,
 )
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.retention import lags_of, settled_after
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.matches.table import Lists, flattened
+from weft.runtime.matches.table import Lists, flatten_events
 from weft.runtime.stages.match_codec import Bindings, MatchCodec, last_times
 from weft.runtime.stages.shard_executor import Activity, Arrivals, FoundAtSite, Holdings
 from weft.runtime.state.journal import BEGINNING, wake_after
@@ -139,7 +139,7 @@ class SiteExecutor:
             return
         start = int(np.searchsorted(self._events.times, oldest, side="left"))
         events = self._events.take(slice(start, None))
-        self._events = recoded(events, *compacted([events]))
+        self._events = recode_strings(events, *compact_pool([events]))
         self._matches = {
             channel: own.filter(pc.greater_equal(last_times(own), oldest))
             for channel, own in self._matches.items()
@@ -218,9 +218,9 @@ class _KnownMatches:
 
 def add_events(known: Events, came: Events) -> Events:
     """Return events with further ones, of which some may be known."""
-    pool, codes = extended(known.strings, came.strings)
+    pool, codes = extend_pool(known.strings, came.strings)
     known = replace(known, strings=pool)
-    return merge_events(known, undelivered(recoded(came, pool, codes), [known]))[0]
+    return merge_events(known, drop_delivered(recode_strings(came, pool, codes), [known]))[0]
 
 
 def _wanted(found: Found, finding: Finding, known: _KnownMatches) -> Found:
@@ -249,7 +249,7 @@ def _come_from(found: Found, origins: Origins) -> Array:
 
 
 def _found_keys(found: Found, columns: tuple[int, ...]) -> Array:
-    offsets, numbers, rows = flattened(found.table, columns)
+    offsets, numbers, rows = flatten_events(found.table, columns)
     places = np.zeros(len(found.table.columns), np.uint64)
     places[list(columns)] = np.arange(len(columns), dtype=np.uint64)
     return _keys(offsets, places, numbers, rows)

@@ -17,7 +17,7 @@ from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.compare import masks_of
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.trends.measures import Values, variable_bits
-from weft.runtime.trends.rows import Results, TrendRows, combined, merged_rows, results_of, room_for
+from weft.runtime.trends.rows import Results, TrendRows, combine_results, merge_results, results_of, room_for
 from weft.runtime.trends.selection import Selection
 from weft.runtime.trends.shared import Counters, SetMember, classify_events, set_members, sharing_sets
 
@@ -44,11 +44,11 @@ def aggregate_workload(
     rows: dict[int, TrendRows] = {}
     counters = Counters()
     for own, way in passes:
-        own_rows, counted = aggregate_set(
+        own_rows, own_counters = aggregate_set(
             [templates[number] for number in own], events, way, [windows[number] for number in own]
         )
         rows |= dict(zip(own, own_rows, strict=True))
-        counters += counted
+        counters += own_counters
     return [rows[number] for number in range(len(templates))], counters
 
 
@@ -98,7 +98,7 @@ class _TrendPass:
         limbs, counts = sum_shared_trends(
             self._arrays(members, kleene, classes), self._events(kinds, matched), pane, n_limbs, mode, room
         )
-        results = [self._results(room, limbs, *numbered) for numbered in enumerate(members)]
+        results = [self._results(room, limbs, number, member) for number, member in enumerate(members)]
         return results, Counters(*map(int, counts))
 
     def run_alone(self, member: SetMember, *, scans_all: bool) -> Results:
@@ -124,8 +124,8 @@ class _TrendPass:
             for member, own in zip(self.members, results, strict=True):
                 if member.query == query:
                     alternatives[member.alternative].append(own)
-            whole = [combined(parts, 1 + len(measures.lanes)) for parts in alternatives]
-            rows.append(merged_rows(template, measures, self.values.exponents, self.selection, whole))
+            whole = [combine_results(parts, 1 + len(measures.lanes)) for parts in alternatives]
+            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole))
         return rows
 
     def _largest_window(self, member: SetMember) -> int:
@@ -201,16 +201,20 @@ class _TrendPass:
             end_sources=np.array([end.source for end in ends], np.int64),
             end_ways=np.array([end.ways for end in ends], np.int64),
             undone_by=np.array([_bits(automaton.undone_by) for automaton in automata], np.uint64),
-            lane_columns=_padded([self.values.lane_columns(own) for own in measures], -1, np.int64),
-            lane_positions=_padded([variable_bits(own.lanes, one) for own, one in pairs], 0, np.uint64),
-            extreme_columns=_padded([self.values.extreme_columns(own) for own in measures], -1, np.int64),
-            extreme_positions=_padded([variable_bits(own.extremes, one) for own, one in pairs], 0, np.uint64),
+            lane_columns=_pad_rows([self.values.lane_columns(own) for own in measures], -1, np.int64),
+            lane_positions=_pad_rows(
+                [variable_bits(own.lanes, automaton) for own, automaton in pairs], 0, np.uint64
+            ),
+            extreme_columns=_pad_rows([self.values.extreme_columns(own) for own in measures], -1, np.int64),
+            extreme_positions=_pad_rows(
+                [variable_bits(own.extremes, automaton) for own, automaton in pairs], 0, np.uint64
+            ),
             kleene=kleene,
             classes=classes,
         )
 
 
-def _padded(rows: Sequence[Sequence[int]], filler: int, dtype: type) -> Array:
+def _pad_rows(rows: Sequence[Sequence[int]], filler: int, dtype: type) -> Array:
     width = max(map(len, rows))
     return np.array([[*row, *[filler] * (width - len(row))] for row in rows], dtype).reshape(len(rows), width)
 

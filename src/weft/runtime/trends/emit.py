@@ -54,30 +54,32 @@ def trend_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
 
 
 def emit_trends_in_parts(
-    found: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
+    results: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Yield chosen results as `emit_trends` returns them, in batches of a bounded size in bytes."""
-    sizes = found.offsets[(rows + 1) * found.width] - found.offsets[rows * found.width]
+    sizes = results.offsets[(rows + 1) * results.width] - results.offsets[rows * results.width]
     weights = np.cumsum(1 + sizes // LIMBS_PER_ROW)
     cuts = np.flatnonzero(np.diff(weights // ROWS_PER_BATCH)) + 1
     for part in np.split(rows, cuts):
         if part.size:
-            yield emit_trends(found, events, part, names, schema)
+            yield emit_trends(results, events, part, names, schema)
 
 
 def emit_trends(
-    found: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
+    results: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
 ) -> pa.RecordBatch:
     """Return chosen results of one query as a record batch; `names` are those of the template's columns."""
-    results = _Results(found, events, rows)
-    shown = {name: results.column(column) for name, column in zip(names, found.template.columns, strict=True)}
-    starts, ends = results.windows()
+    selected = _SelectedRows(results, events, rows)
+    shown = {
+        name: selected.column(column) for name, column in zip(names, results.template.columns, strict=True)
+    }
+    starts, ends = selected.windows()
     given = {
-        "query": pa.array([found.template.query] * rows.size, pa.string()),
+        "query": pa.array([results.template.query] * rows.size, pa.string()),
         WINDOW_START: starts,
         WINDOW_END: ends,
         BEYOND: _beyond(shown, schema.field(BEYOND).type, rows.size),
-        **{name: one.values for name, one in shown.items()},
+        **{name: column.values for name, column in shown.items()},
     }
     arrays = [
         given[field.name].cast(field.type) if field.name in given else pa.nulls(rows.size, field.type)
@@ -86,20 +88,20 @@ def emit_trends(
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class _Results:
+class _SelectedRows:
     """Chosen rows of the results of one query."""
 
-    def __init__(self, found: TrendRows, events: Events, rows: Array) -> None:
-        self.found = found
+    def __init__(self, results: TrendRows, events: Events, rows: Array) -> None:
+        self.results = results
         self.events = events
         self.rows = rows
 
     def windows(self) -> tuple[pa.Array, pa.Array]:
         """Return where the windows start and end."""
-        length, slide = self.found.template.length, self.found.template.slide
+        length, slide = self.results.template.length, self.results.template.slide
         if length is None or slide is None:
             return pa.nulls(self.rows.size, TIMESTAMP), pa.nulls(self.rows.size, TIMESTAMP)
-        starts = self.found.windows[self.rows] * slide
+        starts = self.results.windows[self.rows] * slide
         return pa.array(starts).view(TIMESTAMP), pa.array(starts + length).view(TIMESTAMP)
 
     def column(self, column: TrendColumn) -> Shown:
@@ -114,21 +116,21 @@ class _Results:
         return self._total(column)
 
     def _group(self, column: TrendColumn) -> pa.Array:
-        values = self.events.columns[_name_of(column)].take(self.found.examples[self.rows])
+        values = self.events.columns[_name_of(column)].take(self.results.examples[self.rows])
         if values.type.kind == "double":  # one zero stands for both
             values = Column(values.type, values.values + 0.0, values.valid)
         return to_arrow(values, self.events.strings)
 
     def _count(self, column: TrendColumn) -> Integers:
         if column.variable is None:
-            return numbers_at(self.found, self.rows, 0)
+            return numbers_at(self.results, self.rows, 0)
         return self._lane(column, "one" if column.name is None else "valid")
 
     def _total(self, column: TrendColumn) -> Shown:
         """Return a sum or an average; NULL where there is no value."""
         kind, counts = _type_of(column), self._lane(column, "valid")
         totals = difference(self._lane(column, "positive"), self._lane(column, "negative"))
-        exponent = self.found.exponents[_name_of(column)] if kind.kind == "double" else 0
+        exponent = self.results.exponents[_name_of(column)] if kind.kind == "double" else 0
         is_known = ~counts.is_zero
         if column.function == "sum" and kind.kind != "double":
             return as_decimals(totals, is_known, kind.scale)
@@ -147,25 +149,25 @@ class _Results:
 
     def _special(self, column: TrendColumn) -> Array:
         """Return what a sum is that has a NaN or an infinity among its values, zero for others."""
-        found = np.zeros(self.rows.size)
+        special = np.zeros(self.rows.size)
         with np.errstate(invalid="ignore"):  # both infinities together are no number
-            found[~self._lane(column, "infinite").is_zero] += np.inf
-            found[~self._lane(column, "minus_infinite").is_zero] -= np.inf
-        found[~self._lane(column, "nan").is_zero] = np.nan
-        return found
+            special[~self._lane(column, "infinite").is_zero] += np.inf
+            special[~self._lane(column, "minus_infinite").is_zero] -= np.inf
+        special[~self._lane(column, "nan").is_zero] = np.nan
+        return special
 
     def _lane(self, column: TrendColumn, part: Part) -> Integers:
         """Return a lane, zeros where the query has no such lane."""
         lane = Lane(column.variable or "", column.name, part)
-        if lane not in self.found.measures.lanes:
+        if lane not in self.results.measures.lanes:
             return Integers(np.zeros(self.rows.size, np.int64))
-        return numbers_at(self.found, self.rows, 1 + self.found.measures.lanes.index(lane))
+        return numbers_at(self.results, self.rows, 1 + self.results.measures.lanes.index(lane))
 
     def _extreme(self, column: TrendColumn) -> pa.Array:
         is_largest = column.function == "max"
         extreme = Extreme(column.variable or "", _name_of(column), is_largest)
-        place = self.found.measures.extremes.index(extreme)
-        best, has = self.found.best[self.rows, place], self.found.has[self.rows, place]
+        place = self.results.measures.extremes.index(extreme)
+        best, has = self.results.best[self.rows, place], self.results.has[self.rows, place]
         values = np.where(has, ~best if is_largest else best, 0)
         kind = _type_of(column)
         if kind.kind == "double":

@@ -71,7 +71,9 @@ class TrendPlan:
 
     def without(self, queries: frozenset[str]) -> "TrendPlan":
         """Return the plan without some queries."""
-        return TrendPlan(tuple(one for one in self.templates if one.query not in queries), self.sharing)
+        return TrendPlan(
+            tuple(template for template in self.templates if template.query not in queries), self.sharing
+        )
 
     @cached_property
     def spans(self) -> tuple[SlidingWindows, ...]:
@@ -114,15 +116,15 @@ class TrendExecutor:
         events = self._events
         if events is None:
             return Holdings()
-        counted: dict[int, dict[str, int]] = {}
+        counts: dict[int, dict[str, int]] = {}
         held = {}
         for template, span in zip(self.plan.templates, self.plan.spans, strict=True):
             start = span.start(span.first_open(self._frontier))
             first = int(np.searchsorted(events.times, start, side="left"))
-            if first not in counted:
-                counted[first] = _counts_of_types(events, first)
+            if first not in counts:
+                counts[first] = _counts_of_types(events, first)
             types = {item.type for item in template.items}
-            held[template.query] = sum(counted[first].get(name, 0) for name in types)
+            held[template.query] = sum(counts[first].get(name, 0) for name in types)
         return Holdings(events=held)
 
     def exchange(self, change: Callable[[Events], Events]) -> None:
@@ -143,9 +145,9 @@ class TrendExecutor:
         self._take(arrivals.events)
         self._counters = Counters()
         if frontier == END_OF_TIME and self._frontier == BEGINNING and not any(self._since.values()):
-            yield from self._aggregated(self.plan.templates, arrivals.events, None)
+            yield from self._aggregate(self.plan.templates, arrivals.events, None)
             return
-        yield from self._closed(frontier)
+        yield from self._close_windows(frontier)
         self._forget(frontier)
         self._check_held()
 
@@ -169,7 +171,7 @@ class TrendExecutor:
     def _take(self, events: Events) -> None:
         self._events = events if self._events is None else merge_events(self._events, events)[0]
 
-    def _closed(self, frontier: int) -> Iterator[FoundTrends]:
+    def _close_windows(self, frontier: int) -> Iterator[FoundTrends]:
         """Yield the results of the windows that end after the last frontier and not after the new one."""
         events = self._events
         if events is None or not events.n_events:
@@ -188,9 +190,9 @@ class TrendExecutor:
             if since:
                 part = part.take(np.flatnonzero(arrivals_of(part) >= since))
             templates, _, chosen = zip(*members, strict=True)
-            yield from self._aggregated(templates, part, chosen)
+            yield from self._aggregate(templates, part, chosen)
 
-    def _aggregated(
+    def _aggregate(
         self, templates: Sequence[Template], events: Events, chosen: Sequence[tuple[int, int]] | None
     ) -> Iterator[FoundTrends]:
         results, counters = aggregate_workload(templates, events, self.plan.sharing, chosen)

@@ -9,7 +9,7 @@ import numpy as np
 from weft.plan.template import Automaton, Template
 from weft.runtime.columns.events import Array, Column, comparable
 from weft.runtime.trends.selection import Selection
-from weft.runtime.trends.values import Naturals, Parts, counted, parts_of
+from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of
 from weft.schema import LONG
 
 Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite"]
@@ -81,12 +81,12 @@ class Values:
 
     def _naturals(self, name: str | None, part: Part) -> Naturals:
         if name is None:
-            return counted(np.ones(self.selection.n_rows, np.bool_))
+            return indicators(np.ones(self.selection.n_rows, np.bool_))
         column = self.selection.column(name)
         if part == "valid":
-            return counted(column.validity)
+            return indicators(column.validity)
         if part in SPECIAL:
-            return counted(column.validity & SPECIAL[part](column.values))
+            return indicators(column.validity & SPECIAL[part](column.values))
         parts = self._parts(name)
         if part == "negative" and parts.negative is not None:
             return parts.negative

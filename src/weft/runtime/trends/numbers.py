@@ -27,15 +27,15 @@ class Integers:
 
     @property
     def is_zero(self) -> Array:
-        found: Array = self.small == 0
-        found[list(self.large)] = False
-        return found
+        is_zero: Array = self.small == 0
+        is_zero[list(self.large)] = False
+        return is_zero
 
     @property
     def is_large(self) -> Array:
-        found = np.zeros(self.small.size, np.bool_)
-        found[list(self.large)] = True
-        return found
+        is_large = np.zeros(self.small.size, np.bool_)
+        is_large[list(self.large)] = True
+        return is_large
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,18 @@ class Shown:
     beyond: Mapping[int, str] = field(default_factory=dict)
 
 
-def numbers_at(found: TrendRows, chosen: Array, place: int) -> Integers:
+def numbers_at(results: TrendRows, chosen: Array, place: int) -> Integers:
     """Return the count (place 0) or a lane of the chosen rows."""
-    numbers = chosen * found.width + place
-    starts = found.offsets[numbers]
-    sizes = found.offsets[numbers + 1] - starts
-    limbs = found.limbs if found.limbs.size else np.zeros(1, np.uint32)
+    numbers = chosen * results.width + place
+    starts = results.offsets[numbers]
+    sizes = results.offsets[numbers + 1] - starts
+    limbs = results.limbs if results.limbs.size else np.zeros(1, np.uint32)
     low = np.where(sizes > 0, limbs.take(starts, mode="clip"), 0).astype(np.int64)
     high = np.where(sizes > 1, limbs.take(starts + 1, mode="clip"), 0).astype(np.int64)
     fits = (sizes <= 2) & (high < 1 << 30)
     large = {
-        int(row): number_at(found.limbs, found.offsets, int(numbers[row])) for row in np.flatnonzero(~fits)
+        int(row): number_at(results.limbs, results.offsets, int(numbers[row]))
+        for row in np.flatnonzero(~fits)
     }
     return Integers(np.where(fits, low | high << 32, 0), large)
 
@@ -92,17 +93,17 @@ def as_doubles(values: Integers, exponent: int, is_known: Array) -> Shown:
     An exponent is then at least that of the smallest double: what is scaled down has not been rounded.
     """
     with np.errstate(over="ignore"):
-        found = np.ldexp(values.small.astype(np.float64), exponent)
+        doubles = np.ldexp(values.small.astype(np.float64), exponent)
     beyond: dict[int, str] = {}
     valid = is_known.copy()
-    for row in np.flatnonzero(values.is_large | ~np.isfinite(found)).tolist():
+    for row in np.flatnonzero(values.is_large | ~np.isfinite(doubles)).tolist():
         try:
-            found[row] = nearest_double(values[row], exponent)
+            doubles[row] = nearest_double(values[row], exponent)
         except OverflowError:
             valid[row] = False
             if is_known[row]:
                 beyond[row] = digits_of(_whole_part(values[row], exponent))
-    return Shown(pa.array(found, mask=~valid), beyond)
+    return Shown(pa.array(doubles, mask=~valid), beyond)
 
 
 def as_averages(totals: Integers, counts: Integers, exponent: int, scale: int, is_known: Array) -> Shown:
@@ -113,13 +114,15 @@ def as_averages(totals: Integers, counts: Integers, exponent: int, scale: int, i
     divisors[counts.is_large] = 1
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         quotients = totals.small / divisors
-        found = np.ldexp(quotients, exponent)
+        doubles = np.ldexp(quotients, exponent)
     is_exact = (np.abs(totals.small) <= EXACT) & (counts.small <= most) & (counts.small > 0)
     is_exact &= ~totals.is_large & ~counts.is_large
-    is_exact &= (found == 0) & (totals.small == 0) | (np.abs(found) >= LEAST_NORMAL) & np.isfinite(found)
+    is_exact &= (doubles == 0) & (totals.small == 0) | (np.abs(doubles) >= LEAST_NORMAL) & np.isfinite(
+        doubles
+    )
     for row in np.flatnonzero(is_known & ~is_exact).tolist():
-        found[row] = nearest_double(totals[row], exponent, counts[row] * unit)
-    return Shown(pa.array(found, mask=~is_known))
+        doubles[row] = nearest_double(totals[row], exponent, counts[row] * unit)
+    return Shown(pa.array(doubles, mask=~is_known))
 
 
 def nearest_double(value: int, exponent: int, divisor: int = 1) -> float:

@@ -100,7 +100,7 @@ def number_at(limbs: Array, offsets: Array, number: int) -> int:
     return int.from_bytes(content.astype("<u4").tobytes(), "little")
 
 
-def combined(parts: Sequence[Results], width: int) -> Results:
+def combine_results(parts: Sequence[Results], width: int) -> Results:
     """Return the results of AND: every trend of one part with every trend of each other part."""
     if len(parts) == 1:
         return parts[0]
@@ -118,14 +118,15 @@ def combined(parts: Sequence[Results], width: int) -> Results:
             [number_at(part.limbs, part.offsets, row * width + number) for number in range(width)]
             for part, row in zip(parts, own_rows, strict=True)
         ]
-        count = prod(one[0] for one in own)
+        count = prod(count for count, *_ in own)
         numbers.append(count)
-        numbers += [sum(one[lane] * (count // one[0]) for one in own) for lane in range(1, width)]
+        numbers += [sum(part[lane] * (count // part[0]) for part in own) for lane in range(1, width)]
         for part, row in zip(parts, own_rows, strict=True):
             best[place] = np.minimum(best[place], np.where(part.has[row], part.best[row], LARGEST))
             has[place] |= part.has[row]
     content = [
-        np.frombuffer(one.to_bytes(-(-one.bit_length() // 32) * 4, "little"), "<u4") for one in numbers
+        np.frombuffer(number.to_bytes(-(-number.bit_length() // 32) * 4, "little"), "<u4")
+        for number in numbers
     ]
     return Results(
         partitions=np.array([partition for partition, _ in common], np.int64),
@@ -137,34 +138,34 @@ def combined(parts: Sequence[Results], width: int) -> Results:
     )
 
 
-def merged_rows(
+def merge_results(
     template: Template,
     measures: Measures,
     exponents: dict[str, int],
     selection: Selection,
-    found: Sequence[Results],
+    parts: Sequence[Results],
 ) -> TrendRows:
     """Add up the results of partitions that belong to one group, and those of alternatives."""
     width = 1 + len(measures.lanes)
-    partitions = np.concatenate([one.partitions for one in found])
-    windows = np.concatenate([one.windows for one in found])
-    ends = np.cumsum([0, *(one.limbs.size for one in found)])
-    offsets = [one.offsets[1:] + start for one, start in zip(found, ends, strict=False)]
+    partitions = np.concatenate([part.partitions for part in parts])
+    windows = np.concatenate([part.windows for part in parts])
+    ends = np.cumsum([0, *(part.limbs.size for part in parts)])
+    offsets = [part.offsets[1:] + start for part, start in zip(parts, ends, strict=False)]
     groups = selection.groups[partitions]
     order = np.lexsort((windows, groups))
     is_first = np.ones(order.size, np.bool_)
     is_first[1:] = (np.diff(groups[order]) != 0) | (np.diff(windows[order]) != 0)
     runs = np.append(np.flatnonzero(is_first), order.size)
     chosen = order[runs[:-1]]
-    new_offsets, limbs = _summed(
-        np.concatenate([one.limbs for one in found]),
+    new_offsets, limbs = _sum_rows(
+        np.concatenate([part.limbs for part in parts]),
         np.concatenate([[0], *offsets]).astype(np.int64),
         order,
         runs,
         width,
     )
-    has = np.concatenate([one.has for one in found])[order]
-    best = np.where(has, np.concatenate([one.best for one in found])[order], LARGEST)
+    has = np.concatenate([part.has for part in parts])[order]
+    best = np.where(has, np.concatenate([part.best for part in parts])[order], LARGEST)
     if chosen.size:
         best = np.minimum.reduceat(best, runs[:-1], axis=0)
         has = np.logical_or.reduceat(has, runs[:-1], axis=0)
@@ -181,7 +182,7 @@ def merged_rows(
     )
 
 
-def _summed(limbs: Array, offsets: Array, order: Array, runs: Array, width: int) -> tuple[Array, Array]:
+def _sum_rows(limbs: Array, offsets: Array, order: Array, runs: Array, width: int) -> tuple[Array, Array]:
     """Add up rows of `width` numbers, run by run; return the offsets and limbs of the sums."""
     lanes = [sum_runs(limbs, offsets, order * width + lane, runs) for lane in range(width)]
     sizes = np.stack([np.diff(own) for _, own in lanes], axis=1).reshape(-1)

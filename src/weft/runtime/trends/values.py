@@ -29,7 +29,7 @@ class Parts:
     exponent: int
 
 
-def counted(is_counted: Array) -> Naturals:
+def indicators(is_counted: Array) -> Naturals:
     """Return a one for each row that counts, zero for the others."""
     return Naturals(is_counted.astype(np.uint32)[:, None], is_counted.astype(np.int64))
 
@@ -51,11 +51,11 @@ def parts_of(column: Column) -> Parts:
         exponent, shifts = 0, np.zeros(values.size, np.int64)
     negative = None
     if (values < 0).any():
-        negative = _shifted(np.where(values < 0, mantissas, np.uint64(0)), shifts)
-    return Parts(_shifted(np.where(values > 0, mantissas, np.uint64(0)), shifts), negative, exponent)
+        negative = _shift_words(np.where(values < 0, mantissas, np.uint64(0)), shifts)
+    return Parts(_shift_words(np.where(values > 0, mantissas, np.uint64(0)), shifts), negative, exponent)
 
 
-def _shifted(words: Array, shifts: Array) -> Naturals:
+def _shift_words(words: Array, shifts: Array) -> Naturals:
     """Return words * 2**shifts, limb by limb."""
     width = (int(shifts.max(initial=0)) + 64) // 32 + 1
     limbs = np.zeros((words.size, width), np.uint32)
