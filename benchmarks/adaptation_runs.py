@@ -24,7 +24,7 @@ from weft.adaptation.watched_plan import ShapeReader
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context, assemble
 from weft.optimizer.orders.decided import Decided, Side, local_cost, tree_steps
@@ -63,11 +63,11 @@ class Contest:
 
     @cached_property
     def query(self) -> str:
-        return read(self.text, SCHEMA)[0].name
+        return read_queries(self.text, SCHEMA)[0].name
 
     @cached_property
     def forms(self) -> tuple[NormalForm, ...]:
-        return tuple(normalize(read(self.text, SCHEMA)[0]))
+        return tuple(normalize(read_queries(self.text, SCHEMA)[0]))
 
     @cached_property
     def context(self) -> Context:

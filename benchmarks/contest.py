@@ -12,7 +12,7 @@ from one_core import CoreRun, layout_of, run_plan
 
 from weft.cost.model import CostModel
 from weft.expressions import Attribute
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import Optimized, Settings, choose_plan, weave_for
 from weft.optimizer.stored_plan import StoredPlan
@@ -45,7 +45,7 @@ class Arena:
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
-        return tuple(read(self.text, self.schema))
+        return tuple(read_queries(self.text, self.schema))
 
     @cached_property
     def types(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from measures import Measure
 from stock_statistics import stock_statistics
 from stocks import SCHEMA, stock_queries
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context
 from weft.optimizer.pipeline import Settings, weave_for
@@ -35,7 +35,7 @@ def measure_graph(n_patterns: int, repeat: int) -> list[Measure]:
 def stock_forms(n_patterns: int, density: float | None) -> list[NormalForm]:
     """Return the normal forms of patterns of exactly five types."""
     text = stock_queries(n_patterns, SIZE, WINDOW, density=density, size_spread=0)
-    return [form for query in read(text, SCHEMA) for form in normalize(query)]
+    return [form for query in read_queries(text, SCHEMA) for form in normalize(query)]
 
 
 def _measure(section: str, forms: list[NormalForm], others: list[NormalForm], repeat: int) -> list[Measure]:

@@ -17,7 +17,7 @@ from measures import Measure
 from pattern_shapes import Operator, Role, Shape, query_text, roles_of
 from result_tables import Row, report_table
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of
@@ -81,7 +81,7 @@ def small_workload(seed: int) -> Small:
     rates = {name: _log_uniform(LOWEST_RATE, HIGHEST_RATE, dice) for name in TYPES}
     sequences = dice.choice(SEQUENCES)
     texts = [_pattern(f"q{number}", sequences, rates, dice) for number in range(dice.choice(N_PATTERNS))]
-    queries = tuple(read("\n\n".join(texts), SCHEMA))
+    queries = tuple(read_queries("\n\n".join(texts), SCHEMA))
     forms = [form for query in queries for form in normalize(query)]
     keys = dict.fromkeys(key for form in forms for key in item_keys(form))
     groups = dict.fromkeys(question.group for form in forms for question in questions_of(form, None))

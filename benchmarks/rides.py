@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.plan.template import Template
 from weft.runtime.columns.events import Events
@@ -139,4 +139,4 @@ def diverse_queries(count: int) -> str:
 
 def templates_of(text: str) -> Sequence[Template]:
     """Return the templates of trend queries on rides."""
-    return [template_of(query, SCHEMA) for query in read(text, SCHEMA)]
+    return [template_of(query, SCHEMA) for query in read_queries(text, SCHEMA)]

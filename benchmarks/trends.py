@@ -11,7 +11,7 @@ from result_tables import Row, report_table
 from rides import SCHEMA, alike_queries, diverse_queries, rides, templates_of
 
 from weft.kernels.trends.benefit import best_merged
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.optimizer.pipeline import optimize
 from weft.plan.template import Template
 from weft.runtime.budget import Budget
@@ -169,7 +169,7 @@ def _two_steps(say: Say) -> list[Measure]:
     """Compare with building the trends by a match query, and counting them."""
     pattern = "PATTERN Travel+ t[] WHERE [district] WITHIN 1 minute"
     trend = templates_of(f"QUERY q {pattern} RETURN COUNT(*)")
-    (match,) = read(f"QUERY q {pattern}", SCHEMA)
+    (match,) = read_queries(f"QUERY q {pattern}", SCHEMA)
     program = Program(optimize([match], SCHEMA))
     rows: list[Row] = []
     for n_events in TWO_STEP_EVENTS:

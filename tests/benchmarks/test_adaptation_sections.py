@@ -16,7 +16,7 @@ from estimates import estimated_statistics
 import adaptation
 from weft.adaptation.decisions import Invariants, Static, Unconditional
 from weft.adaptation.settings import Adaptation
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.optimizer.pipeline import Settings
 from weft.statistics.model import ItemKey, Statistics
 from weft.testing.events import ReferenceEvent
@@ -89,7 +89,7 @@ def test_whatever_decides_finds_the_matches_of_the_reference(kind, algorithm, mo
             (batch, place) for batch in contest.batches for place in range(batch.n_events)
         )
     ]
-    (query,) = read(contest.text, adaptation_streams.SCHEMA)
+    (query,) = read_queries(contest.text, adaptation_streams.SCHEMA)
     expected = len(find_matches(query, events))
     assert expected > 0
     assert {name: run.n_matches for name, run in runs.items()} == dict.fromkeys(functions, expected)

@@ -21,7 +21,7 @@ from rewriting_workloads import (
     workload_text,
 )
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import Some
 from weft.statistics.model import ItemKey
@@ -102,7 +102,7 @@ def test_types_of_sharing_have_their_shares_and_hold(scenario, ratio) -> None:
 def test_workloads_parse_and_bind_and_normalize(scenario) -> None:
     queries = mixed_workload(scenario, 0.25)
     assert {"SEQ", "AND", "SOME"} == {query.pattern.operator for query in queries}
-    bound = read(workload_text(queries), SCHEMA)
+    bound = read_queries(workload_text(queries), SCHEMA)
     assert len(bound) == len({query.name for query in bound}) == N_QUERIES
     assert sum(1 for query in bound for _ in find(query, Some)) in (1, 2)
     forms = [normalize(query) for query in bound]

@@ -16,7 +16,7 @@ import stocks
 import traffic
 from stock_model import Comparison, StockPattern, expected_matches, expected_rows_pattern_order
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
 from weft.runtime.columns.ingest import ingest
@@ -52,7 +52,7 @@ def check_proportions(queries: tuple[Query, ...], sizes: tuple[int, ...]) -> Non
 
 @pytest.mark.parametrize(("n_patterns", "density"), [(10, None), (100, None), (100, 0.2), (1000, None)])
 def test_stock_queries_bind_and_have_the_promised_proportions(n_patterns, density) -> None:
-    queries = read(stocks.stock_queries(n_patterns, 5, 0.25, density=density), stocks.SCHEMA)
+    queries = read_queries(stocks.stock_queries(n_patterns, 5, 0.25, density=density), stocks.SCHEMA)
     check_proportions(queries, (4, 5, 6))
     assert {query.window for query in queries} == {TimeWindow(250_000)}
     for query in queries:
@@ -62,7 +62,9 @@ def test_stock_queries_bind_and_have_the_promised_proportions(n_patterns, densit
 
 
 def test_exact_sizes_and_different_windows() -> None:
-    queries = read(stocks.stock_queries(60, 4, 0.1, size_spread=0, window_factors=(1, 2, 4)), stocks.SCHEMA)
+    queries = read_queries(
+        stocks.stock_queries(60, 4, 0.1, size_spread=0, window_factors=(1, 2, 4)), stocks.SCHEMA
+    )
     check_proportions(queries, (4,))
     windows = Counter(query.window for query in queries)
     assert windows == {TimeWindow(100_000): 20, TimeWindow(200_000): 20, TimeWindow(400_000): 20}
@@ -145,7 +147,7 @@ def n_matches(pattern: StockPattern, events: pa.Table) -> int:
         type_names=names,
     )
     wanted = events.filter(pa.compute.is_in(events["type"], pa.array(names)))
-    plan = optimize(read(pattern.text, stocks.SCHEMA), stocks.SCHEMA)
+    plan = optimize(read_queries(pattern.text, stocks.SCHEMA), stocks.SCHEMA)
     return sum(found.table.n_rows for found in Executor(Program(plan)).run(ingest(wanted, layout)))
 
 
@@ -199,7 +201,7 @@ def observations() -> pa.Table:
 
 @pytest.mark.parametrize("n_patterns", [10, 100, 1000])
 def test_traffic_queries_bind_and_have_the_promised_proportions(n_patterns, observations) -> None:
-    queries = read(traffic.traffic_queries(n_patterns, 5, 30, events=observations), traffic.SCHEMA)
+    queries = read_queries(traffic.traffic_queries(n_patterns, 5, 30, events=observations), traffic.SCHEMA)
     check_proportions(queries, (4, 5, 6))
     assert {query.window for query in queries} == {TimeWindow(30 * 60 * 1_000_000)}
     for query in queries:
@@ -251,4 +253,4 @@ def test_the_busiest_sensors_of_a_day(observations, tmp_path) -> None:
     assert events.schema == traffic.COLUMNS
     assert events.drop_columns("id").equals(kept.drop_columns("id"))
     assert events["id"].to_pylist() == list(range(288 * 12))
-    read(traffic.traffic_queries(20, 5, 30, events=events), traffic.SCHEMA)
+    read_queries(traffic.traffic_queries(20, 5, 30, events=events), traffic.SCHEMA)

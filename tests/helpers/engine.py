@@ -23,7 +23,7 @@ from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.testing.matcher import returned
+from weft.testing.matcher import return_values
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans
@@ -181,7 +181,8 @@ def expected_outcome(case: Case) -> dict[str, dict[Bindings, dict[str, object]]]
     for name, matches in case.expected().items():
         found[name] = {
             frozenset((variable, tuple(ids[row] for row in rows)) for variable, rows in match.bindings): {
-                column: plain(value) for column, value in returned(queries[name], match, case.events).items()
+                column: plain(value)
+                for column, value in return_values(queries[name], match, case.events).items()
             }
             for match in matches
         }

@@ -22,7 +22,7 @@ from weft.expressions import (
 )
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.pattern.nodes import Event, Kleene, Negation, Query, ReturnColumn, Sequence, TimeWindow
 from weft.schema import (
     BOOLEAN,
@@ -455,7 +455,7 @@ def test_problems_can_be_compared() -> None:
 def test_variables_of_two_negations_are_compared_in_each_branch(branches: str, *, is_fine: bool) -> None:
     text = f"QUERY q PATTERN OR({branches}) WHERE b.x < c.x WITHIN 5 s"
     if is_fine:
-        assert read(text, None)
+        assert read_queries(text, None)
         return
     with pytest.raises(QueryError, match="b and c, which are in two different NOTs"):
-        read(text, None)
+        read_queries(text, None)

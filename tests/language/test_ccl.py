@@ -12,7 +12,7 @@ from tests.language.test_fuzz import assert_in_plain_words
 from weft.errors import QueryError
 from weft.language.parser import parse
 from weft.language.printer import to_text
-from weft.language.read import read, read_queries
+from weft.language.read import read_queries
 from weft.pattern.nodes import Event
 from weft.tree import find
 
@@ -23,7 +23,7 @@ def pattern_of(steps: str) -> str:
     """Return what a CCL pattern over A, B, C, D and E is in our own language."""
     used = [name for name in "ABCDE" if name in steps]
     text = TEMPLATE.format(steps).replace("A, B, C, D, E", ", ".join(used), 1)
-    return to_text(read(text, None)[0]).splitlines()[1].removeprefix("PATTERN ")
+    return to_text(read_queries(text, None)[0]).splitlines()[1].removeprefix("PATTERN ")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_negation_alone_in_a_choice_counts_where_no_event_of_it_is_taken(steps
 
 
 def query_of(text: str) -> str:
-    (query,) = read(text, None)
+    (query,) = read_queries(text, None)
     return to_text(query)
 
 
@@ -169,7 +169,7 @@ def test_units_of_intervals(unit: str) -> None:
 @pytest.mark.parametrize(("text", "message"), load_mistakes("ccl_mistakes.txt"))
 def test_mistakes_are_explained(text: str, message: str) -> None:
     with pytest.raises(QueryError) as raised:
-        read(text, None)
+        read_queries(text, None)
     assert str(raised.value) == message
 
 
@@ -226,7 +226,7 @@ QUERY eighth PATTERN C c WHERE c.x > 3
 
 
 def test_both_languages_in_one_text() -> None:
-    names = [query.name for query in read(MIXED, None)]
+    names = [query.name for query in read_queries(MIXED, None)]
     assert names == ["first", "ccl_1", "third", "fourth", "fifth", "sixth", "ccl_4", "eighth"]
 
 
@@ -235,7 +235,7 @@ def test_a_mistake_in_one_statement_hides_none_in_the_next() -> None:
         MIXED.replace("[1 second: s]", "[1 second s]").replace("c.x > 3", "c.x >").replace("A, B]", "A, C]")
     )
     with pytest.raises(QueryError) as raised:
-        read(text, None)
+        read_queries(text, None)
     places = [line.split(": query ")[0] for line in str(raised.value).splitlines() if ": query " in line]
     assert places == ["<query>:5:47", "<query>:8:18", "<query>:9:25", "<query>:15:37"]
 
@@ -247,7 +247,7 @@ def test_a_query_without_a_name_stands_alone() -> None:
 
 def test_names_by_position_may_collide() -> None:
     with pytest.raises(QueryError, match="two queries are named ccl_1"):
-        read("QUERY ccl_1 PATTERN A\nSELECT * FROM A MATCHING [1 s: A]", None)
+        read_queries("QUERY ccl_1 PATTERN A\nSELECT * FROM A MATCHING [1 s: A]", None)
 
 
 def test_a_missing_quote_does_not_swallow_the_next_statement() -> None:
@@ -290,20 +290,20 @@ def test_files_of_both_languages(tmp_path: Path) -> None:
     ],
 )
 def test_a_statement_without_a_semicolon_ends_with_its_file(own: str) -> None:
-    queries = read(f"SELECT * FROM A MATCHING [1 s: A]\n{own}", None)
+    queries = read_queries(f"SELECT * FROM A MATCHING [1 s: A]\n{own}", None)
     assert (queries[0].name, queries[-1].name) == ("ccl_1", "left alone")
 
 
 def test_a_mistake_after_a_statement_without_a_semicolon_is_one_of_the_next_query() -> None:
     with pytest.raises(QueryError) as raised:
-        read("SELECT * FROM A MATCHING [1 s: A]\nQUERY q MATCH B", None)
+        read_queries("SELECT * FROM A MATCHING [1 s: A]\nQUERY q MATCH B", None)
     assert raised.value.problems[-1].message == "found MATCH in QUERY, expected the end of the clause"
 
 
 def test_a_semicolon_before_a_statement_is_fine() -> None:
     statement = "; // b\n;SELECT * FROM B MATCHING [1 s: B]"
-    assert [query.name for query in read(f"QUERY a PATTERN A\n{statement}", None)] == ["a", "ccl_1"]
-    assert [query.name for query in read(statement, None)] == ["ccl_1"]
+    assert [query.name for query in read_queries(f"QUERY a PATTERN A\n{statement}", None)] == ["a", "ccl_1"]
+    assert [query.name for query in read_queries(statement, None)] == ["ccl_1"]
 
 
 def test_query_is_a_name_where_an_event_is_expected() -> None:

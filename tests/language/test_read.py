@@ -10,7 +10,7 @@ from weft.language.binder import bind
 from weft.language.builder import as_query, event, query, seq
 from weft.language.parser import parse
 from weft.language.printer import to_text
-from weft.language.read import read, read_queries
+from weft.language.read import read_queries
 from weft.schema import LONG, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "x": LONG}, time="ts", types=frozenset("AB"))
@@ -31,9 +31,33 @@ def message_of(given: object, schema: Schema | None = SCHEMA) -> str:
 def test_a_mistake_in_syntax_hides_no_wrong_name_of_another_query() -> None:
     text = "QUERY one PATTERN SEQ(A a, B b\nQUERY two PATTERN SEQ(A a, B b) WHERE a.x > c.y"
     with pytest.raises(QueryError) as caught:
-        read(text, None)
+        read_queries(text, None)
     assert [problem.query for problem in caught.value.problems] == ["one", "two"]
     assert "variable c" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("QUERY q PATTERN SEQ(A a, B b) RETURN k", []),
+        ("PATTERN SEQ(A a, B b) RETURN SUM(k)", []),
+        (
+            "PATTERN AND(NOT A a, NOT B b) GROUP BY k RETURN k, COUNT(*)",
+            ["the pattern has no positive event"],
+        ),
+    ],
+)
+def test_an_attribute_without_a_variable_is_reported_once(text: str, messages: list[str]) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_queries(text, None)
+    problems = caught.value.problems
+    assert [problem.message for problem in problems] == [*messages, "the attribute k has no variable"]
+    assert problems[-1].hint == "say whose attribute it is: a.k"
+
+
+def test_a_text_of_several_lines_that_ends_like_a_file_name_is_no_path() -> None:
+    (bound,) = read_queries("QUERY q PATTERN SEQ(A a, B b)\nWHERE a.x = b.weft", None)
+    assert bound.name == "q"
 
 
 def test_a_key_out_of_place_is_reported_once() -> None:

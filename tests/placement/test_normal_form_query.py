@@ -3,7 +3,7 @@
 import pytest
 
 from weft.errors import WeftError
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 from weft.statistics.model import ItemKey, Statistics
@@ -12,7 +12,7 @@ SCHEMA = Schema({"ts": TIMESTAMP, "user": STRING, "x": LONG, "y": LONG}, time="t
 
 
 def projected(text: str, statistics: Statistics | None = None) -> tuple[NormalFormQuery, ...]:
-    queries = read(text, SCHEMA, origin="q.weft", tie_break=False)
+    queries = read_queries(text, SCHEMA, origin="q.weft", tie_break=False)
     return normal_form_queries(queries, SCHEMA, statistics or Statistics())
 
 

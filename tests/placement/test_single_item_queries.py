@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.errors import PlacementError
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.placement.checks import check_graph
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import Network, bits
@@ -28,7 +28,7 @@ PAIRS = "QUERY pairs PATTERN SEQ(A a, C c) WITHIN 1 second"
 
 
 def placed(text: str, algorithm: str) -> Placed:
-    bound = read(text, SCHEMA, origin="q", tie_break=False)
+    bound = read_queries(text, SCHEMA, origin="q", tie_break=False)
     queries = normal_form_queries(bound, SCHEMA, Statistics())
     found = place(NETWORK, queries, algorithm, seconds=0.1, algorithms=EXACT)
     program = site_program(found.graph, queries, SCHEMA, Statistics())
@@ -60,7 +60,7 @@ def test_what_others_send_is_free() -> None:
 
 
 def queries_of(text: str) -> tuple[NormalFormQuery, ...]:
-    return normal_form_queries(read(text, SCHEMA, origin="q", tie_break=False), SCHEMA, Statistics())
+    return normal_form_queries(read_queries(text, SCHEMA, origin="q", tie_break=False), SCHEMA, Statistics())
 
 
 @pytest.mark.parametrize(

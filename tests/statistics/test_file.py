@@ -10,7 +10,7 @@ import pytest
 from weft.codec import VERSION
 from weft.errors import DataError, WeftError
 from weft.expressions import Equivalence, variables_of
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.pattern.canonical import renamed
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
@@ -61,7 +61,7 @@ def test_the_example_means_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "statistics.json"
     file.write_text(json.dumps(EXAMPLE), encoding="utf-8")
     found = load_statistics(file, SCHEMA)
-    (condition,) = read("PATTERN A a WHERE a.x > 3", SCHEMA)[0].where
+    (condition,) = read_queries("PATTERN A a WHERE a.x > 3", SCHEMA)[0].where
     assert not isinstance(condition, Equivalence)
     assert found.rate(ItemKey("A", (renamed(condition, {"a": "$0"}),))) == 47.0
     assert found.rate(ItemKey("A")) == 1.0
@@ -87,7 +87,7 @@ def test_names_order_and_spelling_do_not_matter(pattern: str, where: str) -> Non
 
 def test_the_key_is_that_of_a_query_with_these_predicates() -> None:
     text = "PATTERN SEQ(B v, A+ w[], C c) WHERE v.y > 2 AND w.x > v.x AND c.x = 1 WITHIN 5 min"
-    (form,) = normalize(read(text, SCHEMA)[0])
+    (form,) = normalize(read_queries(text, SCHEMA)[0])
     single = [one for one in form.predicates if variables_of(one) == {"v"}]
     both = [one for one in form.predicates if variables_of(one) == {"v", "w"}]
     items = [ItemKey("B", tuple(renamed(one, {"v": "$0"}) for one in single)), ItemKey("A")]

@@ -111,9 +111,12 @@ def _resolve_missing_variables(query: Query, draft: QueryDraft) -> Query:
         query = transform_up(query, lambda node: _with_variable(node, only))
     else:
         settled = {id(name) for name in draft.maybe_texts if name.name not in variables}
-        settled |= {id(column.expression) for column in query.returns if _is_group_key(column, query)}
+        columns = tuple(_of_first_event(column, query) for column in query.returns)
+        for written, column in zip(query.returns, columns, strict=True):
+            if column is not written:
+                settled.add(id(written.expression))
         unsettled = [mention for mention in draft.without_variable if id(mention) not in settled]
-        query = replace(query, returns=tuple(_of_first_event(column, query) for column in query.returns))
+        query = replace(query, returns=columns)
     draft.problems += (missing_variable(mention, variables) for mention in unsettled)
     return query
 
@@ -124,18 +127,11 @@ def _with_variable(node: Any, variable: str) -> Any:
     return node
 
 
-def _is_group_key(column: ReturnColumn, query: Query) -> bool:
-    """Return whether a column is an attribute of GROUP BY, written without a variable."""
-    shown = column.expression
-    if not isinstance(shown, Attribute) or shown.variable:
-        return False
-    return shown.place == "each" and shown.name in query.group_by
-
-
 def _of_first_event(column: ReturnColumn, query: Query) -> ReturnColumn:
-    """Let an attribute of GROUP BY be that of the first event, as all events agree on it."""
-    positive = (variable for variable in variables_in(query.pattern) if not variable.negations)
-    first = next(positive, None)
-    if first is None or not _is_group_key(column, query):
-        return column
-    return replace(column, expression=_with_variable(column.expression, first.event.variable))
+    """Let a bare attribute of GROUP BY be that of the first event, if there is one, as all agree on it."""
+    match column.expression:
+        case Attribute(variable="", place="each", name=name) as key if name in query.group_by:
+            for variable in variables_in(query.pattern):
+                if not variable.negations:
+                    return replace(column, expression=replace(key, variable=variable.event.variable))
+    return column

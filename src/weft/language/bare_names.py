@@ -13,20 +13,20 @@ from weft.schema import BOOLEAN, STRING, Schema
 from weft.tree import transform_up
 
 
-def missing_variable(found: Attribute | Aggregate, variables: Collection[str]) -> Problem:
+def missing_variable(mention: Attribute | Aggregate, variables: Collection[str]) -> Problem:
     """Return the problem of an attribute that is written without a variable.
 
     >>> missing_variable(Attribute("", "price"), {"a", "b"}).hint
     'say whose attribute it is: a.price'
     """
-    name = found.name or ""
+    name = mention.name or ""
     shown = quote_name(name)
     if name in variables:
-        example = expression_to_text(replace(found, variable=name, name="x"))
-        return Problem(f"{shown} is a variable, not a value", found.span, f"name an attribute: {example}")
+        example = expression_to_text(replace(mention, variable=name, name="x"))
+        return Problem(f"{shown} is a variable, not a value", mention.span, f"name an attribute: {example}")
     example = quote_name(min(variables, default="v"))
     hint = f"say whose attribute it is: {example}.{quote_name(name, after_dot=True)}"
-    return Problem(f"the attribute {shown} has no variable", found.span, hint)
+    return Problem(f"the attribute {shown} has no variable", mention.span, hint)
 
 
 def read_names_as_texts(
@@ -52,7 +52,7 @@ def read_names_as_texts(
                     return replace(node, **text)
                 problem = missing_variable(name, variables)
                 hint = f"{problem.hint}; a text is written in quotes: {quote_text(name.name)}"
-                findings.complain(problem.message, problem.span, hint)
+                findings.note(replace(problem, hint=hint))
                 return Literal(value=True, type=BOOLEAN, span=node.span)
         return node
 

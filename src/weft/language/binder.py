@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.errors import Problem, Span
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
-from weft.language.bare_names import read_names_as_texts
+from weft.language.bare_names import missing_variable, read_names_as_texts
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.checks.order import check_order
 from weft.language.checks.pattern import check_pattern
@@ -56,7 +56,7 @@ def bind(
         query = as_query(given)
         findings = Findings(query.name)
         if query.name in names:
-            findings.problems.append(same_name(query.name, query.span))
+            findings.note(same_name(query.name, query.span))
         names.add(query.name)
         bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break))
         problems += findings.problems
@@ -96,7 +96,7 @@ class _Binding:
         columns = tuple(self._bind_column(column, group_by) for column in query.returns)
         if columns:
             for problem in check_column_names(columns, is_trend=self.is_trend):
-                self.complain(problem.message, problem.span, problem.hint)
+                self.findings.note(problem)
         self._check_window(query.window)
         if self.schema is not None:
             order = (query.pattern, where, self.scope, self.schema.time)
@@ -160,22 +160,25 @@ class _Binding:
         return bound
 
     def _refuse_count_of_trends(self, expression: Expression) -> None:
-        for found in find(expression, CountTrends):
+        for count in find(expression, CountTrends):
             hint = "write RETURN COUNT(*), and calculate with the result"
-            self.complain("COUNT(*) is a RETURN column by itself", found.span, hint)
+            self.complain("COUNT(*) is a RETURN column by itself", count.span, hint)
 
     def _check_mentions(self, expression: Expression, *, in_return: bool = False) -> Expression:
         """Check the variables of a conjunct or a column; say `each` where v[i] or FIRST(v) mean no more."""
         scope = self.scope
-        found = mentions(expression)
-        if any(not mention.variable for mention in found):
+        mentioned = mentions(expression)
+        if any(not mention.variable for mention in mentioned):
             expression = read_names_as_texts(expression, self.schema, scope, self.findings)
-            found = mentions(expression)
+            mentioned = mentions(expression)
         known = []
         with_previous = set()
         adjust = False
-        for mention in found:
+        for mention in mentioned:
             variable = scope.get(mention.variable)
+            if not mention.variable:
+                self.findings.note(missing_variable(mention, scope))
+                continue
             if variable is None:
                 message = f"unknown variable {quote_name(mention.variable)}"
                 self.complain(message, mention.span, self.findings.suggest(mention.variable, scope))

@@ -45,7 +45,7 @@ class Rules(PatternRules):
     def conjunction(self, parts: list[Any]) -> Expression:
         return expressions.And(tuple(parts[::2]), span_of(parts[0], parts[-1]))
 
-    def negated(self, parts: list[Any]) -> Expression:
+    def logical_not(self, parts: list[Any]) -> Expression:
         return expressions.Not(parts[1], span_of(parts[0], parts[1]))
 
     def comparison(self, parts: list[Any]) -> Expression:
@@ -59,7 +59,7 @@ class Rules(PatternRules):
 
     def is_null(self, parts: list[Any]) -> Expression:
         test = expressions.IsNull(parts[0], span_of(parts[0], parts[-1]))
-        return _inverted(test, parts[2])
+        return _apply_not(test, parts[2])
 
     def constants(self, parts: list[Any]) -> tuple[list[Any], Token]:
         return parts[1:-1:2], parts[-1]
@@ -76,7 +76,7 @@ class Rules(PatternRules):
                 self.complain("NULL in a list equals nothing", item.span, hint)
             else:
                 values.append(item)
-        return _inverted(expressions.InList(operand, tuple(values), span_of(operand, close)), parts[1])
+        return _apply_not(expressions.InList(operand, tuple(values), span_of(operand, close)), parts[1])
 
     def between(self, parts: list[Any]) -> Expression:
         operand, low, high = parts[0], parts[-3], parts[-1]
@@ -86,11 +86,11 @@ class Rules(PatternRules):
             return Literal(None, BOOLEAN, span)
         above = expressions.Comparison(">=", operand, low, span)
         below = expressions.Comparison("<=", operand, high, span)
-        return _inverted(expressions.And((above, below), span), parts[1])
+        return _apply_not(expressions.And((above, below), span), parts[1])
 
     def like(self, parts: list[Any]) -> Expression:
         test = expressions.Like(parts[0], parts[-1].value, span_of(parts[0], parts[-1]))
-        return _inverted(test, parts[1])
+        return _apply_not(test, parts[1])
 
     def arithmetic(self, parts: list[Any]) -> Expression:
         left, operator, right = parts
@@ -171,7 +171,7 @@ class Rules(PatternRules):
         function, arguments = parts[0].value.upper(), parts[2:-1:2]
         span = span_of(parts[0], parts[-1])
         if len(arguments) != 1:
-            return self._misused(parts[0].value, span)
+            return self._refuse_call(parts[0].value, span)
         argument = arguments[0]
         is_star = type(argument) is Token
         if is_star and function == "COUNT":
@@ -179,15 +179,15 @@ class Rules(PatternRules):
         if not is_star and function == "ABS":
             return expressions.Absolute(argument, span)
         if function not in FUNCTIONS or type(argument) is not Attribute or argument.place != "each":
-            return self._misused(parts[0].value, span)
+            return self._refuse_call(parts[0].value, span)
         if argument.variable:
             return _of_attribute(function, argument.variable, argument.name, span)
         self.without_variable.pop()
         if function == "COUNT":
             return Aggregate("count", argument.name, span=span)
-        found = _of_attribute(function, "", argument.name, span)
-        self.without_variable.append(found)
-        return found
+        mention = _of_attribute(function, "", argument.name, span)
+        self.without_variable.append(mention)
+        return mention
 
     def call_of_attribute(self, parts: list[Any]) -> Expression:
         function, arguments = parts[0].value.upper(), parts[2:-3:2]
@@ -195,11 +195,11 @@ class Rules(PatternRules):
         argument = arguments[0]
         plain = type(argument) is Attribute and argument.place == "each" and not argument.variable
         if function not in ("FIRST", "LAST") or len(arguments) != 1 or not plain:
-            return self._misused(parts[0].value, span)
+            return self._refuse_call(parts[0].value, span)
         self.without_variable.pop()
         return _of_attribute(function, argument.name, parts[-1].value, span)
 
-    def _misused(self, word: str, span: Span) -> Expression:
+    def _refuse_call(self, word: str, span: Span) -> Expression:
         while self.without_variable and _starts_in(self.without_variable[-1], span):
             self.without_variable.pop()  # one complaint is enough
         function = word.upper()
@@ -221,7 +221,7 @@ def holds_predicate(expression: Any) -> bool:
     return not all(isinstance(node, _VALUES) for node in walk(expression))
 
 
-def _inverted(test: Expression, token: Token) -> Expression:
+def _apply_not(test: Expression, token: Token) -> Expression:
     """Return a test, or the opposite of it where NOT is written."""
     return expressions.Not(test, test.span) if token.type == "NOT" else test
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from lark import Token
@@ -31,7 +32,11 @@ class Findings:
 
     def complain(self, message: str, span: Span | None, hint: str | None = None) -> None:
         """Note a problem."""
-        self.problems.append(Problem(message, span, hint, self.query))
+        self.note(Problem(message, span, hint))
+
+    def note(self, problem: Problem) -> None:
+        """Note a problem as one of this query."""
+        self.problems.append(replace(problem, query=self.query))
 
     def near(self, word: str, known: Iterable[str]) -> str | None:
         """Return the known word nearest to one that is not known."""
@@ -81,7 +86,8 @@ def raise_together(problems: Iterable[Problem], source: str | QueryText, origin:
 
     >>> raise_together([], "", "<query>")
     """
-    ordered = sorted(dict.fromkeys(problems), key=lambda problem: problem.span.start if problem.span else -1)
+    distinct = {(problem.message, problem.span or problem.query): problem for problem in problems}
+    ordered = sorted(distinct.values(), key=lambda problem: problem.span.start if problem.span else -1)
     if len(ordered) > MAX_PROBLEMS:
         more = Problem(f"there are more than {MAX_PROBLEMS} problems; the rest is not shown")
         ordered = [*ordered[:MAX_PROBLEMS], more]

@@ -103,13 +103,13 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
     position = start + int(text.startswith("\ufeff", start))
     end = len(text)
     while position < end:
-        for found in _TOKEN.finditer(text, position):
-            group = found.lastgroup
-            if group == "skip" or (group == "comment" and _starts_line(text, found.start())):
+        for match in _TOKEN.finditer(text, position):
+            group = match.lastgroup
+            if group == "skip" or (group == "comment" and _starts_line(text, match.start())):
                 continue
             gap = position
-            start, position = found.span()
-            value = found.group()
+            start, position = match.span()
+            value = match.group()
             if group == "symbol":
                 kind = SYMBOLS[value]
             elif group == "comment":  # of CCL, unless something stands before it: `a.x // 2` is a mistake
@@ -122,11 +122,11 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
             elif group == "by":
                 kind = value.split("-")[0].split()[0].upper()
             else:
-                kind, value, length = read_constant(found, doubt_long_texts=doubt_long_texts)
+                kind, value, length = read_constant(match, doubt_long_texts=doubt_long_texts)
                 position = start + length
             yield Token(kind, value, start, None, None, None, None, position)
             previous = kind
-            if position != found.end():
+            if position != match.end():
                 break  # go on after the first line of a doubted text, the colon of a label, or a slash
         else:
             return
@@ -153,8 +153,8 @@ def starts_labeled_query(text: str, position: int) -> bool:
 
 def starts_named_query(text: str, position: int, keywords: Collection[str]) -> bool:
     """Return whether QUERY and a name stand at a place of a text; before a clause, a keyword is a name."""
-    found = _NAMED_QUERY.match(text, position)
-    return found is not None and (found["clause"] is not None or found["name"].upper() not in keywords)
+    named = _NAMED_QUERY.match(text, position)
+    return named is not None and (named["clause"] is not None or named["name"].upper() not in keywords)
 
 
 def _starts_line(text: str, position: int) -> bool:

@@ -12,7 +12,7 @@ from weft.language.printer import OPERATOR_WORDS
 from weft.pattern import nodes
 from weft.pattern.nodes import Event, Kleene, Pattern, Window
 
-_OPERATORS = {word: operator for operator, word in OPERATOR_WORDS.items()}
+_OPERATORS: dict[str, Any] = {word: operator for operator, word in OPERATOR_WORDS.items()}
 _CALENDAR_UNITS = frozenset({"month", "months", "year", "years"})
 
 
@@ -84,7 +84,7 @@ class PatternRules(Notes):
         text = token.value
         if text.isdecimal() and len(text) < 20 and int(text) <= INT64_MAX:
             return int(text)
-        self.complain(f"expected a whole number, found {_shortened(text)}", span_of(token, token))
+        self.complain(f"expected a whole number, found {_shorten(text)}", span_of(token, token))
         return 1
 
     def negation(self, parts: list[Any]) -> Pattern:
@@ -154,7 +154,7 @@ class PatternRules(Notes):
                 return None
             length = duration_of(number.value, unit.value)
             if length is None or total + length > INT64_MAX:
-                shown = f"{_shortened(number.value)} {unit.value}"
+                shown = f"{_shorten(number.value)} {unit.value}"
                 self.complain(f"{shown} is no whole number of microseconds in range", span_of(number, unit))
                 return None
             total += length
@@ -170,7 +170,7 @@ class PatternRules(Notes):
         else:
             hint = "the units are microseconds, milliseconds, seconds, minutes, hours, days, weeks"
             hint += " and EVENTS" if with_events else ""
-        self.complain(f"unknown unit {_shortened(word)}", span_of(unit, unit), hint)
+        self.complain(f"unknown unit {_shorten(word)}", span_of(unit, unit), hint)
 
     def partition_clause(self, parts: list[Token]) -> tuple[str, ...]:
         return tuple(part.value for part in parts[::2])
@@ -188,5 +188,5 @@ def counts_events(quantities: list[Token]) -> bool:
     return quantities[1].value.upper() in ("EVENT", "EVENTS")
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."

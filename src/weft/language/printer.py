@@ -13,7 +13,7 @@ from weft.pattern import nodes
 from weft.pattern.nodes import CountWindow, Event, Kleene, Pattern, Query, ReturnColumn, Window
 from weft.tree import find
 
-OPERATOR_WORDS: dict[type[nodes.Sequence | nodes.Conjunction | nodes.Disjunction | nodes.Some], str] = {
+OPERATOR_WORDS: dict[type[nodes.Operator], str] = {
     nodes.Sequence: "SEQ",
     nodes.Conjunction: "AND",
     nodes.Disjunction: "OR",
@@ -97,7 +97,7 @@ def _pattern(pattern: Pattern, once: frozenset[str]) -> str:
             return f"({_pattern(operand, once)}){_quantifier(pattern)}"
         case nodes.Negation(operand=operand):
             return f"NOT {_pattern(operand, once)}"
-        case nodes.Sequence() | nodes.Conjunction() | nodes.Disjunction() | nodes.Some():
+        case nodes.Operator():
             operands = ", ".join(_pattern(operand, once) for operand in pattern.operands)
             return f"{OPERATOR_WORDS[type(pattern)]}({operands})"
 

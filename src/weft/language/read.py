@@ -25,27 +25,14 @@ class _File(NamedTuple):
     text: str
 
 
-def read(
-    text: str, schema: Schema | None, *, origin: str = "<query>", tie_break: bool = False
-) -> tuple[Query, ...]:
-    """Return the bound queries of a text; one query's mistake in syntax hides no other's wrong name.
-
-    >>> [query.name for query in read("QUERY q PATTERN SEQ(A a, B b) WITHIN 5 min", None)]
-    ['q']
-    """
-    queries, problems = parse_sound(text)
-    bound = _bind(queries, schema, text, problems, tie_break=tie_break)
-    raise_together(problems, text, origin)
-    return bound
-
-
 def read_queries(
     queries: Queries, schema: Schema | None, *, origin: str = "<query>", tie_break: bool = False
 ) -> tuple[Query, ...]:
     """Return queries checked against a schema, in the order in which they are given.
 
-    A text that names a file or directory, or ends in `.weft` or `.ccl`, is a path; any other is query text,
-    for which errors name `origin`. Of a directory, all files with these endings are read, in order of name.
+    A text that names a file or directory, or a line that ends in `.weft` or `.ccl`, is a path; any other is
+    query text, for which errors name `origin`. Of a directory, all files with these endings are read, in
+    order of name. One query's mistake in syntax hides no other's wrong name.
 
     >>> from weft.language.builder import event, query, seq
     >>> built = query("p").pattern(seq(event("A"), event("B")))
@@ -53,22 +40,22 @@ def read_queries(
     ['p', 'q']
     """
     given = [queries] if isinstance(queries, QueryGiven) else list(queries)
-    files = [file for place, one in enumerate(given) for file in _files(place, one, origin, len(given))]
-    built = {place: one for place, one in enumerate(given) if isinstance(one, Query | QueryBuilder)}
+    files = [file for place, part in enumerate(given) for file in _files(place, part, origin, len(given))]
+    built = {place: part for place, part in enumerate(given) if isinstance(part, Query | QueryBuilder)}
     source = QueryText.join((file.origin, file.text) for file in files)
-    if all(isinstance(one, str) and not one.strip() for one in given):
+    if all(isinstance(part, str) and not part.strip() for part in given):
         raise WeftError("no query was given: `queries` takes query text, paths, Query objects and builders")
     has_text = bool(source.text.strip()) or not built
     written, problems = parse_sound(source.text, source.starts) if has_text else ([], [])
-    found = _bind(written, schema, source.text, problems, tie_break=tie_break)
-    places = [files[source.number_of(query.span.start)].place for query in found if query.span is not None]
+    bound = _bind(written, schema, source.text, problems, tie_break=tie_break)
+    places = [files[source.number_of(query.span.start)].place for query in bound if query.span is not None]
     of_objects: list[Problem] = []
     objects = _bind(list(built.values()), schema, "", of_objects, tie_break=tie_break)
     names = {query.name for query in written}
-    of_objects += (same_name(one.name) for one in built.values() if one.name in names)
+    of_objects += (same_name(query.name) for query in built.values() if query.name in names)
     problems += (replace(problem, span=None) for problem in of_objects)  # their text is not at hand
     raise_together(problems, source, origin if built else _origin(source, origin))
-    in_order = sorted(zip((*places, *built), (*found, *objects), strict=True), key=lambda pair: pair[0])
+    in_order = sorted(zip((*places, *built), (*bound, *objects), strict=True), key=lambda pair: pair[0])
     return tuple(query for _, query in in_order)
 
 
@@ -101,7 +88,7 @@ def _files(place: int, given: object, origin: str, n_given: int) -> Iterator[_Fi
 
 
 def _is_path(text: str) -> bool:
-    if text.endswith(ENDINGS):
+    if text.endswith(ENDINGS) and "\n" not in text:
         return True
     try:
         return bool(text.strip()) and Path(text).exists()

@@ -60,8 +60,8 @@ def statements(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> 
 
 
 def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return position if found is None else found.end()
+    match = pattern.match(text, position)
+    return position if match is None else match.end()
 
 
 def _own_queries(text: str, start: int, *, doubt_long_texts: bool) -> Statements:

@@ -98,15 +98,15 @@ def unexpected_end(clause: str, after: Token, expected: Collection[str], followi
     """Return the problem of a clause that ends too early, before `following` or the end of the text."""
     wanted = describe_expected(set(expected) - {"$END"})
     if following is not None:
-        found = describe_found(following)
+        shown = describe_found(following)
         span = Span(following.start_pos or 0, following.end_pos or 0)
     else:
-        found = "the end of the text"
+        shown = "the end of the text"
         span = Span(after.end_pos or 0, (after.end_pos or 0) + 1)
     hint = None
     if following is not None and expected == {"NAME"} and following.value.upper() in KEYWORDS:
         hint = f'to use {following.value} as a name, write it in double quotes: "{following.value}"'
-    return Problem(f"found {found} in {clause}, expected {wanted}", span, hint)
+    return Problem(f"found {shown} in {clause}, expected {wanted}", span, hint)
 
 
 def bad_token(token: Token) -> Problem:

@@ -63,11 +63,11 @@ class Typing:
 
     def value(self, expression: Expression) -> Expression:
         """Return a RETURN expression, typed."""
-        return self._typed(expression)[0]  # type: ignore[no-any-return]
+        return self._type(expression)[0]  # type: ignore[no-any-return]
 
     def predicate(self, expression: Expression) -> Expression:
         """Return an expression that must be true or false, typed."""
-        node, given = self._typed(expression)
+        node, given = self._type(expression)
         if is_null(node):
             return Literal(None, BOOLEAN, node.span)
         if given is not None and given != BOOLEAN:
@@ -92,7 +92,7 @@ class Typing:
             self.complain(f"unknown attribute {shown}", span, self.findings.suggest(name, known))
         return name, None
 
-    def _typed(self, node: expressions.Predicate) -> Typed:
+    def _type(self, node: expressions.Predicate) -> Typed:
         match node:
             case Attribute():
                 name, given = self.column(node.name, node.span)
@@ -109,19 +109,19 @@ class Typing:
             case expressions.Not():
                 return expressions.Not(self.predicate(node.operand), node.span), BOOLEAN
             case expressions.IsNull():
-                return expressions.IsNull(self._typed(node.operand)[0], node.span), BOOLEAN
+                return expressions.IsNull(self._type(node.operand)[0], node.span), BOOLEAN
             case InList():
                 return self._in_list(node), BOOLEAN
             case Like():
                 return self._like(node), BOOLEAN
             case expressions.Negate() | expressions.Absolute():
-                return self._signed(node)
+                return self._sign(node)
             case Aggregate():
                 return self._aggregate(node)
             case expressions.CountTrends():
                 return node, type_of(node)
             case expressions.Cast():
-                return self._typed(node.operand)
+                return self._type(node.operand)
             case expressions.Equivalence():  # where it may not stand, as the parser has reported
                 return node, None
 
@@ -144,8 +144,8 @@ class Typing:
             return typed, None
         return typed, type_of(typed)
 
-    def _signed(self, node: expressions.Negate | expressions.Absolute) -> Typed:
-        operand, given = self._typed(node.operand)
+    def _sign(self, node: expressions.Negate | expressions.Absolute) -> Typed:
+        operand, given = self._type(node.operand)
         if is_null(operand):
             operand, given = Literal(None, LONG, operand.span), LONG
         rebuilt = type(node)(operand, node.span)
@@ -177,8 +177,8 @@ class Typing:
         self, node: Pair, rule: Callable[[Operand, Operand], tuple[Type, Type]], refusal: str, joint: str
     ) -> tuple[Pair, tuple[Type, Type] | None]:
         """Return a node with both operands converted as a rule says, and their types, None if unknown."""
-        left, given = self._typed(node.left)
-        right, other = self._typed(node.right)
+        left, given = self._type(node.left)
+        right, other = self._type(node.right)
         wanted = None
         if given is not None and other is not None:
             try:
@@ -191,7 +191,7 @@ class Typing:
         return type(node)(node.operator, left, right, node.span), wanted
 
     def _in_list(self, node: InList) -> Expression:
-        operand, given = self._typed(node.operand)
+        operand, given = self._type(node.operand)
         if given is None:
             return InList(operand, node.values, node.span)
         for value in node.values:
@@ -209,7 +209,7 @@ class Typing:
             return node
 
     def _like(self, node: Like) -> Expression:
-        operand, given = self._typed(node.operand)
+        operand, given = self._type(node.operand)
         if given is not None and given != STRING:
             message = f"LIKE takes a string, found {_shown(node.operand, given)}"
             self.complain(message, node.span, "cast the column to string")

@@ -27,7 +27,7 @@ from weft.codec import VERSION, check_version, write_text
 from weft.errors import DataError, QueryError, WeftError, near_name
 from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
-from weft.language.read import read, text_of_file
+from weft.language.read import read_queries, text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_key
 from weft.pattern.canonical import column_variable, in_columns, own_predicates, renamed
@@ -249,7 +249,7 @@ class _Reader:
         if fields.get("where", "").strip():
             text += f"\nWHERE {fields['where']}"
         origin = f"{self.origin}: {place}"
-        queries = read(text, self.schema, origin=origin, tie_break=True)
+        queries = read_queries(text, self.schema, origin=origin, tie_break=True)
         try:
             forms = [form for query in queries for form in normalize(query)]
         except QueryError as error:

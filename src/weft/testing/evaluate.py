@@ -105,7 +105,7 @@ def evaluate(expression: Expression, bindings: Bindings, elements: CurrentElemen
         case Cast(operand=operand, to=to):
             return convert(value_of(operand), type_of(operand), to)
         case Negate(operand=operand) | Absolute(operand=operand):
-            return _signed(expression, value_of(operand))
+            return _change_sign(expression, value_of(operand))
         case Arithmetic(operator=symbol, left=left, right=right):
             return calculate(symbol, value_of(left), value_of(right), type_of(expression))
         case Comparison(operator=symbol, left=left, right=right):
@@ -141,7 +141,7 @@ def _attribute(attribute: Attribute, bindings: Bindings, elements: CurrentElemen
     return None if event is None else event.value(attribute.name)
 
 
-def _signed(expression: Negate | Absolute, value: Value) -> Value:
+def _change_sign(expression: Negate | Absolute, value: Value) -> Value:
     if value is None:
         return None
     number = cast(int, value)  # a number; int stands for it

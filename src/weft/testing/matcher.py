@@ -60,7 +60,7 @@ def _refuse_repeated_groups(pattern: Pattern) -> None:
             raise QueryError([Problem(message, kleene.span, "repeat a single event, or count trends")])
 
 
-def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> dict[str, Value]:
+def return_values(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> dict[str, Value]:
     """Return the values of the RETURN columns of a match; an absent variable is an empty list.
 
     >>> from weft.expressions import Aggregate
@@ -68,7 +68,7 @@ def returned(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> di
     >>> column = nodes.ReturnColumn("n", Aggregate("count", "b"))
     >>> query = Query("q", nodes.Disjunction((Event("A", "a"), Event("B", "b"))), returns=(column,))
     >>> stream = [ReferenceEvent(0, frozenset("A"), 5)]
-    >>> [returned(query, match, stream) for match in find_matches(query, stream)]
+    >>> [return_values(query, match, stream) for match in find_matches(query, stream)]
     [{'n': 0}]
     """
     by_row = {event.row: event for event in events}

@@ -53,7 +53,10 @@ def occurrences(clause: Pattern, events: Sequence[ReferenceEvent], stream: Strea
     >>> pattern = nodes.Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
     >>> arrivals = [ReferenceEvent(row, frozenset(type), time=row) for row, type in enumerate("ABB")]
     >>> stream = prepare(Query("q", pattern), arrivals, tie_break=False)
-    >>> [[event.row for event in found.events] for found in occurrences(pattern, stream.events, stream)]
+    >>> [
+    ...     [event.row for event in occurrence.events]
+    ...     for occurrence in occurrences(pattern, stream.events, stream)
+    ... ]
     [[0, 1], [0, 1, 2], [0, 2]]
     """
     match clause:
@@ -73,7 +76,7 @@ def occurrences(clause: Pattern, events: Sequence[ReferenceEvent], stream: Strea
                     yield Occurrence(clause, repeats={clause: parts})
         case nodes.Sequence(operands=operands) | Conjunction(operands=operands):
             positive = [operand for operand in operands if not isinstance(operand, Negation)]
-            for parts in _combined(positive, events, stream, ordered=isinstance(clause, nodes.Sequence)):
+            for parts in _combine(positive, events, stream, ordered=isinstance(clause, nodes.Sequence)):
                 lists = {variable: bound for part in parts for variable, bound in part.lists.items()}
                 repeats = {group: inner for part in parts for group, inner in part.repeats.items()}
                 yield Occurrence(clause, lists, repeats)
@@ -95,7 +98,7 @@ def _lists(
                         yield (first, *rest)
 
 
-def _combined(
+def _combine(
     operands: Sequence[Pattern], events: Sequence[ReferenceEvent], stream: Stream, *, ordered: bool
 ) -> Iterator[tuple[Occurrence, ...]]:
     """Yield the ways to bind all operands, each wholly before the next if they are `ordered`."""
@@ -104,7 +107,7 @@ def _combined(
         return
     for first in occurrences(operands[0], events, stream):
         left = _compatible(events, first, stream, ordered=ordered)
-        for rest in _combined(operands[1:], left, stream, ordered=ordered):
+        for rest in _combine(operands[1:], left, stream, ordered=ordered):
             yield (first, *rest)
 
 

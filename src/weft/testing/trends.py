@@ -51,7 +51,9 @@ def find_trend_results(
             group = tuple(_representative(part[0].value(name)) for name in query.group_by)
             groups.setdefault((start, group), []).extend(find_trends(replace(stream, events=part)))
     return {
-        (start, group): _returned(query, group, trends) for (start, group), trends in groups.items() if trends
+        (start, group): _return_values(query, group, trends)
+        for (start, group), trends in groups.items()
+        if trends
     }
 
 
@@ -109,7 +111,7 @@ def _representative(value: Value) -> Value:
     return math.nan if math.isnan(value) else value + 0.0
 
 
-def _returned(query: Query, group: Sequence[Value], trends: Sequence[Occurrence]) -> dict[str, Value]:
+def _return_values(query: Query, group: Sequence[Value], trends: Sequence[Occurrence]) -> dict[str, Value]:
     shown = dict(zip(query.group_by, group, strict=True))
     return {column.name: _value(column.expression, shown, trends) for column in query.returns}
 

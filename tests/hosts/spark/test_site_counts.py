@@ -10,7 +10,7 @@ from weft.api.planning import estimated_statistics, network_of
 from weft.errors import DataError
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.schemas import event_schema
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteStatistics
 from weft.statistics.model import ItemKey, Statistics
@@ -35,7 +35,7 @@ def source_of(frame: DataFrame) -> EventFrame:
 
 
 def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
-    return read(text, source.schema, origin="q", tie_break=False)
+    return read_queries(text, source.schema, origin="q", tie_break=False)
 
 
 def counted(source: EventFrame, queries: tuple[Query, ...]) -> SiteStatistics:
@@ -58,7 +58,7 @@ def test_kinds_are_counted_by_site(events: DataFrame) -> None:
 
 def test_given_statistics_tell_the_rates(events: DataFrame) -> None:
     source = source_of(events)
-    queries = read(
+    queries = read_queries(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     known = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 1.0})
@@ -69,7 +69,7 @@ def test_given_statistics_tell_the_rates(events: DataFrame) -> None:
 
 def test_sites_may_be_numbers_and_are_ordered_as_such(events: DataFrame) -> None:
     source = source_of(events.withColumn("place", F.col("id") % 11))
-    queries = read(
+    queries = read_queries(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     found = counted(source, queries)
@@ -111,7 +111,7 @@ def test_no_events_have_no_sites(events: DataFrame) -> None:
 
 def test_events_without_any_site_are_an_error(events: DataFrame) -> None:
     source = source_of(events.withColumn("place", F.lit(None).cast("string")))
-    queries = read(
+    queries = read_queries(
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     with pytest.raises(DataError, match="no event that a query looks at has a site"):

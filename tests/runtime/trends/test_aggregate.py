@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from weft.errors import BudgetError
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.plan.template import Template
 from weft.runtime.columns.events import Column, Events, StringPool
@@ -18,7 +18,7 @@ SECOND = 1_000_000
 
 
 def template(text: str) -> Template:
-    (query,) = read(text, SCHEMA)
+    (query,) = read_queries(text, SCHEMA)
     return template_of(query, SCHEMA)
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.streams import Stream, program_of
 from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Memory
@@ -24,7 +24,7 @@ COUNTED = "QUERY q PATTERN SEQ(A a, B+ b[]) WITHIN 10 seconds SLIDE 5 seconds RE
 
 
 def plan_of(text: str) -> TrendPlan:
-    return TrendPlan(tuple(map(template_of, read(text, SCHEMA))))
+    return TrendPlan(tuple(map(template_of, read_queries(text, SCHEMA))))
 
 
 def stream_of(

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.language.read import read
+from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Column, Events, StringPool
@@ -44,7 +44,7 @@ def events_of(text: str) -> Events:
 
 def results(queries: str, text: str, sharing: Sharing) -> dict[str, list[dict[str, object]]]:
     """Return the rows of each query, without what all rows have."""
-    templates = [template_of(query, SCHEMA) for query in read(queries, SCHEMA)]
+    templates = [template_of(query, SCHEMA) for query in read_queries(queries, SCHEMA)]
     events = events_of(text)
     found, _ = aggregate_workload(templates, events, sharing)
     rows = {}

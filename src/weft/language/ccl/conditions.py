@@ -58,6 +58,6 @@ def _applicable(chain: And, scope: Scope) -> list[Expression]:
 def _is_apart(part: Expression, scope: Scope) -> bool:
     mentioned = [scope[name] for name in variables_of(part) if name in scope]
     return any(
-        in_different_negations(one, other) or never_together(one, other)
-        for one, other in combinations(mentioned, 2)
+        in_different_negations(first, second) or never_together(first, second)
+        for first, second in combinations(mentioned, 2)
     )

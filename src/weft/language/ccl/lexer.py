@@ -37,10 +37,10 @@ def read_statement(text: str, start: int, *, doubt_long_texts: bool = False) -> 
     is_header = text[start : start + 6].upper() == "CREATE"
     position = start
     while position < len(text):
-        found = _TOKEN.match(text, position)
-        assert found is not None  # `bad` takes any character
-        group, value = found.lastgroup, found.group()
-        place, position = found.span()
+        match = _TOKEN.match(text, position)
+        assert match is not None  # `bad` takes any character
+        group, value = match.lastgroup, match.group()
+        place, position = match.span()
         if group == "skip":
             continue
         if value == ";":
@@ -55,7 +55,7 @@ def read_statement(text: str, start: int, *, doubt_long_texts: bool = False) -> 
             kind = known or ("CALL" if group == "call" else "NAME")
             is_header = is_header and kind != "SELECT"
         else:
-            kind, value, length = read_constant(found, doubt_long_texts=doubt_long_texts)
+            kind, value, length = read_constant(match, doubt_long_texts=doubt_long_texts)
             position = place + length
         tokens.append(Token(kind, value, place, None, None, None, None, position))
         previous = kind

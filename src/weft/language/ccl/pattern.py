@@ -45,9 +45,9 @@ class Translation:
         >>> Translation(sources, Findings()).pattern(written).operands
         (Event(type='A', variable='A'), Negation(operand=Event(type='B', variable='B')))
         """
-        return self._closed(written, "the pattern requires no event", "add one without '!'")
+        return self._translate(written, "the pattern requires no event", "add one without '!'")
 
-    def _closed(self, written: Pattern, message: str, hint: str) -> Pattern | None:
+    def _translate(self, written: Pattern, message: str, hint: str) -> Pattern | None:
         """Return the meaning of a part; a way to match it that requires no event is a problem."""
         alternatives = self._alternatives(written)
         empty = [each for each in alternatives if each.required is None]
@@ -75,7 +75,9 @@ class Translation:
                     message = f"'|' and '!' give more than {MAX_ALTERNATIVES} alternatives"
                     self.findings.complain(message, written.span, "write several statements")
                     return [_Alternative(None)]
-                return [_joined(type(written), chosen, written.span) for chosen in product(*choices)]
+                return [
+                    _join_alternatives(type(written), chosen, written.span) for chosen in product(*choices)
+                ]
         raise AssertionError(f"{written!r} is no pattern of CCL")
 
     def _event(self, written: Event) -> Event | None:
@@ -109,7 +111,7 @@ class Translation:
             self.findings.complain("'!' directly after '!'", operand.span, hint)
             self._alternatives(operand)
             return _Alternative(None)
-        pattern = self._closed(operand, "what '!' forbids requires no event", "add one without '!' inside")
+        pattern = self._translate(operand, "what '!' forbids requires no event", "add one without '!' inside")
         return _Alternative(None, () if pattern is None else (Negation(pattern, written.span),))
 
 
@@ -120,17 +122,17 @@ def _some(choices: list[list[_Alternative]], span: Span | None) -> list[_Alterna
     itself counts only where no event is taken.
     """
     operands = [pattern for choice in choices if (pattern := _either(choice, span)) is not None]
-    required = _combined(Some, operands, span)
+    required = _combine(Some, operands, span)
     empty = [each for choice in choices for each in choice if each.required is None]
     return [*([] if required is None else [_Alternative(required)]), *empty]
 
 
-def _joined(
+def _join_alternatives(
     kind: type[Sequence] | type[Conjunction], chosen: tuple[_Alternative, ...], span: Span | None
 ) -> _Alternative:
     required = [each.required for each in chosen if each.required is not None]
     forbidden = tuple(negation for each in chosen for negation in each.forbidden)
-    return _Alternative(_combined(kind, required, span), forbidden)
+    return _Alternative(_combine(kind, required, span), forbidden)
 
 
 def _either(alternatives: list[_Alternative], span: Span | None) -> Pattern | None:
@@ -150,7 +152,7 @@ def _with_negations(alternative: _Alternative, span: Span | None) -> Pattern:
     return Conjunction((*operands, *forbidden), span)
 
 
-def _combined(
+def _combine(
     kind: type[Sequence] | type[Conjunction] | type[Some], operands: list[Pattern], span: Span | None
 ) -> Pattern | None:
     """Return an operator over its operands, flat: one of the same kind gives its own operands to it."""

@@ -82,10 +82,10 @@ class CclRules(Rules):
             self.complain("the interval has no length", span, "write for example 10 seconds")
         return None if length is None else TimeWindow(length, span)
 
-    def joined(self, parts: list[Any]) -> Pattern:
+    def operator(self, parts: list[Any]) -> Pattern:
         return _OPERATORS[parts[1].type](tuple(parts[::2]), span_of(parts[0], parts[-1]))
 
-    def named(self, parts: list[Token]) -> Event:
+    def source_name(self, parts: list[Token]) -> Event:
         return Event(parts[0].value, parts[0].value, span_of(parts[0], parts[0]))
 
     def nested_interval(self, parts: list[Any]) -> Pattern:
@@ -113,9 +113,9 @@ class CclRules(Rules):
             self.complain(message, span, "write [k] for one attribute k of all events, or several chains")
             return Literal(None, BOOLEAN, span)
         pairs = [Comparison("=", left, right, span_of(left, right)) for left, right in _pairs(different)]
-        found = And(tuple(pairs), span) if len(pairs) > 1 else pairs[0]
-        self.chains[id(found)] = different
-        return found
+        equalities = And(tuple(pairs), span) if len(pairs) > 1 else pairs[0]
+        self.chains[id(equalities)] = different
+        return equalities
 
 
 def _pairs(different: list[Expression]) -> Iterable[tuple[Expression, Expression]]:

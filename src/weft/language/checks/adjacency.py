@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
+from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Operator, Pattern, Sequence
 
 START = ""  # stands before the first event
 
@@ -60,7 +60,7 @@ def _ends(pattern: Pattern) -> _Ends:
                 _until_not_empty((part.last, part.may_be_empty) for part in reversed(parts)),
                 all(part.may_be_empty for part in parts),
             )
-        case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):
+        case Operator(operands=operands):
             parts = list(map(_ends, operands))
             empty = [part.may_be_empty for part in parts]
             return _Ends(
@@ -94,6 +94,6 @@ def _steps(pattern: Pattern) -> Iterator[tuple[str, str]]:
                 yield from product(before, ends.first)
                 before = ends.last | before if ends.may_be_empty else ends.last
                 yield from _steps(operand)
-        case Disjunction(operands=operands) | Conjunction(operands=operands) | Some(operands=operands):
+        case Operator(operands=operands):
             for operand in operands:
                 yield from _steps(operand)

@@ -67,16 +67,16 @@ def check_order(
 
 
 def _time_edges(comparison: Comparison, scope: Scope, time: str) -> list[Edge]:
-    one, other = (_timed_variable(side, scope, time) for side in (comparison.left, comparison.right))
-    if one is None or other is None or (one == other and scope[one].is_list):
+    left, right = (_timed_variable(side, scope, time) for side in (comparison.left, comparison.right))
+    if left is None or right is None or (left == right and scope[left].is_list):
         return []
     match comparison.operator:
         case "<" | "<=":
-            return [(one, other, comparison.operator == "<")]
+            return [(left, right, comparison.operator == "<")]
         case ">" | ">=":
-            return [(other, one, comparison.operator == ">")]
+            return [(right, left, comparison.operator == ">")]
         case "=":
-            return [(one, other, False), (other, one, False)]
+            return [(left, right, False), (right, left, False)]
         case _:
             return []
 

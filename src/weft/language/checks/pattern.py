@@ -4,7 +4,7 @@ from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.printer import OPERATOR_WORDS
 from weft.language.scope import Scope, is_same_elsewhere, scope_of
-from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Sequence, Some
+from weft.pattern.nodes import Disjunction, Event, Kleene, Negation, Operator, Pattern, Some
 from weft.tree import find, walk
 
 
@@ -47,7 +47,7 @@ def _check_node(node: object, types: frozenset[str] | None, findings: Findings, 
         case Negation(operand=Negation()):
             hint = "two NOTs cancel out; drop both to require the event"
             findings.complain("NOT directly inside NOT", node.span, hint)
-        case Sequence(operands=()) | Conjunction(operands=()) | Disjunction(operands=()) | Some(operands=()):
+        case Operator(operands=()):
             findings.complain(f"{OPERATOR_WORDS[type(node)]} needs at least one operand", node.span)
 
 
@@ -89,10 +89,10 @@ def _without_positive_event(pattern: Pattern) -> Pattern | None:
             return pattern if _without_positive_event(operand) else None
         case Negation():
             return pattern
-        case Disjunction(operands=operands) | Some(operands=operands):
-            return next((found for operand in operands if (found := _without_positive_event(operand))), None)
-        case Sequence(operands=operands) | Conjunction(operands=operands):
+        case Operator(operands=operands):
             faults = [_without_positive_event(operand) for operand in operands]
+            if isinstance(pattern, Disjunction | Some):
+                return next((fault for fault in faults if fault is not None), None)
             return pattern if faults and None not in faults else None
 
 
@@ -100,7 +100,7 @@ def _outer_negations(pattern: Pattern) -> list[Negation]:
     match pattern:
         case Negation():
             return [pattern]
-        case Sequence() | Conjunction() | Disjunction() | Some():
-            return [found for operand in pattern.operands for found in _outer_negations(operand)]
+        case Operator():
+            return [negation for operand in pattern.operands for negation in _outer_negations(operand)]
         case _:
             return []

@@ -77,11 +77,9 @@ def _check_conjunction(pattern: Conjunction, findings: Findings, *, types_overla
         message = "AND in a trend query needs events of one type each, but derived types may overlap"
         findings.complain(message, pattern.span, f"write SEQ, or {_ALTERNATIVE}")
     types = [frozenset(event.type for event in find(operand, Event)) for operand in pattern.operands]
-    for (one, _), (other, operand) in combinations(zip(types, pattern.operands, strict=True), 2):
-        if one & other:
-            message = (
-                f"operands of AND in a trend query have the type {quote_name(min(one & other))} in common"
-            )
+    for (earlier, _), (later, operand) in combinations(zip(types, pattern.operands, strict=True), 2):
+        if common := earlier & later:
+            message = f"operands of AND in a trend query have the type {quote_name(min(common))} in common"
             findings.complain(message, operand.span, f"write SEQ, or {_ALTERNATIVE}")
     for operand in pattern.operands:
         if isinstance(operand, Negation):
@@ -202,7 +200,7 @@ def _problem_of_two(
         message = f"a trend query compares a value of {shown[0]} alone with one of {shown[1]} alone"
         return message, f"write one comparison, with {shown[0]} on one side and {shown[1]} on the other"
     before = predecessors(pattern)
-    if any(before.get(one) == frozenset({other}) for one, other in (names, reversed(names))):
+    if any(before.get(name) == frozenset({other}) for name, other in (names, reversed(names))):
         return None
     return f"{listed} are compared, but one does not always come directly before the other", hint
 
