@@ -19,7 +19,7 @@ from tests.helpers.engine import expected_outcome, is_supported, run_case
 from tests.helpers.placed import is_placeable, placed_case, run_program
 from tests.helpers.placed_streams import matches_of, run_placed_stream
 from tests.helpers.random_graphs import RandomGraph
-from tests.helpers.random_trends import bursts, events, queries, related_queries
+from tests.helpers.random_trends import bursts, events, queries, related_queries, with_results
 from tests.helpers.strategies import Case, SeededDice, cases, matching_case
 from tests.helpers.streams import as_stream, run_stream
 from tests.properties import test_trend_streams, test_trends
@@ -119,9 +119,11 @@ def _changing_plans_agree(case: Case, own: int) -> None:
 
 
 def _trends(number: int, n_cases: int) -> int:
-    own = test_trends.test_a_workload.hypothesis.inner_test  # type: ignore[attr-defined]
-    drawn = st.sampled_from(("dynamic", "static", "none")), st.lists(queries(), min_size=1, max_size=4)
-    return _shrinking(number, n_cases, own, *drawn, events())
+    def agree(sharing: test_trends.Sharing, case: test_trends.Workload) -> None:
+        test_trends.check_workload(sharing, *case)
+
+    cases = with_results(st.lists(queries(), min_size=1, max_size=4), events())
+    return _shrinking(number, n_cases, agree, st.sampled_from(("dynamic", "static", "none")), cases)
 
 
 def _trend_streams(number: int, n_cases: int) -> int:

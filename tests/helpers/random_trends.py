@@ -28,10 +28,12 @@ from weft.runtime.trends.measures import Extreme, Lane
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import DOUBLE, LONG
 from weft.testing.events import ReferenceEvent
+from weft.testing.trends import find_trend_results
 
 TYPES = ("A", "B", "C", "D")
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 INTEGERS = ("x", "g", "k")
+MOST_DRAWS = 10
 
 
 @dataclass
@@ -55,7 +57,7 @@ def events(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
     """Events with ties in time and NULLs among their attributes."""
     kinds = st.sampled_from("ABBBCD")
     small = st.one_of(st.integers(-1, 2), st.none())
-    found = []
+    drawn = []
     for row in range(draw(st.integers(0, most))):
         attributes = {
             "x": draw(small),
@@ -64,8 +66,8 @@ def events(draw: st.DrawFn, most: int = 9) -> list[ReferenceEvent]:
             "y": draw(st.sampled_from([0.1, 0.5, -2.0, None])),
         }
         time = draw(st.integers(-3, 9))
-        found.append(ReferenceEvent(row, frozenset(draw(kinds)), time, attributes=attributes))
-    return found
+        drawn.append(ReferenceEvent(row, frozenset(draw(kinds)), time, attributes=attributes))
+    return drawn
 
 
 @st.composite
@@ -105,7 +107,7 @@ def related_queries(draw: st.DrawFn) -> list[Query]:
     """Queries that repeat B, most of them with predicates of their own on it, and have the same keys."""
     has_window = draw(st.booleans())
     group_by = draw(st.sampled_from([(), ("g",)]))
-    found = []
+    drawn = []
     for number in range(draw(st.integers(2, 5))):
         variables = Variables([], [], [])
         middle = Kleene(single(variables, "B", is_list=True), 1, None)
@@ -116,7 +118,7 @@ def related_queries(draw: st.DrawFn) -> list[Query]:
             bound = Literal(draw(st.integers(-1, 1)), LONG)
             where.append(Comparison(draw(st.sampled_from(["<", ">=", "!="])), x_of("v0"), bound))
         length = draw(st.integers(2, 8)) if has_window else None
-        found.append(
+        drawn.append(
             Query(
                 f"q{number}",
                 draw(with_negations(variables, [*before, middle, *after], at_ends=True)),
@@ -127,21 +129,38 @@ def related_queries(draw: st.DrawFn) -> list[Query]:
                 group_by=group_by,
             )
         )
-    return found
+    return drawn
 
 
 @st.composite
 def bursts(draw: st.DrawFn) -> list[ReferenceEvent]:
     """Runs of events of one type, most of them at times of their own."""
-    found: list[ReferenceEvent] = []
+    drawn: list[ReferenceEvent] = []
     time = draw(st.integers(-3, 3))
     for kind in draw(st.lists(st.sampled_from(["A", "BB", "BBB", "BBBB", "C", "D"]), min_size=1, max_size=5)):
-        for one in kind:
+        for name in kind:
             time += draw(st.sampled_from([0, 1, 1, 1]))
             x, y = draw(st.integers(-1, 2)), draw(st.sampled_from([0.1, -2.0]))
             attributes = {"x": x, "g": draw(st.sampled_from([0, 0, 0, 1])), "k": 0, "y": y}
-            found.append(ReferenceEvent(len(found), frozenset(one), time, attributes=attributes))
-    return found
+            drawn.append(ReferenceEvent(len(drawn), frozenset(name), time, attributes=attributes))
+    return drawn
+
+
+@st.composite
+def with_results(
+    draw: st.DrawFn,
+    workloads: st.SearchStrategy[list[Query]],
+    streams: st.SearchStrategy[list[ReferenceEvent]],
+    *,
+    tie_break: bool = False,
+) -> tuple[list[Query], list[ReferenceEvent]]:
+    """The first draw of a few of which at least half of the queries have results, or the last of them."""
+    for _ in range(MOST_DRAWS):
+        drawn, stream = draw(workloads), draw(streams)
+        n_found = sum(bool(find_trend_results(query, stream, tie_break=tie_break)) for query in drawn)
+        if 2 * n_found >= len(drawn):
+            break
+    return drawn, stream
 
 
 def x_of(variable: str, place: str = "each") -> Attribute:
@@ -169,7 +188,7 @@ def columns(draw: st.DrawFn, variables: Variables) -> list[ReturnColumn]:
                     )
                 )
             )
-    return [ReturnColumn(f"c{place}", one) for place, one in enumerate(chosen)]
+    return [ReturnColumn(f"c{place}", expression) for place, expression in enumerate(chosen)]
 
 
 @st.composite
@@ -236,7 +255,7 @@ def with_negations(
     parts: list[Pattern] = []
     for place in range(len(operands) + 1):
         is_end = place in (0, len(operands))
-        is_possible = at_ends if is_end else not any(_is_optional(one) for one in operands)
+        is_possible = at_ends if is_end else not any(map(_is_optional, operands))
         if is_possible and draw(st.integers(0, 4)) == 0:
             event = Event(draw(st.sampled_from("ACD")), variables.new())
             variables.negated.append(event.variable)
@@ -283,17 +302,17 @@ def results_of(
     """Return the engine's results in the reference's form."""
     template = rows.template
     numbers = {lane: rows.numbers(place) for place, lane in enumerate(rows.measures.lanes, start=1)}
-    found = {}
+    results = {}
     for row in range(rows.n_rows):
         start = None if template.slide is None else int(rows.windows[row]) * template.slide
         example = int(rows.examples[row])
         group = tuple(int(given.columns[name].values[example]) for name in template.group_by)
-        found[start, group] = {
+        results[start, group] = {
             column.column: _value(column, rows, numbers, row)
             for column in template.columns
             if column.function is not None
         }
-    return found
+    return results
 
 
 def _value(column: TrendColumn, rows: TrendRows, numbers: dict[Lane, list[int]], row: int) -> object:

@@ -1,23 +1,54 @@
 """Trend queries in every mode of the engine give what enumerating the trends gives."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.helpers.random_trends import bursts, engine_events, events, queries, related_queries, results_of
+from tests.helpers.random_trends import (
+    bursts,
+    engine_events,
+    events,
+    queries,
+    related_queries,
+    results_of,
+    with_results,
+)
+from tests.helpers.tally import Count
 
 from weft.errors import QueryError
 from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
+from weft.plan.trend_sets import Sharing
 from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
 from weft.runtime.trends.shared import sharing_sets
 from weft.testing.events import ReferenceEvent
-from weft.testing.trends import find_trend_results
+from weft.testing.trends import TrendResults, find_trend_results
 
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Workload = tuple[list[Query], list[ReferenceEvent]]
+
+
+def check_cases(
+    check: Callable[[list[Query], list[ReferenceEvent]], list[TrendResults]],
+    cases: st.SearchStrategy[Workload],
+    count: Count,
+    *,
+    n_cases: int,
+) -> None:
+    """Check random cases, of which most have results; `check` returns those of each query."""
+    n_results: list[int] = []
+
+    @settings(max_examples=n_cases, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(cases)
+    def run(case: Workload) -> None:
+        n_results.extend(map(len, check(*case)))
+
+    run()
+    count(trend_queries=len(n_results), with_trends=sum(map(bool, n_results)), trend_results=sum(n_results))
+    assert sum(map(bool, n_results)) >= 0.5 * len(n_results)
 
 
 def template_or_skip(query: Query) -> Template:
@@ -28,53 +59,67 @@ def template_or_skip(query: Query) -> Template:
         raise
 
 
-@thorough
-@given(queries(), events())
 @pytest.mark.parametrize("way", ["none", "pairwise"])
-def test_a_query_by_itself(way: str, query: Query, stream: list[ReferenceEvent]) -> None:
-    template = template_or_skip(query)
-    given_events = engine_events(stream)
-    (rows,), _ = aggregate_set([template], given_events, way)  # type: ignore[arg-type]
-    assert results_of(rows, given_events) == find_trend_results(query, stream)
+def test_a_query_by_itself(way: str, count: Count) -> None:
+    def check(drawn: list[Query], stream: list[ReferenceEvent]) -> list[TrendResults]:
+        (query,) = drawn
+        given_events = engine_events(stream)
+        (rows,), _ = aggregate_set([template_or_skip(query)], given_events, way)  # type: ignore[arg-type]
+        expected = find_trend_results(query, stream)
+        assert results_of(rows, given_events) == expected
+        return [expected]
+
+    cases = with_results(st.lists(queries(), min_size=1, max_size=1), events())
+    check_cases(check, cases, count, n_cases=50)
 
 
-@thorough
-@given(related_queries(), bursts())
 @pytest.mark.parametrize("sharing", ["dynamic", "static"])
-def test_queries_that_share(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
+def test_queries_that_share(sharing: Sharing, count: Count) -> None:
+    def check(drawn: list[Query], stream: list[ReferenceEvent]) -> list[TrendResults]:
+        templates = [template_or_skip(query) for query in drawn]
+        given_events = engine_events(stream)
+        expected = [find_trend_results(query, stream) for query in drawn]
+        for own in sharing_sets(templates):
+            rows, _ = aggregate_set([templates[number] for number in own], given_events, sharing)
+            for number, found in zip(own, rows, strict=True):
+                assert results_of(found, given_events) == expected[number]
+        return expected
+
+    check_cases(check, with_results(related_queries(), bursts()), count, n_cases=25)
+
+
+def check_workload(sharing: Sharing, drawn: list[Query], stream: list[ReferenceEvent]) -> list[TrendResults]:
+    """Run all queries together; return the reference's results."""
     templates = [template_or_skip(query) for query in drawn]
     given_events = engine_events(stream)
-    for own in sharing_sets(templates):
-        rows, _ = aggregate_set([templates[number] for number in own], given_events, sharing)  # type: ignore[arg-type]
-        for number, found in zip(own, rows, strict=True):
-            assert results_of(found, given_events) == find_trend_results(drawn[number], stream)
+    rows, _ = aggregate_workload(templates, given_events, sharing)
+    expected = [find_trend_results(query, stream) for query in drawn]
+    assert [results_of(found, given_events) for found in rows] == expected
+    return expected
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(queries(), min_size=1, max_size=4), events())
 @pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
-def test_a_workload(sharing: str, drawn: list[Query], stream: list[ReferenceEvent]) -> None:
-    templates = [template_or_skip(query) for query in drawn]
-    given_events = engine_events(stream)
-    rows, _ = aggregate_workload(templates, given_events, sharing)  # type: ignore[arg-type]
-    for query, found in zip(drawn, rows, strict=True):
-        assert results_of(found, given_events) == find_trend_results(query, stream)
+def test_a_workload(sharing: Sharing, count: Count) -> None:
+    cases = with_results(st.lists(queries(), min_size=1, max_size=4), events())
+    check_cases(lambda *case: check_workload(sharing, *case), cases, count, n_cases=30)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.one_of(st.lists(queries(), min_size=1, max_size=2), related_queries()),
-    events(),
-    st.lists(st.integers(0, 2), min_size=9, max_size=9),
-)
+@st.composite
+def tied_events(draw: st.DrawFn) -> list[ReferenceEvent]:
+    """Events in order, many of one time, with an order among those."""
+    tied = [replace(event, time=event.time // 2, tie=draw(st.integers(0, 2))) for event in draw(events())]
+    return sorted(tied, key=lambda event: (event.time, event.tie))
+
+
 @pytest.mark.parametrize("sharing", ["dynamic", "none"])
-def test_events_of_one_time_with_an_order(
-    sharing: str, drawn: list[Query], stream: list[ReferenceEvent], ties: list[int]
-) -> None:
-    tied = [replace(event, time=event.time // 2, tie=tie) for event, tie in zip(stream, ties, strict=False)]
-    ordered = sorted(tied, key=lambda event: (event.time, event.tie))
-    given_events = replace(engine_events(ordered), ties=np.array([event.tie for event in ordered], np.int64))
-    templates = [template_or_skip(query) for query in drawn]
-    rows, _ = aggregate_workload(templates, given_events, sharing)  # type: ignore[arg-type]
-    for query, found in zip(drawn, rows, strict=True):
-        assert results_of(found, given_events) == find_trend_results(query, tied, tie_break=True)
+def test_events_of_one_time_with_an_order(sharing: Sharing, count: Count) -> None:
+    def check(drawn: list[Query], stream: list[ReferenceEvent]) -> list[TrendResults]:
+        ties = np.array([event.tie for event in stream], np.int64)
+        given_events = replace(engine_events(stream), ties=ties)
+        rows, _ = aggregate_workload(list(map(template_or_skip, drawn)), given_events, sharing)
+        expected = [find_trend_results(query, stream, tie_break=True) for query in drawn]
+        assert [results_of(found, given_events) for found in rows] == expected
+        return expected
+
+    workloads = st.one_of(st.lists(queries(), min_size=1, max_size=2), related_queries())
+    check_cases(check, with_results(workloads, tied_events(), tie_break=True), count, n_cases=25)
