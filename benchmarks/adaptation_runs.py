@@ -41,7 +41,7 @@ from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard_executor import Arrivals
 from weft.runtime.state.segments import with_arrival
 from weft.statistics.live import LiveStatistics
-from weft.statistics.model import Statistics
+from weft.statistics.model import Inquiry, Statistics
 
 BUDGET = Budget(partial_matches=50_000_000, held=50_000_000)
 Algorithm = Callable[[Shape, CostModel], Decided]
@@ -98,10 +98,11 @@ class Contest:
     def live(self) -> LiveStatistics:
         """Return statistics that have seen nothing yet."""
         return LiveStatistics(
-            dict.fromkeys(key for form in self.forms for key in item_keys(form)),
-            dict.fromkeys(one for form in self.forms for one in questions_of(form, WINDOW_SECONDS)),
-            (),
-            longest=WINDOW_SECONDS,
+            Inquiry(
+                [key for form in self.forms for key in item_keys(form)],
+                [question for form in self.forms for question in questions_of(form, WINDOW_SECONDS)],
+                longest=WINDOW_SECONDS,
+            ),
             initial=self.initial,
         )
 

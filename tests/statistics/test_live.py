@@ -22,7 +22,7 @@ from weft.runtime.columns.layout import Layout
 from weft.schema import DOUBLE, LONG, STRING
 from weft.statistics.live import TICKS, LiveStatistics
 from weft.statistics.measure import measure
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics
 from weft.statistics.sampling import UNSEEN, Sampling
 from weft.statistics.sliding_counts import UnwatchedSteps
 
@@ -129,9 +129,7 @@ def watched(
 
 def live_of(window: float | None = 40.0, **options: object) -> LiveStatistics:
     return LiveStatistics(
-        [A, B, C, LOW_A],
-        [ORDERED, USERS, THREE, LOW],
-        ["user"],
+        Inquiry([A, B, C, LOW_A], [ORDERED, USERS, THREE, LOW], ["user"]),
         window,
         **options,  # type: ignore[arg-type]
     )
@@ -159,7 +157,7 @@ def test_estimates_agree_with_those_of_a_sample_of_all_events() -> None:
     for seed in range(8):
         events = stream(300, {"A": 10.0, "B": 20.0, "C": 5.0}, seed=seed)
         found = watched(live_of(300.0), events, 5.0).statistics()
-        expected = measure(events, [LOW_A], questions, ["user"], duration=300.0, window=10.0)
+        expected = measure(events, Inquiry([LOW_A], questions, ["user"], 10.0), duration=300.0)
         for item, rate in expected.rates.items():
             assert found.rates[item] == pytest.approx(rate, rel=0.1 + 1 / TICKS)
         errors.append(
@@ -181,7 +179,7 @@ def test_partners_come_from_earlier_batches() -> None:
         np.arange(400) / 2, ["A", "B"] * 200, x=np.arange(400) % 7, user=[f"{n % 3}" for n in range(400)]
     )
     found = watched(live_of(), events, 0.5).statistics()
-    expected = measure(events, [], [ORDERED, USERS], [], duration=200.0)
+    expected = measure(events, Inquiry([], [ORDERED, USERS], []), duration=200.0)
     for question in (ORDERED, USERS):
         share = expected.selectivities[question.group]
         assert found.selectivities[question.group] == pytest.approx(share, abs=4 * np.sqrt(1 / 4 / 800))
@@ -301,11 +299,11 @@ def test_values_that_are_hard_to_store() -> None:
     equal = Question(GroupKey((A, B), (Comparison("=", of(0, "d"), of(1, "d")),)), frozenset(), 10.0)
     values = [float("nan"), float("inf"), -0.0, None] * 25
     events = ingested(np.arange(100) / 10, ["A", "B", "B", "A"] * 25, d=pa.array(values, pa.float64()))
-    straight, restored = (LiveStatistics([], [equal], ["d"], 40.0) for _ in range(2))
+    straight, restored = (LiveStatistics(Inquiry([], [equal], ["d"]), 40.0) for _ in range(2))
     for batch in batches(events, 0.5):
         straight.observe(batch)
         state = json.loads(json.dumps(restored.to_json(), allow_nan=False))
-        restored = LiveStatistics([], [equal], ["d"], 40.0)
+        restored = LiveStatistics(Inquiry([], [equal], ["d"]), 40.0)
         restored.restore(state)
         restored.observe(batch)
     assert restored.statistics() == straight.statistics()
@@ -379,7 +377,7 @@ def test_elements_of_lists() -> None:
     pairs = Question(GroupKey((A,), (rises,)), frozenset(), 10.0)
     count = Comparison(">", Aggregate("count", "$0"), Literal(3, LONG))
     whole = Question(GroupKey((A,), (count,)), frozenset(), 10.0)
-    live = LiveStatistics([A], [pairs, whole], [], 40.0)
+    live = LiveStatistics(Inquiry([A], [pairs, whole], []), 40.0)
     moments = np.arange(1_000) / 10
     events = ingested(moments, ["A"] * 1_000, x=np.arange(1_000))
     found = watched(live, events, 2.0).statistics()
@@ -391,7 +389,7 @@ def test_other_queries_than_before() -> None:
     """What is still watched goes on, what is new is counted from now on."""
     events = stream(100, {"A": 10.0, "B": 20.0, "C": 5.0})
     parts = list(batches(events, 2.0))
-    old = LiveStatistics([A], [ORDERED], [], 80.0)
+    old = LiveStatistics(Inquiry([A], [ORDERED], []), 80.0)
     for batch in parts[:25]:
         old.observe(batch)
     new = live_of(80.0)
@@ -422,12 +420,12 @@ def test_any_workload_can_be_watched(case: object, seed: int) -> None:
     questions = [question for form in forms for question in questions_of(form, 5.0)]
     items = [key for form in forms for key in item_keys(form)]
     keys = [key for form in forms for key in form.keys]
-    straight, restored = (LiveStatistics(items, questions, keys) for _ in range(2))
+    straight, restored = (LiveStatistics(Inquiry(items, questions, keys)) for _ in range(2))
     dice = random.Random(seed)
     cuts = sorted(dice.randint(0, events.n_events) for _ in range(3))
     for start, stop in zip([0, *cuts], [*cuts, events.n_events], strict=True):
         state = restored.to_json()
-        restored = LiveStatistics(items, questions, keys)
+        restored = LiveStatistics(Inquiry(items, questions, keys))
         restored.restore(json.loads(json.dumps(state)))
         for live in (straight, restored):
             live.observe(events.take(slice(start, stop)))
@@ -443,7 +441,7 @@ def test_rates_count_what_was_not_observed() -> None:
     Four standard errors of a count, as the window divides no bucket; of an item, of those that were seen.
     """
     batches = [stream(1.0, {"A": 200.0, "B": 50.0}, seed=number, start=float(number)) for number in range(60)]
-    live = LiveStatistics([A, B, LOW_A], [], [], window_seconds=100.0)
+    live = LiveStatistics(Inquiry([A, B, LOW_A], [], []), window_seconds=100.0)
     unwatched = UnwatchedSteps()
     for number, batch in enumerate(batches):
         if number % 5:

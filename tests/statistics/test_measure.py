@@ -26,7 +26,7 @@ from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.schema import LONG, STRING
 from weft.statistics.measure import LEAST_TUPLES, measure
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics
 from weft.statistics.sampling import UNSEEN
 
 A, B, C = map(ItemKey, "ABC")
@@ -85,7 +85,7 @@ def ask(
 
 
 def answer(events: Events, question: Question, *, seed: int = 0) -> float | None:
-    found = measure(events, [], [question], [], duration=1.0, seed=seed)
+    found = measure(events, Inquiry([], [question], []), duration=1.0, seed=seed)
     return found.selectivities.get(question.group)
 
 
@@ -108,7 +108,7 @@ def test_rates_are_counts_over_the_duration() -> None:
     above = ItemKey("A", (compared(">", of(0), number(3)),))
     both = ItemKey("A", (*above.predicates, compared("<", of(0), number(6))))
     unknown = ItemKey("A", (IsNull(of(0)),))
-    found = measure(events, [A, B, C, above, both, unknown], [], [], duration=20.0)
+    found = measure(events, Inquiry([A, B, C, above, both, unknown], [], []), duration=20.0)
     assert found.rates == {
         A: 5 / 20,
         B: 1 / 20,
@@ -119,11 +119,11 @@ def test_rates_are_counts_over_the_duration() -> None:
     }
     assert (found.total_rate, found.duration) == (6 / 20, 20.0)
     with pytest.raises(ValueError, match=r"covers 0\.0 seconds"):
-        measure(events, [], [], [], duration=0.0)
+        measure(events, Inquiry([], [], []), duration=0.0)
 
 
 def test_items_of_a_question_get_a_rate_too(mixed: Events) -> None:
-    found = measure(mixed, [], [ask(LESS)], [], duration=1_000.0)
+    found = measure(mixed, Inquiry([], [ask(LESS)], []), duration=1_000.0)
     assert found.rates == {A: 5.0, B: 5.0}
 
 
@@ -243,7 +243,7 @@ def test_an_edge_may_look_at_other_items() -> None:
     ],
 )
 def test_what_whole_lists_do_stays_open(mixed: Events, predicate: Expression) -> None:
-    found = measure(mixed, [A], [ask(predicate), ask(LESS)], [], duration=1_000.0)
+    found = measure(mixed, Inquiry([A], [ask(predicate), ask(LESS)], []), duration=1_000.0)
     assert list(found.selectivities) == [ask(LESS).group]
 
 
@@ -262,13 +262,13 @@ def test_the_first_answer_to_a_group_counts() -> None:
         ask(LESS, order=[order], window=window)
         for order, window in (((0, 1), 0.5), ((0, 1), 9.0), ((1, 0), 9.0))
     ]
-    found = measure(events, [], asked, [], duration=1.0)
+    found = measure(events, Inquiry([], asked, []), duration=1.0)
     assert found.selectivity(asked[0].group) == pytest.approx(1.0, abs=0.001)
 
 
 def test_agreement_on_keys(mixed: Events) -> None:
     """Half of the users are NULL, which agrees with nothing; x is different almost always."""
-    found = measure(mixed, [A, B], [ask(LESS, window=50.0)], ["user", "x"], duration=1_000.0)
+    found = measure(mixed, Inquiry([A, B], [ask(LESS, window=50.0)], ["user", "x"]), duration=1_000.0)
     assert found.agreement("user") == pytest.approx(0.05 / 4, abs=noise(0.0125))
     assert found.agreement("x") < 0.001
 
@@ -279,18 +279,20 @@ def test_agreement_is_measured_within_the_largest_window() -> None:
         range(10_000), "AC" * 5_000, x=range(10_000), user=[f"u{at // 100}" for at in range(10_000)]
     )
     asked = [ask(compared("<", of(0), of(1)), items=(A, A), window=window) for window in (0.5, 10.0)]
-    within = measure(events, [A, C], asked, ["user"], duration=1.0).agreement("user")
-    assert measure(events, [A, C], [], ["user"], duration=1.0, window=10.0).agreement("user") == within
-    assert measure(events, [A, C], asked[:1], ["user"], duration=1.0, window=10.0).agreement("user") == within
-    anywhere = measure(events, [A, C], [], ["user"], duration=1.0).agreement("user")
+    within = measure(events, Inquiry([A, C], asked, ["user"]), duration=1.0).agreement("user")
+    assert measure(events, Inquiry([A, C], [], ["user"], 10.0), duration=1.0).agreement("user") == within
+    assert (
+        measure(events, Inquiry([A, C], asked[:1], ["user"], 10.0), duration=1.0).agreement("user") == within
+    )
+    anywhere = measure(events, Inquiry([A, C], [], ["user"]), duration=1.0).agreement("user")
     assert within == pytest.approx(0.945, abs=0.02)
     assert anywhere == pytest.approx(0.01, abs=noise(0.01))
 
 
 def test_agreement_is_that_of_the_asked_types() -> None:
     events = sampled(range(2_000), "AB" * 1_000, user=[None if at % 2 else "ann" for at in range(2_000)])
-    assert measure(events, [A], [], ["user"], duration=1.0).agreement("user") > 0.99
-    assert measure(events, [A, B], [], ["user"], duration=1.0).agreement("user") == pytest.approx(
+    assert measure(events, Inquiry([A], [], ["user"]), duration=1.0).agreement("user") > 0.99
+    assert measure(events, Inquiry([A, B], [], ["user"]), duration=1.0).agreement("user") == pytest.approx(
         0.25, abs=0.03
     )
 
@@ -311,7 +313,7 @@ def test_an_event_of_two_types_counts_for_both() -> None:
         flags=("flags",),
     )
     same = ask(compared("=", of(0), of(1)), window=5.0)
-    found = measure(ingest(table, layout), [], [same], ["x"], duration=100.0)
+    found = measure(ingest(table, layout), Inquiry([], [same], ["x"]), duration=100.0)
     assert found.rates == {A: 4.0, B: 2.0}
     assert found.selectivity(same.group) < 0.01
     assert found.agreement("x") < 0.01
@@ -319,14 +321,14 @@ def test_an_event_of_two_types_counts_for_both() -> None:
 
 def test_an_empty_sample_answers_nothing_but_that_all_is_rare() -> None:
     events = sampled(np.empty(0), [], x=pa.array([], pa.int64()), user=pa.array([], pa.string()))
-    found = measure(events, [A], [ask(LESS, window=10.0)], ["user"], duration=10.0)
+    found = measure(events, Inquiry([A], [ask(LESS, window=10.0)], ["user"]), duration=10.0)
     assert found == Statistics({A: 0.05, B: 0.05}, total_rate=0.0, duration=10.0)
 
 
 def test_the_seed_decides(mixed: Events) -> None:
     asked = [ask(LESS, window=10.0), ask(LESS, items=(A, A), window=10.0)]
     runs = [
-        measure(mixed, [A], questions, ["user"], duration=1.0, seed=seed)
+        measure(mixed, Inquiry([A], questions, ["user"]), duration=1.0, seed=seed)
         for seed, questions in ((5, asked), (5, asked), (6, asked), (5, asked[::-1]), (5, asked[1:]))
     ]
     assert runs[0] == runs[1]

@@ -201,13 +201,12 @@ class StreamAdapter:
 
     def _state(self, stored: Mapping[str, Any] | None) -> _ShardState:
         """Return the state that the journal has, or that of the beginning."""
-        items, questions, keys, longest = self._inquiry
-        live = LiveStatistics(items, questions, keys, longest=longest, initial=self.statistics)
+        live = LiveStatistics(self._inquiry, initial=self.statistics)
         if stored is None:
             watched = self._watch(self.stored_plan, self.statistics, self._variances(live, self.statistics))
             return _ShardState(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
         stored_plan = self.stored_plan if stored["plan"] is None else StoredPlan.from_json(stored["plan"])
-        variances = dict(zip(items, stored["variances"], strict=False))
+        variances = dict(zip(self._inquiry.items, stored["variances"], strict=False))
         watched = self._watch(stored_plan, self._statistics_of(stored["adopted"]), variances)
         watched.tune(stored["distances"])
         live.restore(stored["live"])

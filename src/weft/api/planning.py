@@ -93,16 +93,8 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
 def estimated_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
-    items, questions, keys, longest = inquiry_of(forms)
-    return estimate(
-        source,
-        items,
-        questions,
-        keys,
-        window=longest,
-        counts_all=any(isinstance(form.window, CountWindow) for form in forms),
-        is_quick=is_quick,
-    )
+    counts_all = any(isinstance(form.window, CountWindow) for form in forms)
+    return estimate(source, inquiry_of(forms), counts_all=counts_all, is_quick=is_quick)
 
 
 def network_of(

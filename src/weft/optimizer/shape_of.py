@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
@@ -11,7 +10,7 @@ from weft.optimizer.assemble import Context, needs_of
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, group_key
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics, group_key
 from weft.tree import find
 
 MICROSECONDS = 1_000_000.0
@@ -94,20 +93,11 @@ def item_keys(form: NormalForm) -> list[ItemKey]:
     return own + [key for negation in form.negations for key in item_keys(negation.form)]
 
 
-class Inquiry(NamedTuple):
-    """What a plan would like to know of items, predicate groups and keys; `longest` is a window in seconds.
+def inquiry_of(forms: Sequence[NormalForm]) -> Inquiry:
+    """Return all that a plan for some forms would like to know.
 
     The order of items and keys does not depend on that of the queries.
     """
-
-    items: list[ItemKey]
-    questions: list[Question]
-    keys: list[str]
-    longest: float | None
-
-
-def inquiry_of(forms: Sequence[NormalForm]) -> Inquiry:
-    """Return all that a plan for some forms would like to know."""
     windows = [
         form.window.length / MICROSECONDS if isinstance(form.window, TimeWindow) else None for form in forms
     ]

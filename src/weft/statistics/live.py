@@ -15,20 +15,20 @@ from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.statistics import recent_events
 from weft.statistics.exponential_histogram import ExponentialHistogram
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics, attributes_of
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Statistics
 from weft.statistics.recent_events import RecentSample, excerpt, merge_samples, thin
 from weft.statistics.sampling import (
     ANY,
     MICROSECONDS,
     NO_ROWS,
     UNSEEN,
+    SampledQuestion,
     Sampling,
     TupleSampler,
     WeightedRows,
     agreement_question,
     digest_of,
     is_answerable,
-    largest_window,
     microseconds,
     prepare,
     resample,
@@ -46,63 +46,61 @@ TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch t
 class LiveStatistics:
     """What the latest `window_seconds` of a stream say of items, predicate groups and keys.
 
-    `longest` is the largest window of the workload in seconds, where no question has a larger one;
-    agreement on keys is measured within it. `n_rows` and `n_tuples` count what was looked at.
+    `n_rows` and `n_tuples` count what was looked at.
 
     >>> import pyarrow as pa
     >>> from weft.runtime.columns.events import StringPool
     >>> ids = pa.array(np.arange(100))
     >>> moments = np.arange(100) * 500_000
     >>> events = Events(moments, np.arange(100) % 2, ("A", "B"), {}, ids, StringPool(pa.array([], "string")))
-    >>> live = LiveStatistics([ItemKey("A"), ItemKey("C")], [], [], window_seconds=100)
+    >>> live = LiveStatistics(Inquiry([ItemKey("A"), ItemKey("C")]), window_seconds=100)
     >>> live.observe(events)
-    >>> found = live.statistics()
-    >>> round(found.rate(ItemKey("A")), 2), round(found.rate(ItemKey("C")), 2)
+    >>> known = live.statistics()
+    >>> round(known.rate(ItemKey("A")), 2), round(known.rate(ItemKey("C")), 2)
     (1.01, 0.01)
     """
 
     def __init__(
         self,
-        items: Iterable[ItemKey],
-        questions: Iterable[Question],
-        keys: Iterable[str],
+        inquiry: Inquiry,
         window_seconds: float | None = None,
         *,
-        longest: float | None = None,
         initial: Statistics | None = None,
         sampling: Sampling | None = None,
     ) -> None:
         self.sampling = sampling or Sampling()
         self.initial = initial or Statistics()
-        asked = tuple(dict.fromkeys(questions))
-        longest = largest_window(asked, longest)
+        longest = inquiry.largest_window
         self.window_seconds = sliding_window(longest) if window_seconds is None else window_seconds
         if not self.window_seconds > 0:
             raise ValueError(f"found a window of {self.window_seconds} seconds; expected more than 0")
         self.n_rows = self.n_tuples = 0
         self._tick = max(round(self.window_seconds * MICROSECONDS / TICKS), 1)
         self._reach = self._tick * TICKS if longest is None else max(microseconds(longest), 1)
-        self._questions = [prepare(one) for one in asked if is_answerable(one)]
-        self._agreements = {key: prepare(agreement_question(key, longest)) for key in keys}
-        wanted = dict.fromkeys((*items, *(item for one in asked for item in one.group.items)))
+        self._questions = [
+            prepare(asked) for asked in dict.fromkeys(inquiry.questions) if is_answerable(asked)
+        ]
+        self._agreements = {
+            key: replace(prepare(agreement_question(key, None)), window=self._reach) for key in inquiry.keys
+        }
+        items = inquiry.every_item
         self._items_of: dict[str, list[ItemKey]] = {}
-        for item in wanted:
+        for item in items:
             self._items_of.setdefault(item.type, []).append(item)
-        self._columns = {*self._agreements, *attributes_of((*wanted, *(one.group for one in asked)))}
+        self._columns = inquiry.attributes
         self._roles: dict[ItemKey, int] = {}
-        for item in (item for one in self._questions for item in one.items):
-            self._roles.setdefault(item, len(self._roles))
-        if self._agreements:
-            self._roles[ANY] = len(self._roles)
+        for asked in (*self._questions, *self._agreements.values()):
+            for item in asked.items:
+                self._roles.setdefault(item, len(self._roles))
         self._step = 0
         self._turn = -1
         self._first: int | None = None
         self._now = 0
         self._total = ItemCount(self._histogram())
-        self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in wanted}
+        self._counts = {item: ItemCount(self._histogram(), held=self._usual_share(item)) for item in items}
         self._shares = {
             name: HitRate(TICKS, self.sampling.epsilon)
-            for name in (*(one.digest for one in self._questions), *self._agreements)
+            for name in (*(asked.digest for asked in self._questions), *self._agreements)
         }
         self._recent: RecentSample | None = None
         self._looked: int | None = None  # the tick in which tuples were last looked at
@@ -128,7 +126,7 @@ class LiveStatistics:
             self._first = unwatched.since if self._first is None else min(self._first, unwatched.since)
             self._now = max(self._now, unwatched.until)
             ticks, total, amounts = unwatched.spread(self._tick, TICKS)
-            self._total.histogram.extend(_filled(ticks, total))
+            self._total.histogram.extend(_nonzero_amounts(ticks, total))
             self._add(ticks, amounts, {})
 
     def _add(self, ticks: Array, amounts: Mapping[str, Array], shares: Mapping[ItemKey, float]) -> None:
@@ -136,7 +134,7 @@ class LiveStatistics:
             for item in self._items_of[name]:
                 count = self._counts[item]
                 share = shares.get(item, count.held / count.looked)
-                count.histogram.extend(_filled(ticks, amounts[name] * share))
+                count.histogram.extend(_nonzero_amounts(ticks, amounts[name] * share))
 
     def observe(self, events: Events, frontier: int = END_OF_TIME) -> None:
         """Take the events of a step, sorted; no event to come is before the frontier."""
@@ -155,7 +153,7 @@ class LiveStatistics:
         last = self._now // self._tick
         ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
         edges = np.searchsorted(events.times, ticks * self._tick, side="left")
-        self._total.histogram.extend(_filled(ticks, np.diff(edges)))
+        self._total.histogram.extend(_nonzero_amounts(ticks, np.diff(edges)))
         shares: dict[ItemKey, float] = {}
         if is_due or self._is_worth_a_look(events):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
@@ -226,35 +224,33 @@ class LiveStatistics:
 
     def _sample_tuples(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
         """Draw tuples with an event that is new, for questions whose turn it is and for keys."""
-        turns = min(self.sampling.questions_per_look, len(self._questions))
-        for _ in range(turns):
+        for _ in range(min(self.sampling.questions_per_look, len(self._questions))):
             self._turn = (self._turn + 1) % len(self._questions)
-            one = self._questions[self._turn]
-            places = [sample.roles[self._roles[item]] for item in one.items]
-            tuples = self._drawn(places, one.order, one.window, sample, dice)
-            if tuples.shape[1]:
-                held = one.holds(tuples, sample.events)
-                self._shares[one.digest].add(tick, tuples.shape[1], int(np.count_nonzero(held)))
+            asked = self._questions[self._turn]
+            self._ask({asked.digest: asked}, sample, tick, dice)
         if self._agreements:
-            events = sample.roles[self._roles[ANY]]
-            pairs = self._drawn([events] * 2, frozenset(), self._reach, sample, dice)
-            for key, asked in self._agreements.items() if pairs.shape[1] else ():
-                held = asked.holds(pairs, sample.events)
-                self._shares[key].add(tick, pairs.shape[1], int(np.count_nonzero(held)))
+            self._ask(self._agreements, sample, tick, dice)
 
-    def _drawn(
+    def _ask(
         self,
-        places: Sequence[WeightedRows],
-        order: frozenset[tuple[int, int]],
-        window: int | None,
+        questions: Mapping[str, SampledQuestion],
         sample: RecentSample,
+        tick: int,
         dice: np.random.Generator,
-    ) -> Array:
-        """Draw tuples with a new event; as the first of these is the anchor, each tuple comes up once."""
-        sampler = TupleSampler(places, order, window, sample.events, sample.is_new)
+    ) -> None:
+        """Draw tuples with a new event for questions about the same items, and note how often each holds.
+
+        As the first of the new events is the anchor, each tuple comes up once.
+        """
+        asked = next(iter(questions.values()))
+        places = [sample.roles[self._roles[item]] for item in asked.items]
+        sampler = TupleSampler(places, asked.order, asked.window, sample.events, sample.is_new)
         tuples = sampler.draw_at_most(self.sampling.tuples, dice)
-        self.n_tuples += tuples.shape[1]
-        return tuples
+        n_tuples = tuples.shape[1]
+        self.n_tuples += n_tuples
+        for name, question in questions.items() if n_tuples else ():
+            held = question.holds(tuples, sample.events)
+            self._shares[name].add(tick, n_tuples, int(np.count_nonzero(held)))
 
     def statistics(self) -> Statistics:
         """Return what is known at the latest time or frontier seen.
@@ -271,7 +267,7 @@ class LiveStatistics:
         given = self.initial.rates
         rates = {item: self._rate(count, given.get(item)) for item, count in self._counts.items()}
         if self._selectivities is None or self._selectivities[0] != as_of:
-            self._selectivities = as_of, self._measured(as_of)
+            self._selectivities = as_of, self._selectivities_at(as_of)
         shares = {key: self._shares[key].value(as_of, least) for key in self._agreements}
         return replace(
             self.initial,
@@ -296,23 +292,23 @@ class LiveStatistics:
             return max(n_events, UNSEEN) / (seconds or 1.0)
         return initial
 
-    def _measured(self, tick: int) -> Mapping[GroupKey, float]:
+    def _selectivities_at(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""
-        found: dict[GroupKey, float] = {}
-        for one in self._questions:
-            share = self._shares[one.digest].value(tick, self.sampling.least_tuples)
+        selectivities: dict[GroupKey, float] = {}
+        for asked in self._questions:
+            share = self._shares[asked.digest].value(tick, self.sampling.least_tuples)
             if share is not None:
-                found.setdefault(one.question.group, share)
-        return {**self.initial.selectivities, **found}
+                selectivities.setdefault(asked.question.group, share)
+        return {**self.initial.selectivities, **selectivities}
 
     def rate_variance(self, item: ItemKey, rate: float) -> float:
         """Return how much the rate of an item varies within the sliding window.
 
         Where too little is known, it is that of arrivals at random with a rate, counted tick by tick.
         """
-        found = self._counts[item].histogram.rate_variance(self._now // self._tick)
+        variance = self._counts[item].histogram.rate_variance(self._now // self._tick)
         seconds = self._tick / MICROSECONDS
-        return rate / seconds if found is None else found / seconds**2
+        return rate / seconds if variance is None else variance / seconds**2
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as values of JSON, of bounded size."""
@@ -357,7 +353,7 @@ class LiveStatistics:
         self._selectivities = None
 
 
-def _filled(ticks: Array, amounts: Array) -> list[tuple[int, float]]:
+def _nonzero_amounts(ticks: Array, amounts: Array) -> list[tuple[int, float]]:
     """Return (tick, amount) where there is an amount; the last of the ticks is an end."""
     return [
         (tick, amount) for tick, amount in zip(ticks[:-1].tolist(), amounts.tolist(), strict=True) if amount

@@ -7,22 +7,20 @@ which trends and bursts make a different number.
 
 import zlib
 from collections.abc import Iterable
-from functools import cached_property
 
 import numpy as np
 
 from weft.kernels.arrays import mix_hashes
 from weft.runtime.columns.events import Array, Events
-from weft.statistics.model import ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics
 from weft.statistics.sampling import (
+    ANY,
     MICROSECONDS,
     UNSEEN,
-    SampledQuestion,
     TupleSampler,
     WeightedRows,
     agreement_question,
     is_answerable,
-    largest_window,
     prepare,
     rows_of_item,
 )
@@ -34,16 +32,7 @@ MANY = 16  # times the tuples drawn: of so many possible ones, hardly any is dra
 LEAST_TUPLES = 20  # with fewer, a question stays open
 
 
-def measure(
-    events: Events,
-    items: Iterable[ItemKey],
-    questions: Iterable[Question],
-    keys: Iterable[str],
-    *,
-    duration: float,
-    window: float | None = None,
-    seed: int = 0,
-) -> Statistics:
+def measure(events: Events, inquiry: Inquiry, *, duration: float, seed: int = 0) -> Statistics:
     """Return what a sample says of items, of predicate groups and of agreement on keys.
 
     What the sample cannot answer is left out, so that the defaults of `Statistics` apply: groups of
@@ -53,91 +42,59 @@ def measure(
     ----------
     events
         Whole stretches of time, with gaps between them or not, or a random part of their events.
-    items, questions, keys
-        What to measure. Of several questions about one group the first that has an answer counts.
     duration
         The seconds in which the complete stream has as many events as the sample.
-    window
-        The seconds within which agreement on keys is measured, if longer than those of all questions.
 
     >>> import pyarrow as pa
     >>> from weft.runtime.columns.events import StringPool
     >>> ids = pa.array([1, 2, 3])
     >>> events = Events(np.arange(3), np.array([0, 1, 0]), ("A", "B", "C"), {}, ids, StringPool(ids))
-    >>> found = measure(events, map(ItemKey, "ABC"), [], [], duration=10.0)
-    >>> [found.rate(ItemKey(name)) for name in "ABC"]
+    >>> known = measure(events, Inquiry([ItemKey("A"), ItemKey("B"), ItemKey("C")]), duration=10.0)
+    >>> [known.rate(ItemKey(name)) for name in "ABC"]
     [0.2, 0.1, 0.05]
     """
     if not duration > 0:
         raise ValueError(f"the sample covers {duration} seconds; expected more than 0")
-    sample = _Sample(events, seed)
-    asked = tuple(questions)
-    wanted = dict.fromkeys((*items, *(item for question in asked for item in question.group.items)))
-    rates = {item: max(float(sample.rows_of(item).size), UNSEEN) / duration for item in wanted}
-    selectivities = {}
-    for question in asked:
+    items, window = inquiry.every_item, inquiry.largest_window
+    sample = _Sample(events, items, seed)
+    selectivities: dict[GroupKey, float] = {}
+    for question in filter(is_answerable, inquiry.questions):
         if question.group not in selectivities:
-            found = sample.selectivity(question)
-            if found is not None:
-                selectivities[question.group] = found
-    types = dict.fromkeys(item.type for item in wanted)
-    longest = largest_window(asked, window)
-    agreements = {}
-    for key in keys:
-        share = sample.agreement(key, types, longest)
-        if share is not None:
-            agreements[key] = share
+            share = sample.share(question, repr(question.group))
+            if share is not None:
+                selectivities[question.group] = share
+    agreements = {key: sample.share(agreement_question(key, window), key) for key in inquiry.keys}
+    span = float(events.times[-1] - events.times[0]) / MICROSECONDS if events.n_events else 0.0
     return Statistics(
-        rates,
+        {item: max(float(sample.rows[item].size), UNSEEN) / duration for item in items},
         selectivities,
-        agreements,
+        {key: share for key, share in agreements.items() if share is not None},
         total_rate=events.n_events / duration,
-        duration=max(duration, sample.span),
+        duration=max(duration, span),
     )
 
 
 class _Sample:
-    """Events to ask, with the rows of each item found once."""
+    """Events to ask, with the rows of each item in the order of time, and those of all types together."""
 
-    def __init__(self, events: Events, seed: int) -> None:
+    def __init__(self, events: Events, items: Iterable[ItemKey], seed: int) -> None:
         self.events = events
         self.seed = seed
-        self._rows: dict[ItemKey, Array] = {}
+        self.rows: dict[ItemKey, Array] = {}
+        is_wanted = np.zeros(events.n_events, np.bool_)
+        for item in items:
+            rows = events.rows_of_type(item.type).astype(np.int64, copy=False)
+            is_wanted[rows] = True
+            self.rows[item] = rows_of_item(item, rows, events)
+        self.rows[ANY] = np.flatnonzero(is_wanted)
 
-    @cached_property
-    def span(self) -> float:
-        """The seconds from the first event to the last."""
-        times = self.events.times
-        return float(times[-1] - times[0]) / MICROSECONDS if times.size else 0.0
+    def share(self, question: Question, name: str) -> float | None:
+        """Return how often a group holds among the tuples of a question; None when these are too few.
 
-    def rows_of(self, item: ItemKey) -> Array:
-        """Return the events of an item in the order of time."""
-        if item not in self._rows:
-            rows = self.events.rows_of_type(item.type).astype(np.int64, copy=False)
-            self._rows[item] = rows_of_item(item, rows, self.events)
-        return self._rows[item]
-
-    def selectivity(self, question: Question) -> float | None:
-        """Return how often a group holds among the tuples of a question; None when that stays open."""
-        if not is_answerable(question):
-            return None
-        asked = prepare(question)
-        rows = [self.rows_of(item) for item in asked.items]
-        return self._share(asked, rows, repr(question.group))
-
-    def agreement(self, key: str, types: Iterable[str], window: float | None) -> float | None:
-        """Return how often two events of some types agree on an attribute."""
-        is_wanted = np.zeros(self.events.n_events, np.bool_)
-        for name in types:
-            is_wanted[self.events.rows_of_type(name)] = True
-        rows = np.flatnonzero(is_wanted)
-        return self._share(prepare(agreement_question(key, window)), [rows, rows], key)
-
-    def _share(self, asked: SampledQuestion, rows: list[Array], name: str) -> float | None:
-        """Return the share of the tuples that hold, each of which counts once; None when they are too few.
-
-        The dice are those of a name, whatever else is asked.
+        Each tuple counts once. The dice are those of a name, whatever else is asked.
         """
+        asked = prepare(question)
+        rows = [self.rows[item] for item in asked.items]
         dice = np.random.default_rng((self.seed, zlib.crc32(name.encode())))
         sampler = TupleSampler(_with_few_anchors(rows, dice), asked.order, asked.window, self.events)
         n_tuples = n_hits = 0

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import NamedTuple
 
 from weft.expressions import (
     Aggregate,
@@ -69,19 +70,6 @@ def group_key(items: Sequence[ItemKey], predicates: Iterable[Expression]) -> Gro
     return GroupKey(tuple(items[place] for place in places), min(options, key=repr))
 
 
-def attributes_of(keys: Iterable[object]) -> set[str]:
-    """Return the attributes that occur in keys of items and groups.
-
-    >>> sorted(attributes_of([ItemKey("A", (Attribute("$0", "x"),)), ItemKey("B")]))
-    ['x']
-    """
-    names: set[str] = set()
-    for key in keys:
-        names |= {attribute.name for attribute in find(key, Attribute)}
-        names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
-    return names
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """Ask how often a group holds among events in a given order, at most `window` seconds apart.
@@ -92,6 +80,47 @@ class Question:
     group: GroupKey
     order: frozenset[tuple[int, int]] = frozenset()
     window: float | None = None
+
+
+class Inquiry(NamedTuple):
+    """What a plan would like to know of items, predicate groups and keys.
+
+    `longest` is a window in seconds; agreement on keys is asked for within it, or within the largest window
+    of a question where that is longer. Of several questions about one group, the first with an answer counts.
+
+    >>> less = GroupKey(
+    ...     (ItemKey("A"), ItemKey("B")), (Comparison("<", Attribute("$0", "x"), Attribute("$1", "x")),)
+    ... )
+    >>> inquiry = Inquiry([ItemKey("A")], [Question(less, window=60.0)], ["user"])
+    >>> [item.type for item in inquiry.every_item], sorted(inquiry.attributes), inquiry.largest_window
+    (['A', 'B'], ['user', 'x'], 60.0)
+    """
+
+    items: Sequence[ItemKey] = ()
+    questions: Sequence[Question] = ()
+    keys: Sequence[str] = ()
+    longest: float | None = None
+
+    @property
+    def every_item(self) -> tuple[ItemKey, ...]:
+        """The items, and those of the questions, each once."""
+        asked = (item for question in self.questions for item in question.group.items)
+        return tuple(dict.fromkeys((*self.items, *asked)))
+
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes that items, questions and keys speak of."""
+        names = set(self.keys)
+        for key in (*self.items, *(question.group for question in self.questions)):
+            names |= {attribute.name for attribute in find(key, Attribute)}
+            names |= {aggregate.name for aggregate in find(key, Aggregate) if aggregate.name is not None}
+        return names
+
+    @property
+    def largest_window(self) -> float | None:
+        """The largest of the window and those of the questions, in seconds; None when there is none."""
+        windows = (self.longest, *(question.window for question in self.questions))
+        return max((window for window in windows if window is not None), default=None)
 
 
 @dataclass(frozen=True)

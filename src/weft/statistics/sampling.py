@@ -238,12 +238,6 @@ class Sampling:
     seed: int = 0
 
 
-def largest_window(questions: Iterable[Question], window: float | None = None) -> float | None:
-    """Return the largest of a window and those of questions, in seconds; None when there is none."""
-    windows = (window, *(question.window for question in questions))
-    return max((one for one in windows if one is not None), default=None)
-
-
 def microseconds(seconds: float) -> int:
     """Return a length of time in microseconds, at most one that is longer than all of time."""
     return int(min(round(seconds * MICROSECONDS, 0), float(LONGEST)))

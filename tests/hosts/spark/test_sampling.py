@@ -19,7 +19,7 @@ from weft.hosts.spark.sampling import (
 )
 from weft.hosts.spark.schemas import event_schema
 from weft.schema import LONG, STRING
-from weft.statistics.model import GroupKey, ItemKey, Question, Statistics
+from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics
 
 A, B, D = ItemKey("A"), ItemKey("B"), ItemKey("D")
 N_EVENTS = 40_000  # ten in a second
@@ -84,9 +84,9 @@ def test_the_first_events_are_a_sample_where_they_come_in_order(events: DataFram
 
 def test_a_quick_estimate_is_as_good_where_the_stream_is_even(events: DataFrame) -> None:
     ordered = events.coalesce(1).sortWithinPartitions("ts")
-    quick = estimate(source_of(ordered), [A, B], [asked()], is_quick=True, rows=9_000)
+    quick = estimate(source_of(ordered), Inquiry([A, B], [asked()]), is_quick=True, rows=9_000)
     shuffled = events.coalesce(1).sortWithinPartitions(F.xxhash64("id"))
-    unordered = estimate(source_of(shuffled), [A, B], [asked()], is_quick=True, rows=9_000)
+    unordered = estimate(source_of(shuffled), Inquiry([A, B], [asked()]), is_quick=True, rows=9_000)
     assert quick.duration is None
     assert unordered.duration == pytest.approx(4_000, rel=0.001)
     for item in (A, B):
@@ -125,7 +125,7 @@ def test_statistics_of_a_sample(events: DataFrame) -> None:
         "A", (Comparison(">", Attribute("$0", "user", type=STRING), Attribute("$0", "kind", type=STRING)),)
     )
     less, equal = asked("<"), asked("=")
-    found = estimate(source_of(events), [A, B, D, later], [less, equal], ["user"], rows=9_000)
+    found = estimate(source_of(events), Inquiry([A, B, D, later], [less, equal], ["user"]), rows=9_000)
     assert found.rate(A) == pytest.approx(6.0, rel=0.03)
     assert found.rate(B) == pytest.approx(3.0, rel=0.03)
     assert found.rate(later) == found.rate(A)  # 'u1' > 'A'
@@ -138,11 +138,13 @@ def test_statistics_of_a_sample(events: DataFrame) -> None:
 
 def test_the_sample_is_within_the_window(spark: SparkSession, events: DataFrame) -> None:
     """Over all of time hardly any two events have one x."""
-    anywhere = estimate(source_of(events), [], [asked("=", window=None)], rows=9_000)
-    within = estimate(source_of(events), [], [asked("=", window=1.0)], rows=9_000)
+    anywhere = estimate(source_of(events), Inquiry([], [asked("=", window=None)]), rows=9_000)
+    within = estimate(source_of(events), Inquiry([], [asked("=", window=1.0)]), rows=9_000)
     assert anywhere.selectivity(asked("=").group) < 0.005
     assert within.selectivity(asked("=").group) > 0.2
-    keyed = [estimate(source_of(events), [A], [], ["x"], window=window, rows=9_000) for window in (1.0, None)]
+    keyed = [
+        estimate(source_of(events), Inquiry([A], [], ["x"], window), rows=9_000) for window in (1.0, None)
+    ]
     assert keyed[0].agreement("x") > 0.2
     assert keyed[1].agreement("x") < 0.005
 
@@ -150,7 +152,7 @@ def test_the_sample_is_within_the_window(spark: SparkSession, events: DataFrame)
 def test_the_sample_does_not_depend_on_partitions(events: DataFrame) -> None:
     def estimated(frame: DataFrame, seed: int, id: str | None = "id") -> Statistics:
         source = source_of(frame, id=id)
-        return estimate(source, [A], [asked()], ["user"], rows=3_000, seed=seed)
+        return estimate(source, Inquiry([A], [asked()], ["user"]), rows=3_000, seed=seed)
 
     one = estimated(events, 1)
     assert estimated(events.repartition(2), 1) == one
@@ -165,8 +167,8 @@ def test_the_sample_does_not_depend_on_partitions(events: DataFrame) -> None:
 
 
 def test_all_types_are_counted_for_windows_of_events(events: DataFrame) -> None:
-    wanted = estimate(source_of(events), [B], [], rows=5_000)
-    everything = estimate(source_of(events), [B], [], rows=5_000, counts_all=True)
+    wanted = estimate(source_of(events), Inquiry([B], []), rows=5_000)
+    everything = estimate(source_of(events), Inquiry([B], []), rows=5_000, counts_all=True)
     assert wanted.events_per_second == pytest.approx(3.0, rel=0.02)
     assert everything.events_per_second == pytest.approx(10.0, rel=0.02)
     assert everything.rate(B) == pytest.approx(3.0, rel=0.1)
@@ -175,10 +177,10 @@ def test_all_types_are_counted_for_windows_of_events(events: DataFrame) -> None:
 def test_only_what_is_asked_is_read(events: DataFrame) -> None:
     """Without an id, events are known by all their columns; a sample does not need to know them."""
     poisoned = events.withColumn("poison", F.raise_error(F.lit("the column was read")).cast("string"))
-    found = estimate(source_of(poisoned, id=None), [A], [asked()], ["user"], rows=2_000)
+    found = estimate(source_of(poisoned, id=None), Inquiry([A], [asked()], ["user"]), rows=2_000)
     assert found.selectivity(asked().group) > 0.5
     with pytest.raises(Exception, match="the column was read"):
-        estimate(source_of(poisoned, id=None), [A], [], ["poison"], rows=2_000)
+        estimate(source_of(poisoned, id=None), Inquiry([A], [], ["poison"]), rows=2_000)
 
 
 def test_bad_rows_and_repeated_deliveries_do_not_count(events: DataFrame) -> None:
@@ -189,14 +191,14 @@ def test_bad_rows_and_repeated_deliveries_do_not_count(events: DataFrame) -> Non
     more = reduce(DataFrame.unionByName, bad, events.where("kind = 'B'").unionByName(events))
     for counts_all in (False, True):
         for rows in (200_000, 5_000):
-            found = estimate(source_of(more), [A, B], [], rows=rows, counts_all=counts_all)
+            found = estimate(source_of(more), Inquiry([A, B], []), rows=rows, counts_all=counts_all)
             assert found.rate(A) == pytest.approx(6.0, rel=0.06)
             assert found.rate(B) == pytest.approx(3.0, rel=0.08)
 
 
 def test_derived_types(events: DataFrame) -> None:
     source = source_of(events, type=None, A="kind != 'C'", B="x % 2 = 0")
-    found = estimate(source, [A, B, D], [asked("<", window=5.0)], rows=6_000)
+    found = estimate(source, Inquiry([A, B, D], [asked("<", window=5.0)]), rows=6_000)
     assert found.rate(A) == pytest.approx(9.0, rel=0.05)
     assert found.rate(B) == pytest.approx(5.0, rel=0.1)
     assert found.selectivity(asked().group) > 0.7
@@ -204,15 +206,15 @@ def test_derived_types(events: DataFrame) -> None:
 
 def test_no_events_say_nothing(events: DataFrame) -> None:
     for frame, items in ((events.where("false"), [A]), (events, [D]), (events, [])):
-        assert estimate(source_of(frame), items, [], ["user"]) == Statistics()
+        assert estimate(source_of(frame), Inquiry(items, [], ["user"])) == Statistics()
 
 
 def test_one_event_and_one_moment(spark: SparkSession, events: DataFrame) -> None:
     """A rate needs a duration; where there is none, a second stands in for it."""
-    one = estimate(source_of(events.where("id = 7")), [B], [asked()])
+    one = estimate(source_of(events.where("id = 7")), Inquiry([B], [asked()]))
     assert (one.rate(B), one.selectivities) == (1.0, {})
     same = events.where("id < 100").withColumn("ts", F.lit("2024-01-31 12:00:00").cast("timestamp"))
-    found = estimate(source_of(same), [A, B], [asked()])
+    found = estimate(source_of(same), Inquiry([A, B], [asked()]))
     assert (found.rate(A), found.rate(B), found.selectivities) == (60.0, 30.0, {})
 
 
@@ -220,7 +222,7 @@ def test_time_before_the_epoch_and_outliers(events: DataFrame) -> None:
     """An event of the year 1 does not stretch the time that rates refer to."""
     outlier = events.where("id = 0").withColumn("ts", F.lit("0001-01-01 00:00:00").cast("timestamp"))
     outlier = outlier.withColumn("id", F.lit(-1).cast("long"))
-    found = estimate(source_of(events.unionByName(outlier)), [A], [asked()])
+    found = estimate(source_of(events.unionByName(outlier)), Inquiry([A], [asked()]))
     assert found.rate(A) == pytest.approx(6.0, rel=0.05)
     assert found.duration is not None
     assert found.duration > 2_000 * 365 * 86_400
@@ -230,7 +232,7 @@ def test_two_scans_whatever_the_data(spark: SparkSession, events: DataFrame) -> 
     """A count and a fetch; Spark runs the two stages of the count as a job each."""
     spark.sparkContext.setJobGroup("sampling", "a sample")
     try:
-        estimate(source_of(events), [A, B], [asked()], ["user"], rows=1_000)
+        estimate(source_of(events), Inquiry([A, B], [asked()], ["user"]), rows=1_000)
     finally:
         spark.sparkContext.setJobGroup("other tests", "")
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("sampling")

@@ -34,8 +34,8 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.statistics.measure import measure
-from weft.statistics.model import ItemKey, Question, Statistics, attributes_of
-from weft.statistics.sampling import MICROSECONDS, largest_window
+from weft.statistics.model import Inquiry, ItemKey, Statistics
+from weft.statistics.sampling import MICROSECONDS
 
 ROWS = 100_000  # events that a sample holds at most, about
 WINDOWS_PER_SLICE = 8
@@ -73,11 +73,8 @@ class BucketDraw:
 
 def estimate(
     source: EventFrame,
-    items: Iterable[ItemKey],
-    questions: Iterable[Question],
-    keys: Iterable[str] = (),
+    inquiry: Inquiry,
     *,
-    window: float | None = None,
     counts_all: bool = False,
     is_quick: bool = False,
     rows: int = ROWS,
@@ -85,25 +82,18 @@ def estimate(
 ) -> Statistics:
     """Return what a sample of the events says of items, predicate groups and keys.
 
-    `window` is the largest in seconds that the workload has, where no question has a larger one. It
-    gives the length of the slices and the distance within which agreement on keys is measured.
-    With `counts_all`, events of all types are sampled, and `total_rate` is that of all of them, which
-    turns a window of so many events into one of time. Without any events, nothing is known. To be
-    quick is to be content with the first events, if they come in order of time; how long the stream
-    lasts is not known then.
+    The largest window of the inquiry gives the length of the slices that are drawn. With `counts_all`,
+    events of all types are sampled, and `total_rate` is that of all of them, which turns a window of so
+    many events into one of time. Without any events, nothing is known. To be quick is to be content with
+    the first events, if they come in order of time; how long the stream lasts is not known then.
     """
-    asked, attributes = tuple(questions), tuple(keys)
-    wanted = tuple(dict.fromkeys((*items, *(item for one in asked for item in one.group.items))))
-    longest = largest_window(asked, window)
-    names = {*attributes, *attributes_of(wanted), *attributes_of(one.group for one in asked)}
-    sampler = EventSampler(source, {item.type for item in wanted}, names, counts_all, rows, seed)
+    types = {item.type for item in inquiry.every_item}
+    sampler = EventSampler(source, types, inquiry.attributes, counts_all, rows, seed)
     sample = sampler.first_events() if is_quick else None
-    sample = sample or sampler.sample_events(longest)
+    sample = sample or sampler.sample_events(inquiry.largest_window)
     if sample is None:
         return Statistics()
-    measured = measure(
-        sample.events, wanted, asked, attributes, duration=sample.duration, window=longest, seed=seed
-    )
+    measured = measure(sample.events, inquiry, duration=sample.duration, seed=seed)
     return replace(measured, duration=None if sample.span is None else max(sample.span, sample.duration))
 
 
