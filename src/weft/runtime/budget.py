@@ -1,5 +1,6 @@
 """How much a query may cost before it is stopped with a clear error."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from weft.codec import stored
@@ -57,10 +58,10 @@ class Meter:
     budget: Budget
     readers: dict[Node, frozenset[str]]
     divisible: bool = False
-    built: dict[Node, int] = field(default_factory=dict)
-    examined: dict[Node, int] = field(default_factory=dict)
-    rows: dict[Node, int] = field(default_factory=dict)
-    nanoseconds: dict[Node, int] = field(default_factory=dict)
+    built: Counter[Node] = field(default_factory=Counter)
+    examined: Counter[Node] = field(default_factory=Counter)
+    rows: Counter[Node] = field(default_factory=Counter)
+    nanoseconds: Counter[Node] = field(default_factory=Counter)
 
     @property
     def limit(self) -> int:
@@ -70,21 +71,15 @@ class Meter:
 
     def remaining(self, node: Node) -> int:
         """Candidates that a node may still examine."""
-        return self.budget.candidates - self.examined.get(node, 0)
+        return self.budget.candidates - self.examined[node]
 
     def count(self, node: Node, *, examined: int, built: int) -> None:
-        self.examined[node] = self.examined.get(node, 0) + examined
-        self.built[node] = self.built.get(node, 0) + built
-
-    def spend(self, node: Node, nanoseconds: int) -> None:
-        self.nanoseconds[node] = self.nanoseconds.get(node, 0) + nanoseconds
-
-    def give(self, node: Node, n_rows: int) -> None:
-        self.rows[node] = self.rows.get(node, 0) + n_rows
+        self.examined[node] += examined
+        self.built[node] += built
 
     def metrics_of(self, node: Node) -> NodeMetrics:
         """Return what a node did so far."""
-        return NodeMetrics(self.rows.get(node, 0), self.examined.get(node, 0), self.nanoseconds.get(node, 0))
+        return NodeMetrics(self.rows[node], self.examined[node], self.nanoseconds[node])
 
     def overflow(self, node: Node, group: str) -> Exception:
         """Return the exception for a node that built more rows than the limit."""

@@ -7,22 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.kernels.trends.benefit import best_merged, separate_cost, shared_cost
+from weft.kernels.trends.benefit import best_merged, shared_cost
 
 
 @pytest.mark.parametrize(
-    ("b", "n", "s_p", "s_c", "k", "g", "t", "shared", "separate"),
+    ("b", "n", "s_p", "s_c", "k", "g", "t", "shared"),
     [
-        pytest.param(4, 7, 1, 1, 2, 4, 2, 44, 56, id="equation 8: share"),
-        pytest.param(4, 11, 2, 1, 2, 8, 2, 120, 88, id="equation 9: split"),
-        pytest.param(4, 15, 1, 1, 2, 4, 2, 76, 120, id="equation 10: merge"),
+        pytest.param(4, 7, 1, 1, 2, 4, 2, 44, id="equation 8: share"),
+        pytest.param(4, 11, 2, 1, 2, 8, 2, 120, id="equation 9: split"),
+        pytest.param(4, 15, 1, 1, 2, 4, 2, 76, id="equation 10: merge"),
     ],
 )
 def test_the_examples_of_the_paper(
-    b: int, n: int, s_p: int, s_c: int, k: int, g: int, t: int, shared: int, separate: int
+    b: int, n: int, s_p: int, s_c: int, k: int, g: int, t: int, shared: int
 ) -> None:
     assert shared_cost(b, n, s_p, s_c, k, g, t) == shared
-    assert separate_cost(b, n, k) == separate
 
 
 def chosen(matched: list[set[int]], weights: list[int]) -> set[int]:

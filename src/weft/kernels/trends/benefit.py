@@ -1,7 +1,7 @@
 """Which classes of queries share a burst: HAMLET's benefit model and its choice of the query set.
 
 Sections 4.1 to 4.3 of "To Share, or not to Share: Online Event Trend Aggregation Over Bursty Event Streams"
-(Poppe et al., SIGMOD 2021). `shared_cost` and `separate_cost` are equation 7. The paper chooses among all
+(Poppe et al., SIGMOD 2021). `shared_cost` is equation 7. The paper chooses among all
 sets of queries with two pruning principles: share a query that brings no snapshots (theorem 4.3), and
 classify every other one by comparing two plans (theorem 4.5). Here the queries come in classes that take
 the same events, and sets are looked at in the order in which classes miss events of the burst: a class
@@ -21,12 +21,6 @@ def shared_cost(b: int, n: int, s_p: int, s_c: int, k: int, g: int, t: int) -> i
     n events in the window, s_p snapshots propagated and s_c created, g events in the graphlet, t types.
     """
     return b * n * s_p + s_c * k * g * t
-
-
-@njit(cache=True, nogil=True)
-def separate_cost(b: int, n: int, k: int) -> int:
-    """Return the cost of a burst of b events for k queries that share nothing (equation 7)."""
-    return k * b * n
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from weft.expressions import (
     Comparison,
     ComparisonOperator,
     Expression,
+    flip,
     variables_of,
 )
 from weft.kernels.arrays import mix_hashes
@@ -172,9 +173,7 @@ def _tests_of(predicate: Expression, n_left: int, is_list: Sequence[bool]) -> li
     sides = [_side(predicate.left, n_left), _side(predicate.right, n_left)]
     if set(sides) != {"left", "right"}:
         return None
-    comparison = predicate
-    if sides[0] == "right":
-        comparison = Comparison(FLIPPED[predicate.operator], predicate.right, predicate.left)
+    comparison = predicate if sides[0] == "left" else flip(predicate)
     operator = comparison.operator
     ordered = operator not in ("=", "!=")
     lefts = _values(comparison.left, operator, 0, is_list, ordered=ordered)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -80,13 +81,16 @@ def evaluate(expression: Expression, scope: Scope) -> Column:
         case Attribute():
             return _attribute(expression, scope)
         case Aggregate():
-            return _aggregate(expression, scope)
+            lists = as_lists(scope.table.columns[column_number(expression.variable)])
+            column = _aggregate_lists(expression, lists, scope.events)
+            return column if scope.selected is None else column.take(scope.selected)
         case Cast(operand=operand, to=to):
             return _cast(evaluate(operand, scope), to)
         case Negate(operand=operand) | Absolute(operand=operand):
             column = evaluate(operand, scope)
             values = -column.values if isinstance(expression, Negate) else np.abs(column.values)
-            return _with_failures(column.type, values, column, _is_smallest(column))
+            failed = column.values == SMALLEST if column.values.dtype == np.int64 else None
+            return Column(column.type, values, _where_valid(column, failed=failed))
         case Arithmetic():
             return _arithmetic(expression, scope)
         case Comparison():
@@ -194,12 +198,6 @@ def _attribute(attribute: Attribute, scope: Scope) -> Column:
     return scope.events.columns[attribute.name].take(rows)
 
 
-def _aggregate(aggregate: Aggregate, scope: Scope) -> Column:
-    lists = as_lists(scope.table.columns[column_number(aggregate.variable)])
-    result = _aggregate_lists(aggregate, lists, scope.events)
-    return result if scope.selected is None else result.take(scope.selected)
-
-
 def _aggregate_lists(aggregate: Aggregate, lists: Lists, events: Events) -> Column:
     if aggregate.name is None:
         return Column(LONG, lists.lengths)
@@ -233,7 +231,7 @@ def _cast(column: Column, to: Type) -> Column:
     if to.kind == "decimal":
         factor = np.full(column.values.size, 10 ** (to.scale - origin.scale), np.int64)
         values, fits = multiply_checked(column.values, factor)
-        return _with_failures(to, values, column, ~fits)
+        return Column(to, values, _where_valid(column, failed=~fits))
     if origin.kind == "date" and to.kind == "timestamp":
         return Column(to, column.values * MICROSECONDS_PER_DAY, column.valid)
     raise TypeError(f"no cast from {origin} to {to}")
@@ -262,10 +260,7 @@ def _arithmetic(expression: Arithmetic, scope: Scope) -> Column:
             case "-":
                 values = a - b
                 failed = ((a ^ b) & (a ^ values)) < 0 if a.dtype == np.int64 else None
-    valid = _both_valid(left, right)
-    if failed is not None and failed.any():
-        valid = ~failed if valid is None else valid & ~failed
-    return Column(type_of(expression), values, valid)
+    return Column(type_of(expression), values, _where_valid(left, right, failed=failed))
 
 
 def _comparison(comparison: Comparison, scope: Scope) -> Column:
@@ -278,7 +273,7 @@ def _comparison(comparison: Comparison, scope: Scope) -> Column:
     values = COMPARE[comparison.operator](
         comparable(left, strings, ordered=ordered), comparable(right, strings, ordered=ordered)
     )
-    return Column(BOOLEAN, values, _both_valid(left, right))
+    return Column(BOOLEAN, values, _where_valid(left, right))
 
 
 def _logical(operands: tuple[Expression, ...], scope: Scope, *, decisive: bool) -> Column:
@@ -326,19 +321,9 @@ def _like_test(pattern: str) -> Callable[[str], bool]:
     return lambda text: compiled.fullmatch(text) is not None
 
 
-def _both_valid(left: Column, right: Column) -> Array | None:
-    if left.valid is None or right.valid is None:
-        return right.valid if left.valid is None else left.valid
-    return left.valid & right.valid
-
-
-def _is_smallest(column: Column) -> Array:
-    if column.values.dtype == np.int64:
-        return np.asarray(column.values == SMALLEST)
-    return np.zeros(column.values.size, np.bool_)
-
-
-def _with_failures(to: Type, values: Array, column: Column, failed: Array) -> Column:
-    if not failed.any():
-        return Column(to, values, column.valid)
-    return Column(to, values, column.validity & ~failed)
+def _where_valid(*operands: Column, failed: Array | None = None) -> Array | None:
+    """Return where a result is valid: no operand is NULL, and nothing failed. None means everywhere."""
+    valid = [column.valid for column in operands if column.valid is not None]
+    if failed is not None and failed.any():
+        valid.append(~failed)
+    return reduce(np.logical_and, valid) if valid else None

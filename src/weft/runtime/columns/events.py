@@ -1,6 +1,6 @@
 """Event columns: values with validity, strings as codes into one pool, events sorted in time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ class Column:
     values: Array
     valid: Array | None = None
 
-    def take(self, rows: Array) -> "Column":
+    def take(self, rows: Array | slice) -> "Column":
         return Column(self.type, self.values[rows], None if self.valid is None else self.valid[rows])
 
     @property
@@ -118,30 +118,30 @@ class Events:
 
     def take(self, rows: Array | slice) -> "Events":
         """Return the events at the given rows; a slice copies nothing."""
-
-        def taken(values: Array) -> Array:
-            return values[rows]
-
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(self.n_events)
             ids = self.ids.slice(start, stop - start)
         else:
             ids = self.ids.take(pa.array(rows))
         return Events(
-            times=taken(self.times),
-            type_codes=taken(self.type_codes),
+            times=self.times[rows],
+            type_codes=self.type_codes[rows],
             type_names=self.type_names,
-            columns={
-                name: Column(
-                    column.type, taken(column.values), None if column.valid is None else taken(column.valid)
-                )
-                for name, column in self.columns.items()
-            },
+            columns={name: column.take(rows) for name, column in self.columns.items()},
             ids=ids,
             strings=self.strings,
-            ties=None if self.ties is None else taken(self.ties),
-            flags={name: taken(flag) for name, flag in self.flags.items()},
+            ties=None if self.ties is None else self.ties[rows],
+            flags={name: flag[rows] for name, flag in self.flags.items()},
         )
+
+    def number_groups(self, keys: Sequence[str], rows: Array | slice = slice(None)) -> Array:
+        """Number the distinct combinations of keys among the rows, from zero."""
+        groups = np.zeros(self.times[rows].size, np.int64)
+        for key in keys:
+            values = comparable(self.columns[key].take(rows), self.strings)
+            codes = np.unique(values, return_inverse=True)[1]
+            groups = np.unique(groups * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+        return groups
 
     def clock(self, extent: Extent | None, frontier: int) -> Clock:
         """Return the clock of an extent; events before `frontier` have all arrived."""
@@ -154,13 +154,10 @@ class Events:
         return self._partitioned_clock(extent.partition_by, frontier)
 
     def _partitioned_clock(self, partition_by: tuple[str, ...], frontier: int) -> Clock:
-        groups = np.zeros(self.n_events, np.int64)
+        groups = self.number_groups(partition_by)
         for name in partition_by:
-            column = self.columns[name]
-            groups = _numbered(groups, comparable(column, self.strings))
-            invalid = np.flatnonzero(~column.validity)  # in no partition: each gets one of its own
+            invalid = np.flatnonzero(~self.columns[name].validity)  # in no partition: each gets its own
             groups[invalid] = self.n_events + invalid
-        groups = _numbered(groups)
         order = np.argsort(groups, kind="stable")
         sorted_groups, sorted_ranks = groups[order], self.ranks[order]
         places = np.arange(order.size)
@@ -175,14 +172,6 @@ class Events:
         arrived = self.times < frontier
         now = np.bincount(groups, weights=arrived, minlength=1).astype(np.int64)[groups]
         return Clock(positions, now, monotone=False)
-
-
-def _numbered(groups: Array, values: Array | None = None) -> Array:
-    """Number the distinct groups, or pairs of a group and a value, from zero."""
-    if values is not None:
-        distinct, codes = np.unique(values, return_inverse=True)
-        groups = groups * max(distinct.size, 1) + codes
-    return np.asarray(np.unique(groups, return_inverse=True)[1])
 
 
 def comparable(column: Column, strings: StringPool, *, ordered: bool = False) -> Array:

@@ -115,11 +115,6 @@ class Executor:
         waits = self._waiting is not None and self._waiting.n_events > 0
         return waits or any(state.pending.n_rows for state in self._states.values())
 
-    def n_kept(self, node: Node) -> int:
-        """Return how many rows of a node are kept."""
-        state = self._states[node]
-        return state.held.n_rows + state.pending.n_rows
-
     def exchange(self, change: Callable[[Events], Events]) -> None:
         """Replace the events that are kept by the same events, told in another way."""
         self._events = None if self._events is None else change(self._events)
@@ -127,11 +122,9 @@ class Executor:
 
     def run(self, events: Events, frontier: int = END_OF_TIME, oldest: int | None = None) -> Iterator[Found]:
         """Process sorted events in batches of a bounded size; without a frontier, the last there are."""
-        for start in range(0, events.n_events, BATCH_EVENTS):
+        for start in range(0, max(events.n_events, 1), BATCH_EVENTS):
             stop = min(start + BATCH_EVENTS, events.n_events)
             yield from self._run_part(events, start, stop, frontier, oldest)
-        if events.n_events == 0:
-            yield from self.process(events, frontier, oldest)
 
     def _run_part(
         self, events: Events, start: int, stop: int, frontier: int, oldest: int | None
@@ -169,7 +162,7 @@ class Executor:
             try:
                 new, pending = self._new_rows(node, deltas, state, step)
             finally:
-                self.meter.spend(node, perf_counter_ns() - started)
+                self.meter.nanoseconds[node] += perf_counter_ns() - started
             deltas[node] = Delta(state.held, new)
             states[node] = NodeState(state.held, pending)
         matches = [
@@ -179,7 +172,7 @@ class Executor:
             if deltas[branch.node].new.n_rows
         ]
         for node, delta in deltas.items():
-            self.meter.give(node, delta.new.n_rows)
+            self.meter.rows[node] += delta.new.n_rows
         self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
         return matches

@@ -1,13 +1,13 @@
 """The executor of a plan as a shard of a stream uses it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
 
 from weft.plan.nodes import Plan, Scan
 from weft.runtime.budget import Budget, Meter
-from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.table import Table, as_lists
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
@@ -15,72 +15,63 @@ from weft.runtime.state.journal import wake_after
 from weft.runtime.state.segments import arrivals_of
 
 
-class MatchExecutor:
-    """Runs a plan in a shard; a match with an event that came before its query is none."""
+class MatchExecutor(Executor):
+    """Runs a plan in a shard; a match with an event that came before its query is none.
+
+    The meter has what the plan did since the step began.
+    """
 
     def __init__(self, plan: Plan, budget: Budget) -> None:
+        super().__init__(_program(plan), budget)
         self.plan = plan
-        self._executor = Executor(_program(plan), budget)
         self._since: Mapping[str, int] = {}
 
     @property
-    def meter(self) -> Meter:
-        """What the plan did since the step began."""
-        return self._executor.meter
-
-    @property
     def activity(self) -> Activity:
-        nodes = self._executor.program.order
-        return Activity(nodes=tuple(map(self.meter.metrics_of, nodes)))
-
-    @property
-    def known(self) -> tuple[Events, ...]:
-        return self._executor.known
+        return Activity(nodes=tuple(map(self.meter.metrics_of, self.program.order)))
 
     @property
     def needs_every_event(self) -> bool:
-        return self._executor.program.counts_positions
+        return self.program.counts_positions
 
     @property
     def holdings(self) -> Holdings:
         holdings = Holdings()
-        for node, names in self._executor.program.readers.items():
+        for node, names in self.program.readers.items():
             counts = holdings.events if isinstance(node, Scan) else holdings.partial_matches
+            n_kept = self._states[node].held.n_rows + self._states[node].pending.n_rows
             for name in names:
-                counts[name] = counts.get(name, 0) + self._executor.n_kept(node)
+                counts[name] = counts.get(name, 0) + n_kept
         return holdings
 
-    def exchange(self, change: Callable[[Events], Events]) -> None:
-        self._executor.exchange(change)
-
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
-        self._executor.meter = Meter(budget, self._executor.program.readers)
+        self.meter = Meter(budget, self.program.readers)
         self._since = since
 
     def repeat(self, arrivals: Arrivals, frontier: int) -> None:
-        for _ in self._executor.run(arrivals.events, frontier):
+        for _ in self.run(arrivals.events, frontier):
             pass
 
     def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Found]:
-        for found in self._executor.run(arrivals.events, frontier):
-            seen = self._seen(found)
-            if seen.n_rows:
-                yield seen
+        for matches in self.run(arrivals.events, frontier):
+            own = self._drop_early(matches)
+            if own.n_rows:
+                yield own
 
-    def _seen(self, found: Found) -> Found:
+    def _drop_early(self, matches: Found) -> Found:
         """Drop matches with an event that came before their query did."""
-        since = self._since.get(found.query, 0)
+        since = self._since.get(matches.query, 0)
         if since == 0:
-            return found
-        is_early = arrivals_of(found.events) < since
-        return found.take(np.flatnonzero(~has_any(found.table, is_early)))
+            return matches
+        is_early = arrivals_of(matches.events) < since
+        return matches.take(np.flatnonzero(~has_any(matches.table, is_early)))
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return when something may be decided: at once, or when nothing is needed any more."""
-        if self._executor.is_waiting:
+        if self.is_waiting:
             return wake_after(frontier)
         latest = max((int(events.times[-1]) for events in self.known if events.n_events), default=None)
-        reach = self._executor.program.reach
+        reach = self.program.reach
         if latest is None or reach is None or reach.clock != "time":
             return None  # nothing is left, or events alone can end it
         return wake_after(max(latest, frontier) + reach.length)

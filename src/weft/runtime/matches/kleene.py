@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.expressions import FLIPPED, Aggregate, Attribute, Comparison, Expression
+from weft.expressions import Aggregate, Attribute, Comparison, Expression, flip
 from weft.kernels.matches.kleene import Edges, Elements, Rows, expand_lists
 from weft.plan.nodes import KleeneExpand, list_columns
 from weft.runtime.columns.compare import (
@@ -20,7 +20,15 @@ from weft.runtime.columns.compare import (
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate
 from weft.runtime.columns.events import Array, comparable
 from weft.runtime.matches.state import HIGHEST, LOWEST, Delta, Step, length_of
-from weft.runtime.matches.table import Lists, Table, as_lists, concatenate_tables, first_rows, last_rows
+from weft.runtime.matches.table import (
+    Lists,
+    Table,
+    as_lists,
+    concatenate_tables,
+    empty_table,
+    first_rows,
+    last_rows,
+)
 from weft.tree import find
 
 
@@ -63,7 +71,7 @@ class BoundKleene:
         if places == [{"previous"}, {"current"}]:
             return predicate
         if places == [{"current"}, {"previous"}]:
-            return Comparison(FLIPPED[predicate.operator], predicate.right, predicate.left)
+            return flip(predicate)
         return None
 
     def _places(self, side: Expression) -> set[str]:
@@ -95,17 +103,12 @@ class BoundKleene:
         """Return the rows with a new input row or a new element in the list."""
         if source is None:
             return self._expand(elements.all, elements.all, step, seeded=True)
-        parts = []
+        parts = [empty_table(list_columns(self.node))]
         if source.new.n_rows:
             parts.append(self._expand(source.new, elements.all, step, all_new=True))
         if source.old.n_rows and elements.new.n_rows:
             parts.append(self._expand(source.old, elements.all, step))
-        return concatenate_tables(parts) if parts else self._no_rows(source.new)
-
-    def _no_rows(self, like: Table) -> Table:
-        none = np.empty(0, np.int64)
-        empty = like.take(none)
-        return Table((*empty.columns, Lists(np.zeros(1, np.int64), none)), none, none)
+        return concatenate_tables(parts)
 
     def _expand(
         self, table: Table, elements: Table, step: Step, *, seeded: bool = False, all_new: bool = False
@@ -114,7 +117,7 @@ class BoundKleene:
         row_side, element_side = comparisons.left(table, step), comparisons.right(elements, step)
         kept_rows, kept_elements = row_side.rows, element_side.rows
         if not kept_rows.n_rows or not kept_elements.n_rows:
-            return self._no_rows(table if not seeded else Table((), table.first, table.last))
+            return empty_table(list_columns(self.node))
         order, runs = hash_runs(row_side, element_side)
         element_rows = kept_elements.first[order]
         clock = step.clock(self.node.extent)
@@ -166,8 +169,7 @@ class BoundKleene:
     def _bounds(self, table: Table, step: Step, *, seeded: bool) -> Array:
         """Return the ranks strictly between which the elements of each row lie."""
         ranks = step.events.ranks
-        bounds = np.empty((table.n_rows, 2), np.int64)
-        bounds[:, 0], bounds[:, 1] = LOWEST, HIGHEST
+        bounds = np.full((table.n_rows, 2), (LOWEST, HIGHEST))
         if seeded:
             bounds[:, 0] = ranks[table.last]
         for earlier, later in self.node.order:

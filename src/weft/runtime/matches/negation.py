@@ -111,10 +111,8 @@ class BoundAbsence:
         """Return the rank bounds (exclusive) and the clock bounds (inclusive) of each row's scope."""
         absence = self.absence
         event_ranks, clock = step.events.ranks, step.clock(absence.extent).values
-        ranks = np.empty((table.n_rows, 2), np.int64)
-        clocks = np.empty((table.n_rows, 2), np.int64)
-        ranks[:, 0], ranks[:, 1] = LOWEST, HIGHEST
-        clocks[:, 0], clocks[:, 1] = LOWEST, HIGHEST
+        ranks = np.full((table.n_rows, 2), (LOWEST, HIGHEST))
+        clocks = ranks.copy()
         if absence.after:
             opening = np.maximum.reduce([last_rows(table.columns[column]) for column in absence.after])
             ranks[:, 0] = event_ranks[opening]

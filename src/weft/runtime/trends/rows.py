@@ -10,6 +10,7 @@ from weft.kernels.trends.naturals import sum_runs
 from weft.kernels.trends.rows import Room
 from weft.plan.template import Template
 from weft.runtime.columns.events import Array
+from weft.runtime.matches.table import offsets_of, ranges
 from weft.runtime.trends.measures import Measures
 from weft.runtime.trends.selection import Selection
 
@@ -50,13 +51,11 @@ def results_of(room: Room, limbs: Array, member: int, width: int, n_extremes: in
     all_width = (room.offsets.size - 1) // max(room.members.size, 1)
     numbers = (chosen[:, None] * all_width + np.arange(width)).reshape(-1)
     sizes = room.offsets[numbers + 1] - room.offsets[numbers]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.repeat(room.offsets[numbers] - offsets[:-1], sizes) + np.arange(offsets[-1])
     return Results(
         partitions=room.partitions[chosen],
         windows=room.windows[chosen],
-        offsets=offsets,
-        limbs=limbs[places],
+        offsets=offsets_of(sizes),
+        limbs=limbs[ranges(room.offsets[numbers], sizes)],
         best=room.best[chosen][:, :n_extremes],
         has=room.has[chosen][:, :n_extremes],
     )
@@ -186,9 +185,8 @@ def _sum_rows(limbs: Array, offsets: Array, order: Array, runs: Array, width: in
     """Add up rows of `width` numbers, run by run; return the offsets and limbs of the sums."""
     lanes = [sum_runs(limbs, offsets, order * width + lane, runs) for lane in range(width)]
     sizes = np.stack([np.diff(own) for _, own in lanes], axis=1).reshape(-1)
-    new_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    new_offsets = offsets_of(sizes)
     content = np.empty(int(new_offsets[-1]), np.uint32)
     for lane, (sums, own) in enumerate(lanes):
-        starts = new_offsets[lane:-1:width]
-        content[np.repeat(starts - own[:-1], np.diff(own)) + np.arange(sums.size)] = sums
+        content[ranges(new_offsets[lane:-1:width], np.diff(own))] = sums
     return new_offsets, content

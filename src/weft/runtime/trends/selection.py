@@ -8,7 +8,7 @@ import numpy as np
 from weft.plan.template import EdgePredicate, Template, TrendItem
 from weft.runtime.columns.evaluate import Scope, evaluate, holds_everywhere
 from weft.runtime.columns.events import Array, Column, Events, comparable
-from weft.runtime.matches.table import Table
+from weft.runtime.matches.table import Table, offsets_of
 
 
 class Selection:
@@ -29,14 +29,14 @@ class Selection:
         rows = np.flatnonzero(is_taken)
         for key in keys:
             rows = rows[events.columns[key].validity[rows]]
-        partitions = numbered_by(keys, events, rows)
+        partitions = events.number_groups(keys, rows)
         order = np.argsort(partitions, kind="stable")
         self.rows = rows[order]
         self.takes = self._takes(rows_of)
         sizes = np.bincount(partitions) if rows.size else np.empty(0, np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.starts = offsets_of(sizes)
         self.examples = self.rows[self.starts[:-1]]  # an event of each partition
-        self.groups = numbered_by(group_by, events, self.examples)
+        self.groups = events.number_groups(group_by, self.examples)
 
     def _takes(self, rows_of: Mapping[TrendItem, Array]) -> Array:
         n_items = max(len(template.items) for template in self.templates)
@@ -95,13 +95,3 @@ def rows_of_item(item: TrendItem, events: Events) -> Array:
     for predicate in item.predicates:
         rows = rows[holds_everywhere(predicate, events, Table((rows,), rows, rows))]
     return rows
-
-
-def numbered_by(keys: Sequence[str], events: Events, rows: Array) -> Array:
-    """Number the distinct combinations of keys among the rows, from zero."""
-    numbers = np.zeros(rows.size, np.int64)
-    for key in keys:
-        values = comparable(events.columns[key].take(rows), events.strings)
-        codes = np.unique(values, return_inverse=True)[1]
-        numbers = np.unique(numbers * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
-    return np.asarray(numbers)
