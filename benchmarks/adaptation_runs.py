@@ -28,8 +28,8 @@ from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context, assemble
 from weft.optimizer.orders.decided import Decided, Side, local_cost, tree_steps
-from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.greedy_order import decide_greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.trees import Tree
@@ -46,8 +46,8 @@ from weft.statistics.model import Inquiry, Statistics
 BUDGET = Budget(partial_matches=50_000_000, held=50_000_000)
 Algorithm = Callable[[Shape, CostModel], Decided]
 ALGORITHMS: dict[str, Algorithm] = {
-    "greedy": lambda shape, _: greedy_decided(shape),
-    "ZStream": zstream_decided,
+    "greedy": lambda shape, _: decide_greedy_order(shape),
+    "ZStream": decide_zstream_tree,
 }
 
 

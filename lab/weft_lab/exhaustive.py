@@ -69,9 +69,9 @@ def generals_of(
     """Return the demands of others on what they have in common with a pattern, by its items."""
     generals: dict[Key, dict[int, list[Demands]]] = {key: {} for key in patterns}
     for key, pattern in patterns.items():
-        own = {pattern.labelled(mask).number: pattern.labelled(mask) for mask in _several(pattern)}
+        own = {pattern.label(mask).number: pattern.label(mask) for mask in _several(pattern)}
         for other in patterns.values():
-            for label in {other.labelled(mask) for mask in _several(other)}:
+            for label in {other.label(mask) for mask in _several(other)}:
                 mine = own.get(label.number) or (pattern.weaker(label) if weakens else None)
                 if mine is None or not is_within(pattern.extent, other.extent):
                     continue

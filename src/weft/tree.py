@@ -6,21 +6,22 @@ from typing import Any, TypeVar, cast
 
 Node = TypeVar("Node")
 
-_fields_of_class: dict[type, tuple[str, ...] | None] = {}
+
+class _FieldsByClass(dict[type, tuple[str, ...] | None]):
+    """The fields that make a node what it is, or None for a class that is no node."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...] | None:
+        names = None
+        if dataclasses.is_dataclass(kind):
+            names = tuple(field.name for field in dataclasses.fields(kind) if field.compare)
+        return self.setdefault(kind, names)
 
 
-def _compared_fields(kind: type) -> tuple[str, ...] | None:
-    """Return the fields that make a node what it is, or None for a class that is no node."""
-    if kind not in _fields_of_class:
-        is_node = dataclasses.is_dataclass(kind)
-        fields = dataclasses.fields(cast(Any, kind)) if is_node else ()
-        names = tuple(field.name for field in fields if field.compare)
-        _fields_of_class[kind] = names if is_node else None
-    return _fields_of_class[kind]
+_FIELDS = _FieldsByClass()
 
 
 def _is_node(value: object) -> bool:
-    return _compared_fields(type(value)) is not None
+    return _FIELDS[type(value)] is not None
 
 
 def children(node: object) -> list[object]:
@@ -32,11 +33,11 @@ def children(node: object) -> list[object]:
     [Literal(value=True, type=Type(kind='boolean', scale=0))]
     """
     nodes: list[object] = []
-    for name in _compared_fields(type(node)) or ():
+    for name in _FIELDS[type(node)] or ():
         value = getattr(node, name)
         if isinstance(value, tuple):
-            nodes += filter(_is_node, value)
-        elif _is_node(value):
+            nodes += [member for member in value if _FIELDS[type(member)] is not None]
+        elif _FIELDS[type(value)] is not None:
             nodes.append(value)
     return nodes
 
@@ -47,7 +48,7 @@ def walk(node: object) -> Iterator[object]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed(children(node))
+        waiting += children(node)[::-1]
 
 
 def find(node: object, kind: type[Node]) -> Iterator[Node]:
@@ -61,7 +62,7 @@ def transform_up(node: Node, change: Callable[[Any], Any]) -> Node:
     A node none of whose children changed is kept as the same object.
     """
     changes: dict[str, object] = {}
-    for name in _compared_fields(type(node)) or ():
+    for name in _FIELDS[type(node)] or ():
         value = getattr(node, name)
         if isinstance(value, tuple):
             rebuilt: object = tuple(

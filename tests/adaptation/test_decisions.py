@@ -22,23 +22,23 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Check, Group, ListBounds, Shape
 from weft.optimizer.orders.decided import Decided
-from weft.optimizer.orders.exact_tree import exact_tree, exact_tree_decided
-from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.exact_tree import decide_exact_tree, exact_tree
+from weft.optimizer.orders.greedy_order import decide_greedy_order, greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]
 Algorithm = tuple[Callable[[Shape, CostModel], Decided], Callable[[Shape, CostModel], object]]
 ALGORITHMS: dict[str, Algorithm] = {
-    "greedy": (lambda shape, _: greedy_decided(shape), lambda shape, _: greedy_order(shape)),
-    "zstream": (zstream_decided, lambda shape, model: zstream_decided(shape, model).tree),
-    "exact tree": (exact_tree_decided, exact_tree),
+    "greedy": (lambda shape, _: decide_greedy_order(shape), lambda shape, _: greedy_order(shape)),
+    "zstream": (decide_zstream_tree, lambda shape, model: decide_zstream_tree(shape, model).tree),
+    "exact tree": (decide_exact_tree, exact_tree),
 }
 CAMERAS = Shape(rates=(100.0, 15.0, 10.0), before=(0, 0b001, 0b011), window=600.0)
 
 
 def adopted(function: DecisionFunction, shape: Shape) -> DecisionFunction:
-    function.adopt(greedy_decided(shape), shape)
+    function.adopt(decide_greedy_order(shape), shape)
     return function
 
 
@@ -281,7 +281,7 @@ def test_what_is_likely_is_watched_instead_of_what_is_near() -> None:
     answers = {}
     for selection in ("tightest", "violation-probability"):
         invariants = Invariants(PartialMatches(), selection=selection)
-        invariants.adopt(greedy_decided(shape), shape, (400.0, 0.01, 0.01))
+        invariants.adopt(decide_greedy_order(shape), shape, (400.0, 0.01, 0.01))
         answers[selection] = [invariants.violation(one) is not None for one in below]
     assert answers["tightest"][1]
     assert answers["violation-probability"][0]

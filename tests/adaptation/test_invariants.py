@@ -21,17 +21,17 @@ from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side
-from weft.optimizer.orders.exact_tree import exact_tree_decided
-from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.exact_tree import decide_exact_tree
+from weft.optimizer.orders.greedy_order import decide_greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 from weft.optimizer.trees import leaf
 
 A, B, C = 0b001, 0b010, 0b100
 MODEL = PartialMatches()
 ALGORITHMS: dict[str, Callable[[Shape, CostModel], Decided]] = {
-    "greedy": lambda shape, _: greedy_decided(shape),
-    "zstream": zstream_decided,
-    "exact tree": exact_tree_decided,
+    "greedy": lambda shape, _: decide_greedy_order(shape),
+    "zstream": decide_zstream_tree,
+    "exact tree": decide_exact_tree,
 }
 
 
@@ -44,11 +44,11 @@ def one_block(*values: tuple[float, float]) -> Decided:
 def test_figure_4_ends_with_two_invariants() -> None:
     """rate_C < rate_B, and rate_B < rate_A, both of them times that of C and one half for the order."""
     shape = Shape(rates=(100.0, 15.0, 10.0), before=(0, A, A | B), window=1.0)
-    first, second = select_invariants(greedy_decided(shape), shape, MODEL)
+    first, second = select_invariants(decide_greedy_order(shape), shape, MODEL)
     assert (first.block, first.taken, first.other) == (C, 10.0, 15.0)
     assert first.condition.other.steps == (PlanStep(B),)
     assert (second.block, second.taken, second.other) == (B | C, 75.0, 500.0)
-    assert len(select_invariants(greedy_decided(shape), shape, MODEL, k=None)) == 3
+    assert len(select_invariants(decide_greedy_order(shape), shape, MODEL, k=None)) == 3
 
 
 def test_what_varies_most_is_most_likely_to_be_violated() -> None:
@@ -90,7 +90,7 @@ def test_an_unsteady_rate_makes_its_condition_the_invariant() -> None:
     now = Shape((20.0, 15.0, 10.0), (0, 0, 0), 1.0)
     by_chance = by_violation_probability(now, (150.0, 0.0, 0.0))
     plain, unsteady = (
-        select_invariants(greedy_decided(now), now, Measured(), 1, tightness)[0]
+        select_invariants(decide_greedy_order(now), now, Measured(), 1, tightness)[0]
         for tightness in (by_difference, by_chance)
     )
     assert plain.condition.other.steps == (PlanStep(B),)
@@ -100,8 +100,8 @@ def test_an_unsteady_rate_makes_its_condition_the_invariant() -> None:
 def test_where_no_rate_varies_the_smallest_difference_counts() -> None:
     now = Shape((20.0, 15.0, 10.0), (0, 0, 0), 1.0)
     nothing_varies = by_violation_probability(now, (0.0, 0.0, 0.0))
-    assert select_invariants(greedy_decided(now), now, MODEL, 1, nothing_varies) == select_invariants(
-        greedy_decided(now), now, MODEL
+    assert select_invariants(decide_greedy_order(now), now, MODEL, 1, nothing_varies) == select_invariants(
+        decide_greedy_order(now), now, MODEL
     )
 
 
@@ -147,7 +147,7 @@ def test_no_invariant_at_all_is_refused() -> None:
 def test_remembered_prices_are_the_same() -> None:
     dice = random.Random(5)
     for shape in walk(dice, random_pattern(dice, 4), 3):
-        decided = zstream_decided(shape, Measured())
+        decided = decide_zstream_tree(shape, Measured())
         prices = CachedPrices(Measured())
         for block in decided.blocks:
             for condition in block.conditions:
@@ -159,7 +159,7 @@ def test_a_plan_that_was_kept_is_watched_against_the_one_that_was_not_taken(dear
     """Conditions of the better plan go on to hold, however dear the one that runs becomes."""
     before, after = (Shape((rate, 10.0), (0, 0), window=1.0) for rate in (10.0 + dearer, 90.0))
     block = still_best(Side((PlanStep(0b01),)), Side((PlanStep(0b10),)), before, PartialMatches())
-    (better,) = greedy_decided(before).blocks[0].conditions
+    (better,) = decide_greedy_order(before).blocks[0].conditions
     (kept,) = block.conditions
     assert [better.holds(shape, PartialMatches()) for shape in (before, after)] == [True, dearer > 0]
     assert [kept.holds(shape, PartialMatches()) for shape in (before, after)] == [True, False]

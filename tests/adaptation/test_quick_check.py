@@ -15,9 +15,9 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import ListBounds, Shape
 from weft.optimizer.orders.decided import Decided
-from weft.optimizer.orders.exact_tree import exact_tree_decided
-from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.exact_tree import decide_exact_tree
+from weft.optimizer.orders.greedy_order import decide_greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 
 MODELS = [PartialMatches(), Measured()]
 
@@ -25,10 +25,10 @@ MODELS = [PartialMatches(), Measured()]
 def decided_by(name: str, shape: Shape, model: CostModel) -> Decided:
     match name:
         case "greedy":
-            return greedy_decided(shape)
+            return decide_greedy_order(shape)
         case "zstream":
-            return zstream_decided(shape, model)
-    return exact_tree_decided(shape, model)
+            return decide_zstream_tree(shape, model)
+    return decide_exact_tree(shape, model)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["partial matches", "measured"])
@@ -77,7 +77,7 @@ def test_invariants_say_the_same_with_lists_or_without() -> None:
         dice = random.Random(seed)
         first, *later = list(walk(dice, random_pattern(dice, 4), 6))
         function = Invariants(Measured(), None)
-        function.adopt(greedy_decided(first), first)
+        function.adopt(decide_greedy_order(first), first)
         for shape in later:
             holds = all(one.condition.holds(shape, Measured()) for one in function.watched)
             assert (function.violation(shape) is None) == holds

@@ -204,7 +204,7 @@ def test_what_the_books_count_once_is_one_node_of_the_plan(seed: int) -> None:
     counted = {
         number
         for key, tree in weave.multitree.trees.items()
-        for number, _ in weave.multitree.patterns[key].numbered(tree).nodes
+        for number, _ in weave.multitree.patterns[key].number_nodes(tree).nodes
         if priced[number][1].is_join
     }
     assert len(joins) == len(counted)
@@ -248,7 +248,7 @@ def test_hundreds_of_patterns_in_any_order_do_not_compare_all_pairs() -> None:
         operands = ", ".join(f"{name} {name.lower()}" for name in names)
         texts.append(f"{'AND' if number % 2 else 'SEQ'}({operands}) WITHIN 10 seconds")
     weave = Workload(tuple(texts)).weave()
-    near = [pair for key in weave.multitree.trees for pair in weave.sharables.unordered(key)]
+    near = [pair for key in weave.multitree.trees for pair in weave.sharables.unordered_pairs(key)]
     assert 0 < len(near) < 300
     asked = sum(len(vars(one).get("_known__weaker", ())) for one in weave.multitree.patterns.values())
     assert asked < 3_000

@@ -12,7 +12,7 @@ from weft.errors import DataError, WeftError
 from weft.expressions import Equivalence, variables_of
 from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
-from weft.pattern.canonical import renamed
+from weft.pattern.canonical import rename_variables
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 from weft.statistics.file import from_document, load_statistics, save_statistics, to_document
 from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
@@ -63,7 +63,7 @@ def test_the_example_means_what_it_says(tmp_path: Path) -> None:
     found = load_statistics(file, SCHEMA)
     (condition,) = read_queries("PATTERN A a WHERE a.x > 3", SCHEMA)[0].where
     assert not isinstance(condition, Equivalence)
-    assert found.rate(ItemKey("A", (renamed(condition, {"a": "$0"}),))) == 47.0
+    assert found.rate(ItemKey("A", (rename_variables(condition, {"a": "$0"}),))) == 47.0
     assert found.rate(ItemKey("A")) == 1.0
     assert found.selectivity(group_of("AND(B q, A p)", "p.x < q.x")) == 0.1
     assert (found.agreement("user"), found.total_rate, found.duration) == (0.01, 1000.0, 3600.0)
@@ -90,8 +90,8 @@ def test_the_key_is_that_of_a_query_with_these_predicates() -> None:
     (form,) = normalize(read_queries(text, SCHEMA)[0])
     single = [one for one in form.predicates if variables_of(one) == {"v"}]
     both = [one for one in form.predicates if variables_of(one) == {"v", "w"}]
-    items = [ItemKey("B", tuple(renamed(one, {"v": "$0"}) for one in single)), ItemKey("A")]
-    expected = group_key(items, [renamed(one, {"v": "$0", "w": "$1"}) for one in both])
+    items = [ItemKey("B", tuple(rename_variables(one, {"v": "$0"}) for one in single)), ItemKey("A")]
+    expected = group_key(items, [rename_variables(one, {"v": "$0", "w": "$1"}) for one in both])
     assert group_of("AND(A a, B b)", "b.x < a.x AND b.y > 2") == expected
     assert item_of("B b", "2 < b.y") == items[0]
 

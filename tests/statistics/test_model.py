@@ -14,7 +14,7 @@ from weft.expressions import (
     Not,
     Or,
 )
-from weft.pattern.canonical import renamed
+from weft.pattern.canonical import rename_variables
 from weft.schema import LONG
 from weft.statistics.model import (
     DEFAULT_AGREEMENT,
@@ -93,7 +93,7 @@ def test_items_are_sorted_by_type_and_predicates() -> None:
     assert expected.items[2] == other
     for order in permutations(range(3)):
         places = {f"${place}": f"${number}" for number, place in enumerate(order)}
-        moved = [renamed(predicate, places) for predicate in predicates]
+        moved = [rename_variables(predicate, places) for predicate in predicates]
         assert group_key([given[place] for place in order], reversed(moved)) == expected
 
 
@@ -119,4 +119,4 @@ def test_many_equal_items_take_no_time() -> None:
 
 def test_renaming_reaches_every_variable() -> None:
     names = {"$0": "$5", "$1": "$0"}
-    assert renamed(compared("<", 0, 1), names) == compared("<", 5, 0)
+    assert rename_variables(compared("<", 0, 1), names) == compared("<", 5, 0)

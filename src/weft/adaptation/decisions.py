@@ -76,10 +76,10 @@ class Invariants(DecisionFunction):
     conditions price all nodes of a plan anew.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> from weft.optimizer.orders.greedy_order import decide_greedy_order
     >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
     >>> invariants = Invariants(PartialMatches())
-    >>> invariants.adopt(greedy_decided(before), before)
+    >>> invariants.adopt(decide_greedy_order(before), before)
     >>> invariants.violation(after).sentence("ABC")
     'the choice of C costs 16, another one 15'
     """
@@ -159,14 +159,14 @@ class Threshold(DecisionFunction):
 
     That is a share of the value; or, as in the paper, an amount: the same for all rates and selectivities.
 
-    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> from weft.optimizer.orders.greedy_order import decide_greedy_order
     >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
     >>> threshold = Threshold(0.5)
-    >>> threshold.adopt(greedy_decided(before), before)
+    >>> threshold.adopt(decide_greedy_order(before), before)
     >>> threshold.violation(after).sentence("ABC")
     'the rate of C is 16, more than 50% away from 10'
     >>> threshold = Threshold(5.0, is_share=False)
-    >>> threshold.adopt(greedy_decided(before), before)
+    >>> threshold.adopt(decide_greedy_order(before), before)
     >>> threshold.violation(after).sentence("ABC")
     'the rate of C is 16, more than 5 away from 10'
     """

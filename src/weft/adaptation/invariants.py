@@ -111,9 +111,9 @@ def select_invariants(
     counts.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> from weft.optimizer.orders.greedy_order import decide_greedy_order
     >>> shape, model = Shape((100.0, 15.0, 10.0), (0, 0b001, 0b011), window=1.0), PartialMatches()
-    >>> invariants = select_invariants(greedy_decided(shape), shape, model)
+    >>> invariants = select_invariants(decide_greedy_order(shape), shape, model)
     >>> [(invariant.block, invariant.taken, invariant.other) for invariant in invariants]
     [(4, 10.0, 15.0), (6, 75.0, 500.0)]
     """
@@ -139,9 +139,9 @@ def average_relative_difference(decided: Decided, shape: Shape, model: CostModel
     differ by magnitudes make the average large, and invariants with this distance insensitive.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> from weft.optimizer.orders.greedy_order import decide_greedy_order
     >>> shape = Shape((20.0, 15.0, 10.0), (0, 0, 0), window=1.0)
-    >>> average_relative_difference(greedy_decided(shape), shape, PartialMatches())  # 10/10, 5/10, 5/15
+    >>> average_relative_difference(decide_greedy_order(shape), shape, PartialMatches())  # 10/10, 5/10, 5/15
     0.611111111111111
     """
     prices = CachedPrices(model)

@@ -114,9 +114,9 @@ class QuickCheck:
     """The two sides of every invariant of a plan, ready to be compared under any statistics.
 
     >>> from weft.adaptation.invariants import select_invariants
-    >>> from weft.optimizer.orders.greedy_order import greedy_decided
+    >>> from weft.optimizer.orders.greedy_order import decide_greedy_order
     >>> before, after = (Shape((100.0, 15.0, rate), (0, 0, 0), window=1.0) for rate in (10.0, 16.0))
-    >>> watched = select_invariants(greedy_decided(before), before, PartialMatches())
+    >>> watched = select_invariants(decide_greedy_order(before), before, PartialMatches())
     >>> check = QuickCheck(watched, Terms(before, PartialMatches()))
     >>> check.suspects(before, 0.0).tolist(), check.suspects(after, 0.0).tolist()
     ([], [0])

@@ -24,7 +24,7 @@ from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost, tree_steps
-from weft.optimizer.orders.exact_tree import exact_tree_decided
+from weft.optimizer.orders.exact_tree import decide_exact_tree
 from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.optimizer.sharing.limits import Limit
@@ -182,7 +182,7 @@ class WatchedPlan:
     def _decided(self, key: Key, pattern: Pattern) -> Decided:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
         shared = self._weave.multitree.shared_parts(key) if self.stored_plan.is_shared else []
-        decided = exact_tree_decided(pattern.shape, self.model, shared)
+        decided = decide_exact_tree(pattern.shape, self.model, shared)
         conditions = tuple(self._sharing_conditions(key, pattern, decided.tree, shared))
         blocks = (*decided.blocks, Block(pattern.shape.everything, conditions))
         running = self._weave.multitree.trees[key]

@@ -107,7 +107,7 @@ class Shape:
         key = (mask, passed, window)
         rows = self._known_instances.get(key)
         if rows is None:
-            rows = self._unchecked(mask, window)
+            rows = self._instances_before_checks(mask, window)
             for number in items_of(passed):
                 rows *= self.checks[number].survival
             self._known_instances[key] = rows
@@ -124,7 +124,7 @@ class Shape:
             return 0
         return sum(1 << number for number, check in enumerate(self.checks) if not check.needs & ~mask)
 
-    def _unchecked(self, mask: int, window: float) -> float:
+    def _instances_before_checks(self, mask: int, window: float) -> float:
         plain = mask & ~self.list_mask
         if mask & (mask - 1) == 0 and not plain and self.list_mask != self.everything:
             return self.rates[mask.bit_length() - 1] * window  # elements, to be joined to something

@@ -63,7 +63,7 @@ def conditions_of(query: Query, pattern: Pattern) -> Conditions:
                 in_list.setdefault(variable, []).append(step)
         elif len(names) <= 1:
             for variable in names or positive_variables(pattern):
-                on_event[variable].append(_renamed(condition, EVENT))
+                on_event[variable].append(_rename_variable(condition, EVENT))
         else:
             between.append(_between(query, condition, groups, lists | negated))
     return Conditions(
@@ -73,7 +73,7 @@ def conditions_of(query: Query, pattern: Pattern) -> Conditions:
     )
 
 
-def _renamed(expression: Expression, variable: str) -> Expression:
+def _rename_variable(expression: Expression, variable: str) -> Expression:
     def rename(node: object) -> object:
         return Attribute(variable, node.name, type=node.type) if isinstance(node, Attribute) else node
 
@@ -125,7 +125,7 @@ def _step_in_list(part: Expression) -> EdgePredicate | None:
 
 def _step(comparison: Comparison) -> EdgePredicate:
     """Return the step of a comparison whose left side speaks of the event before."""
-    left, right = _renamed(comparison.left, PREVIOUS), _renamed(comparison.right, EVENT)
+    left, right = _rename_variable(comparison.left, PREVIOUS), _rename_variable(comparison.right, EVENT)
     return EdgePredicate(comparison.operator, canonical(left), canonical(right))
 
 

@@ -84,7 +84,7 @@ class _Assembly:
         built, checked = self._part(tree)
         pending = [n for number, n in enumerate(self.form.negations) if number not in checked]
         for negation in sorted(pending, key=lambda negation: negation.needs_whole_match):
-            built = self._checked(built, negation)
+            built = self._check_negation(built, negation)
         self._note(built, tree, -1)
         return built
 
@@ -98,11 +98,11 @@ class _Assembly:
             self._note(built, tree, 0)
             return built, frozenset()
         if tree.computed_for is not None:
-            built, checked = self._selected(tree, tree.computed_for), frozenset[int]()
+            built, checked = self._select_rows(tree, tree.computed_for), frozenset[int]()
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
-            built, checked = self._joined(left, right), left_checked | right_checked
+            built, checked = self._join_parts(left, right), left_checked | right_checked
         self._note(built, tree, sum(1 << number for number in checked))
         for number in () if tree.unchecked else range(len(self.form.negations)):
             negation = self.form.negations[number]
@@ -111,12 +111,12 @@ class _Assembly:
                 and not negation.needs_whole_match
                 and needs_of(negation, self.form, self.context) <= set(built.variables)
             ):
-                built = self._checked(built, negation)
+                built = self._check_negation(built, negation)
                 checked |= {number}
                 self._note(built, tree, sum(1 << number for number in checked))
         return built, checked
 
-    def _selected(self, tree: Tree, general: Demands) -> Assembled:
+    def _select_rows(self, tree: Tree, general: Demands) -> Assembled:
         """Return those rows of a tree, computed for more general demands, that meet the form's own."""
         names = self.form.variables
         weaker = replace(
@@ -139,18 +139,18 @@ class _Assembly:
         if len(self.form.items) > 1:
             return Assembled(source, (item.variable,))
         if item.is_list:
-            return self._expanded(None, item, source)
+            return self._expand_list(None, item, source)
         keys = [_key(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
-        return Assembled(_filtered(source, present, (item.variable,)), (item.variable,))
+        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,))
 
-    def _joined(self, left: Assembled, right: Assembled) -> Assembled:
+    def _join_parts(self, left: Assembled, right: Assembled) -> Assembled:
         """Join two parts; a list is expanded where the other part stands."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
                 if self._is_list_leaf(other):
-                    other = self._expanded(None, self._item(other), other.node)
-                return self._expanded(other, self._item(part), part.node)
+                    other = self._expand_list(None, self._item(other), other.node)
+                return self._expand_list(other, self._item(part), part.node)
         options = [(left, right), (right, left)]
         if left.node == right.node:
             return min((self._join(*option) for option in options), key=lambda join: repr(join.node))
@@ -181,7 +181,7 @@ class _Assembly:
         )
         return Assembled(node, columns)
 
-    def _expanded(self, source: Assembled | None, item: Item, elements: Node) -> Assembled:
+    def _expand_list(self, source: Assembled | None, item: Item, elements: Node) -> Assembled:
         earlier = source.variables if source else ()
         columns = (*earlier, item.variable)
         conditions = self._conditions(earlier, (item.variable,))
@@ -240,14 +240,14 @@ class _Assembly:
             if may_collide(types[a], types[b], (a, b), self.form, self.context)
         )
 
-    def _checked(self, built: Assembled, negation: NegatedForm) -> Assembled:
+    def _check_negation(self, built: Assembled, negation: NegatedForm) -> Assembled:
         absence = absence_of(negation, built.variables, self.form, self.context)
         return Assembled(NegationCheck(built.node, absence), built.variables)
 
 
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     """Return the events of an item that satisfy the predicates on it alone."""
-    return _filtered(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
+    return _add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
 
 
 def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
@@ -341,14 +341,14 @@ def extent_of(form: NormalForm) -> Extent | None:
     return Extent("time", length)
 
 
-def _filtered(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
-    renamed = in_columns(predicates, columns)
-    if not renamed:
+def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
+    placed = in_columns(predicates, columns)
+    if not placed:
         return source
     if isinstance(source, Filter):
-        merged = dict.fromkeys((*source.predicates, *renamed))
+        merged = dict.fromkeys((*source.predicates, *placed))
         return Filter(source.input, tuple(sorted(merged, key=repr)))
-    return Filter(source, renamed)
+    return Filter(source, placed)
 
 
 def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:

@@ -19,7 +19,7 @@ from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
-from weft.optimizer.weave import Heuristic, Weave, Woven
+from weft.optimizer.weave import AssembledPattern, Heuristic, Weave
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
@@ -84,9 +84,9 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
     """Return the plan that the settings ask for, with all there is to say about it."""
     weave = weave_for(schema, settings)
     is_shared, notes = _choose(weave, queries, settings)
-    woven = weave.woven(is_shared=is_shared)
-    plan = _plan(queries, woven, typed=schema is not None)
-    expected = {node: rows for pattern in woven.values() for node, rows in pattern.expected.items()}
+    patterns = weave.assemble_all(is_shared=is_shared)
+    plan = _plan(queries, patterns, typed=schema is not None)
+    expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
     return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
 
@@ -106,11 +106,13 @@ def plan_of_weave(
     weave: Weave, queries: Sequence[Query], schema: Schema | None, *, is_shared: bool = True
 ) -> Plan:
     """Return the plan of the trees that a weave has now, with outputs in the order of the queries."""
-    return _plan(queries, weave.woven(is_shared=is_shared), typed=schema is not None)
+    return _plan(queries, weave.assemble_all(is_shared=is_shared), typed=schema is not None)
 
 
-def _plan(queries: Sequence[Query], woven: Mapping[tuple[str, int], Woven], *, typed: bool) -> Plan:
-    plan = Plan(tuple(_output(query, woven, typed=typed) for query in queries))
+def _plan(
+    queries: Sequence[Query], patterns: Mapping[tuple[str, int], AssembledPattern], *, typed: bool
+) -> Plan:
+    plan = Plan(tuple(_output(query, patterns, typed=typed) for query in queries))
     check_plan(plan, "assemble")
     return plan
 
@@ -168,7 +170,7 @@ def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> l
 def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:
     """Begin with what MOTTO's planner finds where that is cheaper."""
     multitree = weave.multitree
-    if 1 < len(multitree.patterns) <= MOST_REWRITTEN and limit.used() < 1.0:
+    if 1 < len(multitree.patterns) <= MOST_REWRITTEN and limit.used_share() < 1.0:
         part = limit.part(REWRITING_SHARE)
         weave.start_with(rewrite_plan(multitree.patterns, multitree.model, part, seed=seed).trees)
 
@@ -214,9 +216,9 @@ def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's
     return None
 
 
-def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool) -> Output:
+def _output(query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], *, typed: bool) -> Output:
     by_variables: dict[frozenset[str], list[Assembled]] = {}
-    for (name, _), pattern in woven.items():
+    for (name, _), pattern in patterns.items():
         if name == query.name:
             by_variables.setdefault(frozenset(pattern.assembled.variables), []).append(pattern.assembled)
     branches = tuple(
@@ -231,11 +233,11 @@ def _output(query: Query, woven: Mapping[tuple[str, int], Woven], *, typed: bool
 
 def _union(same: list[Assembled]) -> Node:
     """Return the rows of alternatives that bind the same variables, in the columns of the first."""
-    nodes = tuple(dict.fromkeys(_aligned(built, same[0].variables) for built in same))
+    nodes = tuple(dict.fromkeys(_align(built, same[0].variables) for built in same))
     return nodes[0] if len(nodes) == 1 else DistinctUnion(nodes)
 
 
-def _aligned(built: Assembled, variables: tuple[str, ...]) -> Node:
+def _align(built: Assembled, variables: tuple[str, ...]) -> Node:
     if built.variables == variables:
         return built.node
     columns = tuple(built.variables.index(variable) for variable in variables)

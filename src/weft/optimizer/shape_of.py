@@ -63,14 +63,14 @@ def item_key(item: Item, form: NormalForm) -> ItemKey:
 
 def questions_of(form: NormalForm, window: float | None) -> list[Question]:
     """Return all that a plan for a form would like to know of its predicates."""
-    found: dict[Question, None] = {}
+    questions: dict[Question, None] = {}
 
     def ask(variables: frozenset[str], predicates: list[Expression]) -> None:
         if predicates:
             key = _key(form, variables, predicates)
-            found[Question(key, _order_of(key, form, variables, predicates), window)] = None
+            questions[Question(key, _order_of(key, form, variables, predicates), window)] = None
 
-    for variables, predicates in _grouped(form.predicates).items():
+    for variables, predicates in _group_by_variables(form.predicates).items():
         if len(variables) > 1:
             ask(variables, predicates)
             ask(variables, [p for p in predicates if _is_hashable(p)])
@@ -79,12 +79,12 @@ def questions_of(form: NormalForm, window: float | None) -> list[Question]:
             for part in _about_list(item, form):
                 ask(frozenset({item.variable}), part)
     for negation in form.negations:
-        for variables, predicates in _grouped(negation.predicates).items():
+        for variables, predicates in _group_by_variables(negation.predicates).items():
             outer = _outer_key(negation, form, variables, predicates)
             if outer is not None and len(variables) > 1:
-                found[Question(outer, window=window)] = None
-        found |= dict.fromkeys(questions_of(negation.form, window))
-    return list(found)
+                questions[Question(outer, window=window)] = None
+        questions |= dict.fromkeys(questions_of(negation.form, window))
+    return list(questions)
 
 
 def item_keys(form: NormalForm) -> list[ItemKey]:
@@ -122,7 +122,7 @@ def window_seconds(form: NormalForm, statistics: Statistics) -> float:
     return max(form.window.length / MICROSECONDS, 1e-6)
 
 
-def _grouped(predicates: Iterable[Expression]) -> dict[frozenset[str], list[Expression]]:
+def _group_by_variables(predicates: Iterable[Expression]) -> dict[frozenset[str], list[Expression]]:
     groups: dict[frozenset[str], list[Expression]] = {}
     for predicate in predicates:
         groups.setdefault(variables_of(predicate), []).append(predicate)
@@ -152,18 +152,18 @@ def _columns_of(
     """Return the variable at each place of a key; equal items are told apart by the predicates."""
     items = {item.variable: item_key(item, form) for item in form.items if item.variable in variables}
 
-    def placed(chosen: list[str]) -> list[str] | None:
+    def extend(chosen: list[str]) -> list[str] | None:
         if len(chosen) == len(key.items):
             about = [p for p in predicates if len(variables) > 1 or speaks_of_list(p)]
             return chosen if set(in_columns(about, chosen)) == set(key.predicates) else None
         for variable, item in items.items():
             if variable not in chosen and item == key.items[len(chosen)]:
-                found = placed([*chosen, variable])
-                if found is not None:
-                    return found
+                columns = extend([*chosen, variable])
+                if columns is not None:
+                    return columns
         return None
 
-    return placed([]) or sorted(variables)
+    return extend([]) or sorted(variables)
 
 
 @lru_cache(maxsize=MOST_KNOWN)
@@ -173,14 +173,14 @@ def _group_keys(form: NormalForm) -> tuple[tuple[int, GroupKey, GroupKey | None]
     The engine joins by hash where there are equalities.
     """
     numbers = {variable: number for number, variable in enumerate(form.variables)}
-    found = []
-    for variables, predicates in _grouped(form.predicates).items():
+    keys = []
+    for variables, predicates in _group_by_variables(form.predicates).items():
         if len(variables) > 1:
             equalities = [p for p in predicates if _is_hashable(p)]
             equal = _key(form, variables, equalities) if equalities else None
             mask = sum(1 << numbers[variable] for variable in variables)
-            found.append((mask, _key(form, variables, predicates), equal))
-    return tuple(found)
+            keys.append((mask, _key(form, variables, predicates), equal))
+    return tuple(keys)
 
 
 @lru_cache(maxsize=MOST_KNOWN)
@@ -228,7 +228,7 @@ def _check(
     needs = sum(1 << numbers[v] for v in needs_of(negation, form, context) if v in numbers)
     inner = shape_of(negation.form, statistics, context)
     rate = inner.rows_per_second(inner.everything, window)
-    for variables, predicates in _grouped(negation.predicates).items():
+    for variables, predicates in _group_by_variables(negation.predicates).items():
         group = _outer_key(negation, form, variables, predicates) if variables else None
         if group is not None:
             rate *= statistics.selectivity(group)

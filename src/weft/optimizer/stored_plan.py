@@ -50,9 +50,9 @@ class StoredPlan:
                 f"{origin} is not JSON: {error}; expected what `weft run --save-plan` writes"
             ) from None
         if not isinstance(document, dict) or document.get("version") != VERSION:
-            found = document.get("version") if isinstance(document, dict) else type(document).__name__
+            version = document.get("version") if isinstance(document, dict) else type(document).__name__
             raise WeftError(
-                f"{origin} has version {found!r}, expected {VERSION}; make the plan anew with --save-plan"
+                f"{origin} has version {version!r}, expected {VERSION}; make the plan anew with --save-plan"
             )
         queries, is_shared = document.get("queries"), document.get("shared", True)
         if not isinstance(queries, dict):

@@ -37,7 +37,7 @@ WARMTH = 0.001  # annealing begins with trees that are good already
 
 
 @dataclass(frozen=True)
-class Woven:
+class AssembledPattern:
     """A pattern put together, and the rows per second that its nodes are expected to have."""
 
     assembled: Assembled
@@ -77,7 +77,7 @@ class Weave:
         total = 0.0
         for key, tree in self.multitree.trees.items():
             pattern = self.multitree.patterns[key]
-            for node, window in set(pattern.numbered(tree).nodes):
+            for node, window in set(pattern.number_nodes(tree).nodes):
                 total += self.multitree.price(node, window)
         return total
 
@@ -190,19 +190,19 @@ class Weave:
             self.multitree.replace(fitting)
         return misfits
 
-    def woven(self, *, is_shared: bool = True) -> dict[Key, Woven]:
+    def assemble_all(self, *, is_shared: bool = True) -> dict[Key, AssembledPattern]:
         """Put all patterns together; unless shared, each reads scans of its own."""
-        woven = {}
+        patterns = {}
         for number, (key, tree) in enumerate(self.multitree.trees.items(), start=1):
             pattern = self.multitree.patterns[key]
             contents: dict[Node, Content] = {}
             context = self.context if is_shared else replace(self.context, copy=number)
             built = assemble(pattern.form, tree, context, contents)
-            woven[key] = Woven(built, _expected(pattern, contents, context))
-        return woven
+            patterns[key] = AssembledPattern(built, _expected_rows(pattern, contents, context))
+        return patterns
 
 
-def _expected(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:
+def _expected_rows(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:
     """Return the rows per second that each node of a pattern is expected to have."""
     rows = {}
     for node, content in contents.items():

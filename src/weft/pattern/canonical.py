@@ -74,25 +74,25 @@ def in_columns(predicates: Iterable[Expression], variables: Sequence[str]) -> tu
     [('>', '$0')]
     """
     names = {variable: column_variable(column) for column, variable in enumerate(variables)}
-    spelled = {canonical(renamed(predicate, names)): None for predicate in predicates}
+    spelled = {canonical(rename_variables(predicate, names)): None for predicate in predicates}
     return tuple(sorted(spelled, key=repr))
 
 
-def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+def rename_variables(expression: Expression, names: Mapping[str, str]) -> Expression:
     """Return an expression with other names for its variables.
 
-    >>> renamed(Attribute("$0", "x"), {"$0": "a"})
+    >>> rename_variables(Attribute("$0", "x"), {"$0": "a"})
     Attribute(variable='a', name='x', place='each', type=None)
     """
 
-    def changed(node: object) -> object:
+    def rename(node: object) -> object:
         if isinstance(node, Attribute):
             return Attribute(names[node.variable], node.name, node.place, node.type)
         if isinstance(node, Aggregate):
             return Aggregate(node.function, names[node.variable], node.name, node.argument_type)
         return node
 
-    return transform_up(expression, changed)
+    return transform_up(expression, rename)
 
 
 def own_predicates(item: Item, form: NormalForm) -> list[Expression]:
@@ -119,24 +119,24 @@ def canonical(expression: Expression) -> Expression:
 def _canonical_node(node: Expression) -> Expression:
     match node:
         case Not(operand=operand):
-            return _negated(operand)
+            return _negate(operand)
         case And(operands=operands):
             return _flat(And, operands)
         case Or(operands=operands):
             return _flat(Or, operands)
         case Comparison():
-            return _oriented(node)
+            return _orient(node)
     return node
 
 
-def _negated(operand: Expression) -> Expression:
+def _negate(operand: Expression) -> Expression:
     match operand:
         case Not(operand=inner):
             return inner
         case And(operands=operands):
-            return _flat(Or, tuple(map(_negated, operands)))
+            return _flat(Or, tuple(map(_negate, operands)))
         case Or(operands=operands):
-            return _flat(And, tuple(map(_negated, operands)))
+            return _flat(And, tuple(map(_negate, operands)))
         case Comparison(operator=operator, left=left, right=right):
             return Comparison(OPPOSITE[operator], left, right)
     return Not(operand)
@@ -151,7 +151,7 @@ def _flat(kind: type[And] | type[Or], operands: tuple[Expression, ...]) -> Expre
     return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
 
 
-def _oriented(comparison: Comparison) -> Comparison:
+def _orient(comparison: Comparison) -> Comparison:
     """Put the smaller operand (by its text) on the left, a literal always on the right."""
     left, right = ((isinstance(side, Literal), repr(side)) for side in (comparison.left, comparison.right))
     return comparison if left <= right else flip(comparison)

@@ -42,15 +42,15 @@ def nesting_of(items: Sequence[T], order: Set[tuple[T, T]]) -> T | Nesting[T] | 
         return items[0]
     parallel = _components(items, lambda a, b: (a, b) in order or (b, a) in order)
     if len(parallel) > 1:
-        return _nested("AND", parallel, order)
+        return _nest("AND", parallel, order)
     series = _components(items, lambda a, b: (a, b) not in order and (b, a) not in order)
     if len(series) > 1:
         series.sort(key=lambda part: sum((other, part[0]) in order for other in items))
-        return _nested("SEQ", series, order)
+        return _nest("SEQ", series, order)
     return None
 
 
-def _nested(
+def _nest(
     operator: Literal["SEQ", "AND"], parts: Sequence[Sequence[T]], order: Set[tuple[T, T]]
 ) -> Nesting[T] | None:
     operands = []

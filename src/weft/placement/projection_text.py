@@ -16,7 +16,7 @@ from weft.pattern.canonical import (
     exchanges,
     least_labelling,
     own_predicates,
-    renamed,
+    rename_variables,
     speaks_of_list,
 )
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
@@ -174,5 +174,7 @@ def _shown_text(predicate: Expression, names: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _text(predicate: Expression, names: tuple[tuple[str, str], ...]) -> str:
-    text = re.sub(r'"(\$\d+)"', r"\1", expression_to_text(canonical(renamed(predicate, dict(names)))))
+    text = re.sub(
+        r'"(\$\d+)"', r"\1", expression_to_text(canonical(rename_variables(predicate, dict(names))))
+    )
     return f"({text})" if isinstance(predicate, And | Or) else text

@@ -30,7 +30,7 @@ from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read_queries, text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.shape_of import item_key
-from weft.pattern.canonical import column_variable, in_columns, own_predicates, renamed
+from weft.pattern.canonical import column_variable, in_columns, own_predicates, rename_variables
 from weft.pattern.nodes import Conjunction, Event, Kleene
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
@@ -98,13 +98,13 @@ def _entry(items: Sequence[ItemKey], predicates: Sequence[Expression] = ()) -> d
     """Return the pattern of some items, and the conditions on each and on all of them."""
     names = {column_variable(place): _name(place) for place in range(len(items))}
     lists = {name for predicate in predicates for name in _list_variables(predicate)}
-    conditions = [renamed(predicate, names) for predicate in predicates]
+    conditions = [rename_variables(predicate, names) for predicate in predicates]
     events: list[Event | Kleene] = []
     own: list[Expression] = []
     for item, (column, name) in zip(items, names.items(), strict=True):
         event = Event(item.type, name)
         events.append(Kleene(event, 1, None) if column in lists else event)
-        own += [renamed(predicate, {"$0": name}) for predicate in item.predicates]
+        own += [rename_variables(predicate, {"$0": name}) for predicate in item.predicates]
     pattern = events[0] if len(events) == 1 else Conjunction(tuple(events))
     where = {"where": _where([*own, *conditions])} if own or conditions else {}
     return {"pattern": pattern_to_text(pattern), **where}

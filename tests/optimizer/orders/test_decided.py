@@ -14,16 +14,16 @@ from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import MOST_EXACT, Check, ListBounds, Shape
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost
-from weft.optimizer.orders.exact_tree import exact_tree, exact_tree_decided
-from weft.optimizer.orders.greedy_order import greedy_decided, greedy_order
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.exact_tree import decide_exact_tree, exact_tree
+from weft.optimizer.orders.greedy_order import decide_greedy_order, greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, tree_text
 
 MODELS = [PartialMatches(), CandidatePairs(), Measured()]
 NAMES = ["partial matches", "candidate pairs", "measured"]
 TREES: dict[str, Callable[[Shape, CostModel], Decided]] = {
-    "zstream": zstream_decided,
-    "exact tree": exact_tree_decided,
+    "zstream": decide_zstream_tree,
+    "exact tree": decide_exact_tree,
 }
 A, B, C = 0b001, 0b010, 0b100
 
@@ -40,7 +40,7 @@ def all_hold(decided: Decided, shape: Shape, model: CostModel) -> bool:
 def test_figure_4_step_by_step() -> None:
     """C before B and A; then B before A; then nothing is left to decide."""
     shape = Shape(rates=(100.0, 15.0, 10.0), before=(0, A, A | B), window=1.0)
-    decided = greedy_decided(shape)
+    decided = decide_greedy_order(shape)
     assert decided.tree == order_tree([2, 1, 0])
     assert [block.mask for block in decided.blocks] == [C, B | C, A | B | C]
     compared = [
@@ -60,8 +60,8 @@ def test_figure_4_step_by_step() -> None:
 def test_the_tree_is_that_of_the_plain_algorithm(seed: int) -> None:
     dice = random.Random(seed)
     shape, model = random_pattern(dice, dice.randint(1, 6)), dice.choice(MODELS)
-    assert greedy_decided(shape).tree == order_tree(greedy_order(shape))
-    assert exact_tree_decided(shape, model).tree == exact_tree(shape, model)
+    assert decide_greedy_order(shape).tree == order_tree(greedy_order(shape))
+    assert decide_exact_tree(shape, model).tree == exact_tree(shape, model)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,14 +70,14 @@ def test_given_parts_are_kept_and_not_explained(seed: int) -> None:
     shape, model = random_pattern(dice, 6), dice.choice(MODELS)
     items = dice.sample([item for item in range(6) if item not in shape.lists] or list(range(6)), 2)
     part = bare_somewhere(dice, order_tree(items))
-    assert exact_tree_decided(shape, model, [part]).tree == exact_tree(shape, model, [part])
-    for decide in (zstream_decided, exact_tree_decided):
+    assert decide_exact_tree(shape, model, [part]).tree == exact_tree(shape, model, [part])
+    for decide in (decide_zstream_tree, decide_exact_tree):
         decided = decide(shape, model, [part])
         assert all_hold(decided, shape, model)
         inner = {node.mask for node in nodes_of(decided.tree) if not node.is_leaf}
         assert plan(decided) == inner - {part.mask}
-    assert greedy_decided(shape, items).tree == order_tree(greedy_order(shape, items))
-    assert len(greedy_decided(shape, items).blocks) == 4
+    assert decide_greedy_order(shape, items).tree == order_tree(greedy_order(shape, items))
+    assert len(decide_greedy_order(shape, items).blocks) == 4
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
@@ -100,7 +100,7 @@ def test_the_other_options_are_the_best_of_their_kind(seed: int) -> None:
     """For every other split, the best trees over its parts: no tree with that split is cheaper."""
     dice = random.Random(seed)
     shape, model = replace(random_pattern(dice, 5), lists={}), dice.choice(MODELS)
-    decided = exact_tree_decided(shape, model)
+    decided = decide_exact_tree(shape, model)
     whole = decided.blocks[-1]
     assert len(whole.conditions) == 14  # of 15 ways to split five items
     for condition in whole.conditions:
@@ -144,7 +144,7 @@ def test_all_conditions_of_a_greedy_order_hold_if_and_only_if_it_stays(
     """Theorem 2. Where many options cost the same, it depends on who wins ties."""
     dice = random.Random(seed)
     first, *later = list(path(dice, random_pattern(dice, dice.randint(1, 6)), 8))
-    decided = greedy_decided(first)
+    decided = decide_greedy_order(first)
     assert all_hold(decided, first, Measured())  # whatever the cost model is
     for shape in later:
         assert all_hold(decided, shape, Measured()) == (greedy_order(shape) == greedy_order(first))
@@ -202,38 +202,38 @@ def test_all_conditions_of_a_tree_of_three_hold_if_and_only_if_it_stays(
 def test_a_better_tree_that_was_no_option_violates_nothing() -> None:
     """First a b c is best as (a b) c. When c becomes rare, (a (b c)) d is best, and no condition knows it."""
     shape, model = Shape((1.0, 4.0, 4.0, 3.0), (0,) * 4, 1.0), PartialMatches()
-    decided = zstream_decided(shape, model)
+    decided = decide_zstream_tree(shape, model)
     now = replace(shape, rates=(1.0, 4.0, 0.5, 3.0))
     assert tree_text(decided.tree, "abcd") == "((a b) (c d))"
     assert all_hold(decided, now, model)
-    assert tree_text(zstream_decided(now, model).tree, "abcd") == "((a (b c)) d)"
+    assert tree_text(decide_zstream_tree(now, model).tree, "abcd") == "((a (b c)) d)"
 
 
 def test_the_first_of_equals_wins_ties() -> None:
     shape, model = Shape((3.0,) * 3, (0,) * 3, 1.0), PartialMatches()
-    for decided in (greedy_decided(shape), zstream_decided(shape, model)):
+    for decided in (decide_greedy_order(shape), decide_zstream_tree(shape, model)):
         assert all_hold(decided, shape, model)
         assert all(condition.wins_ties for block in decided.blocks for condition in block.conditions)
-    first = greedy_decided(replace(shape, rates=(3.0, 3.0, 2.0))).blocks[0]
+    first = decide_greedy_order(replace(shape, rates=(3.0, 3.0, 2.0))).blocks[0]
     assert first.mask == C
     assert [condition.wins_ties for condition in first.conditions] == [False, False]
-    (later,) = zstream_decided(replace(shape, rates=(4.0, 3.0, 2.0)), model).blocks[-1].conditions
+    (later,) = decide_zstream_tree(replace(shape, rates=(4.0, 3.0, 2.0)), model).blocks[-1].conditions
     assert later.wins_ties is True
-    (later,) = zstream_decided(replace(shape, rates=(2.0, 3.0, 4.0)), model).blocks[-1].conditions
+    (later,) = decide_zstream_tree(replace(shape, rates=(2.0, 3.0, 4.0)), model).blocks[-1].conditions
     assert later.wins_ties is False
 
 
 def test_lists_are_no_option_for_the_first_position() -> None:
     shape = Shape((0.1, 5.0, 7.0), (0, 0, 0), 1.0, lists={0: ListBounds(1, None)})
-    first, second, _ = greedy_decided(shape).blocks
+    first, second, _ = decide_greedy_order(shape).blocks
     assert [condition.other.steps[0].mask for condition in first.conditions] == [0b100]
     assert [condition.other.steps[0].mask for condition in second.conditions] == [0b110]
-    assert [len(block.conditions) for block in zstream_decided(shape, PartialMatches()).blocks] == [0, 0]
+    assert [len(block.conditions) for block in decide_zstream_tree(shape, PartialMatches()).blocks] == [0, 0]
 
 
 def test_a_negation_is_a_further_step_above_the_join() -> None:
     shape = Shape((2.0, 3.0, 5.0), (0, 0, 0), 1.0, checks=(Check(0b011, 0.5),))
-    whole = zstream_decided(shape, Measured()).blocks[-1]
+    whole = decide_zstream_tree(shape, Measured()).blocks[-1]
     assert PlanStep(0b011, 0b011, 0, 0) in whole.conditions[0].taken.steps
     assert PlanStep(0b111, 0b001, 0b110, 0) in whole.conditions[0].other.steps
     assert PlanStep(0b111, 0b111, 0, 0) in whole.conditions[0].other.steps
@@ -246,14 +246,14 @@ def test_beyond_the_exact_limit_the_better_of_two_algorithms_is_explained() -> N
         dice = random.Random(seed)
         shape = random_pattern(dice, n_items)
         for model in (PartialMatches(), Measured()):
-            decided = exact_tree_decided(shape, model)
+            decided = decide_exact_tree(shape, model)
             assert decided.tree == exact_tree(shape, model)
             assert all_hold(decided, shape, model)
             assert decided.blocks[-1].mask == shape.everything
             chosen.add(
                 decided.blocks[0].conditions[0].counts_matches if decided.blocks[0].conditions else False
             )
-            assert all_hold(greedy_decided(shape), shape, model)
+            assert all_hold(decide_greedy_order(shape), shape, model)
     assert chosen == {True, False}
 
 

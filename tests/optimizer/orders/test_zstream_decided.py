@@ -11,7 +11,7 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
 from weft.optimizer.orders.decided import ROUNDING, Block, Decided, Side, local_cost
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 
 
 def violated(decided: Decided, shape: Shape, model: CostModel) -> bool:
@@ -52,16 +52,18 @@ def outcomes(model: CostModel, *, constant: bool) -> dict[tuple[bool, bool], int
         dice = random.Random(seed)
         pattern = replace(random_pattern(dice, 5), lists={}, checks=())
         first, *later = list(walk(dice, pattern, 6))
-        decided = zstream_decided(first, model)
+        decided = decide_zstream_tree(first, model)
         decided = with_constants(decided, first, model) if constant else decided
         for shape in later:
-            counts[violated(decided, shape, model), zstream_decided(shape, model).tree != decided.tree] += 1
+            counts[
+                violated(decided, shape, model), decide_zstream_tree(shape, model).tree != decided.tree
+            ] += 1
     return counts
 
 
 def test_only_the_last_joins_are_priced_anew() -> None:
     shape, model = Shape((5.0, 2.0, 9.0, 4.0), (0,) * 4, 1.0), PartialMatches()
-    decided = with_constants(zstream_decided(shape, model), shape, model)
+    decided = with_constants(decide_zstream_tree(shape, model), shape, model)
     sides = [side for block in decided.blocks for c in block.conditions for side in (c.taken, c.other)]
     assert all(len(side.steps) == 1 for side in sides)
     whole = decided.blocks[-1].conditions[0]
@@ -92,7 +94,7 @@ def test_where_negations_are_checked_matters_to_the_last_join() -> None:
         dice = random.Random(seed)
         pattern = random_pattern(dice, 4)
         if pattern.checks:
-            decided = zstream_decided(pattern, PartialMatches())
+            decided = decide_zstream_tree(pattern, PartialMatches())
             decided = with_constants(decided, pattern, PartialMatches())
             found += any(violated(decided, shape, PartialMatches()) for shape in walk(dice, pattern, 6, 1.0))
     assert found > 0

@@ -21,7 +21,7 @@ def test_inner_operators_come_first_and_are_operands_of_the_outer_ones() -> None
     inner, outer = levels("SEQ(A a, AND(B b, C c), D d) WITHIN 10 seconds")
     assert (inner.query.operator, inner.is_whole) == ("CONJ", False)
     assert outer.masks == (1, 6, 8)
-    assert outer.query.operands[1] == outer.pattern.labelled(6).number
+    assert outer.query.operands[1] == outer.pattern.label(6).number
 
 
 def test_lists_are_left_out() -> None:
@@ -34,7 +34,7 @@ def test_where_a_query_stands_under_its_own_and_under_a_weaker_order() -> None:
     wanted, level = levels("AND(C c, A a) WITHIN 10 seconds", sequence("ABC"))
     (weak,) = level.places_of(wanted.query)
     assert (weak.mask, weak.order) == (5, frozenset())
-    assert weak.number == wanted.pattern.labelled(3).number
+    assert weak.number == wanted.pattern.label(3).number
     (own,) = level.places_of(FlatQuery("SEQ", (level.query.operands[0], level.query.operands[2])))
     assert (own.mask, len(own.order)) == (5, 1)
     assert list(wanted.places_of(level.query)) == []

@@ -225,7 +225,7 @@ def test_a_plan_costs_no_more_than_its_steiner_tree_says(seed: int) -> None:
     leaves = {
         (node, window)
         for key, pattern in workload.patterns.items()
-        for node, window in pattern.numbered(plan.trees[key]).nodes
+        for node, window in pattern.number_nodes(plan.trees[key]).nodes
         if not pattern.numbers.priced[node][1].left
     }
     read = sum(workload.multitree().price(node, window) for node, window in leaves)

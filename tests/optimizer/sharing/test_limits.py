@@ -8,7 +8,7 @@ from weft.optimizer.sharing.limits import Limit
 def test_without_a_limit_every_step_is_allowed() -> None:
     limit = Limit()
     assert all(limit.allows_step() for _ in range(1_000))
-    assert limit.used() == 0
+    assert limit.used_share() == 0
     assert limit.taken == 1_000
 
 
@@ -27,9 +27,9 @@ def test_a_limit_is_not_negative(options: dict[str, float], name: str) -> None:
 def test_the_share_used_is_the_larger_of_time_and_steps() -> None:
     limit = Limit(seconds=3_600.0, steps=4)
     assert [limit.allows_step() for _ in range(5)] == [True] * 4 + [False]
-    assert limit.used() == 1
+    assert limit.used_share() == 1
     late = Limit(seconds=10.0, steps=1_000, started=Limit().started - 5.0)
-    assert 0.5 <= late.used() < 1
+    assert 0.5 <= late.used_share() < 1
 
 
 def test_time_that_is_over_allows_no_step() -> None:

@@ -13,7 +13,7 @@ from weft.optimizer.pipeline import Settings, weave_for
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import InternTable
-from weft.pattern.canonical import canonical, renamed
+from weft.pattern.canonical import canonical, rename_variables
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NormalForm, project
 from weft.statistics.model import Statistics
@@ -43,7 +43,7 @@ class TestFigure7:
     def test_a_triplet_shares_one_maximal_common_sub_pattern(self) -> None:
         for one, other in ((1, 2), (1, 3), (2, 3), (3, 1)):
             assert self.maximal(one, other) == {frozenset("AC")}
-        label = self.workload.patterns["P1"].labelled(items("AC", "ABCD"))
+        label = self.workload.patterns["P1"].label(items("AC", "ABCD"))
         assert self.graph.owners(label.number) == {
             "P1": [items("AC", "ABCD")],
             "P2": [items("AC", "AECF")],
@@ -139,7 +139,9 @@ def _frame(form: NormalForm) -> tuple[object, ...]:
 
 def _renamed(form: NormalForm, names: dict[str, str] | None = None) -> tuple[object, ...]:
     names = names or {variable: variable for variable in form.variables}
-    predicates: set[Expression] = {canonical(renamed(predicate, names)) for predicate in form.predicates}
+    predicates: set[Expression] = {
+        canonical(rename_variables(predicate, names)) for predicate in form.predicates
+    }
     described = {
         Item(names[item.variable], item.type, item.is_list, item.least, item.most) for item in form.items
     }

@@ -43,7 +43,7 @@ def by_types(workload: Workload, **orders: str) -> MultiTree[str]:
 
 def states_of(tree: MultiTree[str], key: str) -> list[int]:
     """Return the states of a pattern that its items are joined in, one for each prefix of two or more."""
-    nodes = [number for number, _ in tree.patterns[key].numbered(tree.trees[key]).nodes]
+    nodes = [number for number, _ in tree.patterns[key].number_nodes(tree.trees[key]).nodes]
     return [number for number in nodes if tree.numbers.priced[number][1].is_join]
 
 

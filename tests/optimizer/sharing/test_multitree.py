@@ -173,7 +173,7 @@ def own_cost(workload: Workload, key: str, tree: Tree) -> int:
 def numbers_of(workload: Workload, key: str, tree: Tree) -> set[int]:
     """Return the numbers of the nodes of a tree."""
     pattern = workload.patterns[key]
-    return {number for number, _ in pattern.numbered(pattern.settled(tree)).nodes}
+    return {number for number, _ in pattern.number_nodes(pattern.simplify(tree)).nodes}
 
 
 @pytest.mark.parametrize("seed", range(30))

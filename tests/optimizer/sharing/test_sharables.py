@@ -25,22 +25,22 @@ def conjunction(types: str, window: int = 10) -> str:
 def weaker(texts: tuple[str, str], mask: int = -1) -> list[tuple[int, int]] | None:
     """Return the order in which the first pattern finds a part of the second, if it may use it."""
     one, other = Workload(texts).patterns.values()
-    found = one.weaker(other.labelled(mask if mask >= 0 else other.shape.everything))
+    found = one.weaker(other.label(mask if mask >= 0 else other.shape.everything))
     return None if found is None else sorted((found.items[a], found.items[b]) for a, b in found.order)
 
 
 def test_sequences_alone_share_what_stands_in_the_same_order() -> None:
     sharables = Workload((sequence("ABC"), sequence("BAC"))).sharables()
     assert {label.mask for label in sharables.of("P1")} == {items("AC", "ABC"), items("BC", "ABC")}
-    assert sharables.unordered("P1") == []
+    assert sharables.unordered_pairs("P1") == []
 
 
 def test_a_sequence_can_use_what_a_conjunction_has() -> None:
     workload = Workload((sequence("ABC"), conjunction("BAD")))
     sharables, (one, other) = workload.sharables(), workload.patterns.values()
-    (pair_found,) = sharables.unordered("P1")
+    (pair_found,) = sharables.unordered_pairs("P1")
     assert pair_found.owners == {"P2": items("AB", "BAD")}
-    grown = sharables.grown("P1", pair_found, random.Random(1))
+    grown = sharables.grow("P1", pair_found, random.Random(1))
     assert {key: label.mask for key, label in grown.items()} == {
         "P1": items("AB", "ABC"),
         "P2": items("AB", "BAD"),
@@ -55,7 +55,7 @@ def test_a_sequence_can_use_what_a_conjunction_has() -> None:
 def test_a_conjunction_cannot_use_what_a_sequence_has() -> None:
     assert weaker((conjunction("AB"), sequence("AB"))) is None
     assert weaker((sequence("AB"), conjunction("AB"))) == []
-    assert Workload((conjunction("AB"), sequence("AB"))).sharables().unordered("P1") == []
+    assert Workload((conjunction("AB"), sequence("AB"))).sharables().unordered_pairs("P1") == []
 
 
 def test_any_order_serves_a_stricter_one() -> None:
@@ -69,8 +69,8 @@ def test_a_pair_grows_as_far_as_the_order_allows() -> None:
     workload = Workload(("SEQ(A a, B b, C c, D d) WITHIN 10 seconds", conjunction("ABCD")))
     sharables = workload.sharables()
     grown = {
-        sharables.grown("P1", pair_found, random.Random(seed))["P1"].mask
-        for pair_found in sharables.unordered("P1")
+        sharables.grow("P1", pair_found, random.Random(seed))["P1"].mask
+        for pair_found in sharables.unordered_pairs("P1")
         for seed in range(20)
     }
     assert {mask.bit_count() for mask in grown} == {2, 3, 4}
@@ -96,11 +96,11 @@ def test_lists_keep_their_order() -> None:
 def test_what_comes_later_and_what_goes_is_known() -> None:
     workload = Workload((sequence("ABC"), sequence("ABD"), conjunction("BC")))
     sharables = workload.sharables()
-    assert len(sharables.unordered("P1")) == 1
+    assert len(sharables.unordered_pairs("P1")) == 1
     sharables.remove("P3")
-    assert sharables.unordered("P1") == []
+    assert sharables.unordered_pairs("P1") == []
     sharables.add("P3", workload.patterns["P3"])
-    assert len(sharables.unordered("P1")) == 1
+    assert len(sharables.unordered_pairs("P1")) == 1
     with pytest.raises(ValueError, match="'P3' already"):
         sharables.add("P3", workload.patterns["P3"])
 
@@ -166,6 +166,6 @@ def test_a_part_for_others_is_read_through_one_filter() -> None:
     longer = workload.patterns["P3"].extent
     wide = pair(A, B)._replace(computed_for=Demands(frozenset({(0, 1)}), longer))
     multitree = workload.multitree({"P1": pair(wide, C), "P2": pair(wide, C), "P3": pair(pair(A, B), C)})
-    numbers = [dict(workload.patterns[key].numbered(tree).nodes) for key, tree in multitree.trees.items()]
+    numbers = [dict(workload.patterns[key].number_nodes(tree).nodes) for key, tree in multitree.trees.items()]
     assert len(numbers[0].keys() & numbers[1].keys() - numbers[2].keys()) == 1
     assert all(node.computed_for is None for node in nodes_of(multitree.trees["P3"]))

@@ -104,8 +104,8 @@ class SteppedTree(NamedTuple):
 
         >>> from weft.optimizer.trees import leaf
         >>> shape = Shape((1.0, 1.0), (0, 0), 1.0)
-        >>> one, two = (SteppedTree(unit, tree_steps(unit, shape)) for unit in (leaf(1), leaf(0)))
-        >>> [step.mask for step in one.join(two, shape).steps]
+        >>> first, second = (SteppedTree(unit, tree_steps(unit, shape)) for unit in (leaf(1), leaf(0)))
+        >>> [step.mask for step in first.join(second, shape).steps]
         [2, 1, 3]
         """
         tree = pair(self.tree, other.tree)
@@ -149,17 +149,17 @@ def node_steps(tree: Tree, shape: Shape) -> tuple[PlanStep, ...]:
     """Return the last join of a tree (or its leaf), and the checks above it."""
     step = PlanStep(tree.mask)
     if tree.left is not None and tree.right is not None:
-        below = passed(tree.left, shape) | passed(tree.right, shape)
+        below = checks_of(tree.left, shape) | checks_of(tree.right, shape)
         step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, below)
     steps, checks = [step], step.checks
-    for number in items_of(passed(tree, shape) & ~checks):
+    for number in items_of(checks_of(tree, shape) & ~checks):
         steps.append(PlanStep(tree.mask, tree.mask, 0, checks))
         checks |= 1 << number
     return tuple(steps)
 
 
-def passed(tree: Tree, shape: Shape) -> int:
+def checks_of(tree: Tree, shape: Shape) -> int:
     """Return the negations that the rows of a tree have passed."""
     if not tree.unchecked:
         return shape.ready(tree.mask)
-    return reduce(or_, (passed(part, shape) for part in tree.parts), 0)
+    return reduce(or_, (checks_of(part, shape) for part in tree.parts), 0)

@@ -30,11 +30,11 @@ from weft.optimizer.orders.decided import (
     Side,
     SteppedTree,
     against_others,
-    passed,
+    checks_of,
     tree_steps,
 )
-from weft.optimizer.orders.greedy_order import greedy_decided
-from weft.optimizer.orders.zstream_tree import zstream_decided
+from weft.optimizer.orders.greedy_order import decide_greedy_order
+from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 from weft.optimizer.trees import Tree, nodes_of, pair, units_of
 
 
@@ -63,7 +63,7 @@ def exact_tree(
     return _Table(shape, model, pinned, existing or {}, reading or {}).tree()
 
 
-def exact_tree_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
+def decide_exact_tree(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
     """Return the cheapest tree that contains the given ones, with a block for every other join of it.
 
     A condition compares the tree over some items with the best one, at the time, for another split of
@@ -76,7 +76,7 @@ def exact_tree_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = 
     one more that it was. Then a violation does not promise a cheaper tree.
 
     >>> from weft.cost.partial_matches import PartialMatches
-    >>> decided = exact_tree_decided(Shape((47.0, 2.0, 9.0), (0, 0, 0), window=1.0), PartialMatches())
+    >>> decided = decide_exact_tree(Shape((47.0, 2.0, 9.0), (0, 0, 0), window=1.0), PartialMatches())
     >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
     [('0b110', 0), ('0b111', 2)]
     """
@@ -102,22 +102,22 @@ class _Table:
         masks = _subset_masks(units)
         usable = {mask: tree for mask, tree in existing.items() if _contains(tree, pinned)}
         covered = reduce(or_, usable, 0)  # the leaves below a tree that exists do too
-        found = {
+        usable_at = {
             1 << place: unit for place, unit in enumerate(units) if not unit.is_leaf or unit.mask & covered
         }
-        found |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
+        usable_at |= {subset: usable[mask] for subset, mask in enumerate(masks.tolist()) if mask in usable}
         given, costs = np.full(masks.size, -1, np.int64), np.zeros(masks.size)
-        for subset, tree in found.items():  # these cost the same in every plan
-            given[subset] = passed(tree, shape)
+        for subset, tree in usable_at.items():  # these cost the same in every plan
+            given[subset] = checks_of(tree, shape)
             costs[subset] = reading.get(tree.mask, 0.0) if subset & (subset - 1) else 0.0
-        self._found = found
+        self._given = usable_at
         self._lists = sum(1 << place for place, unit in enumerate(units) if not unit.mask & ~shape.list_mask)
         prices = _unit_prices(model.prices(shape), masks)
         _, self._parts_of = cheapest_splits(prices, given, costs, self._lists)
         self.whole = masks.size - 1
 
     def tree(self) -> Tree:
-        return built_tree(self.whole, self._parts_of, self._units, self._found)
+        return built_tree(self.whole, self._parts_of, self._units, self._given)
 
     def blocks(self, subset: int) -> list[Block]:
         """Return why the tree over a subset of the units is as it is, where no trees exist already."""
@@ -155,14 +155,14 @@ class _Table:
 def _contains(tree: Tree, pinned: Sequence[Tree]) -> bool:
     """Say whether a tree contains all the given ones that it has items of."""
     parts = set(nodes_of(tree))
-    return all(one in parts for one in pinned if one.mask & tree.mask)
+    return all(part in parts for part in pinned if part.mask & tree.mask)
 
 
 def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Decided:
     """Return the better of two trees that take little time to find."""
     if pinned:
-        return zstream_decided(shape, model, pinned)
-    options = [zstream_decided(shape, model), greedy_decided(shape)]
+        return decide_zstream_tree(shape, model, pinned)
+    options = [decide_zstream_tree(shape, model), decide_greedy_order(shape)]
     sides = [Side(tree_steps(option.tree._replace(unchecked=False), shape)) for option in options]
     costs = [side.value(shape, model) for side in sides]
     best = costs.index(min(costs))

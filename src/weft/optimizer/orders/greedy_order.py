@@ -36,13 +36,13 @@ def greedy_order(shape: Shape, start: Sequence[int] = ()) -> tuple[int, ...]:
     return (*start, *(position.item for position in _positions(shape, start)))
 
 
-def greedy_decided(shape: Shape, start: Sequence[int] = ()) -> Decided:
+def decide_greedy_order(shape: Shape, start: Sequence[int] = ()) -> Decided:
     """Return the tree of the greedy order, with a block for every position after `start`.
 
     All conditions hold if and only if the algorithm returns the same order. The first two items of an
     order can change places without the tree being another.
 
-    >>> decided = greedy_decided(Shape(rates=(47.0, 2.0, 9.0), before=(0, 0b001, 0b011), window=1.0))
+    >>> decided = decide_greedy_order(Shape(rates=(47.0, 2.0, 9.0), before=(0, 0b001, 0b011), window=1.0))
     >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
     [('0b10', 2), ('0b110', 1), ('0b111', 0)]
     """

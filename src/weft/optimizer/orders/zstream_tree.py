@@ -65,7 +65,7 @@ class _Intervals:
         return [*self.blocks(start, place), *self.blocks(place, stop), block]
 
 
-def zstream_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
+def decide_zstream_tree(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ()) -> Decided:
     """Return the cheapest tree over intervals that contains the given ones, with its other joins explained.
 
     A condition compares the tree over an interval with the best one, at the time, for another split of
@@ -76,7 +76,7 @@ def zstream_decided(shape: Shape, model: CostModel, pinned: Sequence[Tree] = ())
     >>> from weft.cost.partial_matches import PartialMatches
     >>> from weft.optimizer.trees import tree_text
     >>> chain = Shape((47.0, 2.0, 9.0), (0, 0b001, 0b011), window=1.0)
-    >>> decided = zstream_decided(chain, PartialMatches())
+    >>> decided = decide_zstream_tree(chain, PartialMatches())
     >>> [(bin(block.mask), len(block.conditions)) for block in decided.blocks]
     [('0b110', 0), ('0b111', 1)]
     >>> tree_text(decided.tree, "abc")

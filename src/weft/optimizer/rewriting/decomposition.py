@@ -29,7 +29,7 @@ Pair = frozenset[Symbol]  # of operands, of one where it is repeated
 Rule = Callable[[FlatQuery, FlatQuery], Sequence[FlatQuery]]
 
 
-def interesting_sub_queries(one: FlatQuery, other: FlatQuery) -> tuple[FlatQuery, ...]:
+def interesting_sub_queries(query: FlatQuery, other: FlatQuery) -> tuple[FlatQuery, ...]:
     """Return the sub-queries of two queries with the same operator, in the order of the first.
 
     >>> from weft.optimizer.rewriting.flat_query import names, sequence
@@ -37,59 +37,61 @@ def interesting_sub_queries(one: FlatQuery, other: FlatQuery) -> tuple[FlatQuery
     >>> names(interesting_sub_queries(q8, q9))
     ['SEQ(E1, E3)']
     """
-    if one.operator != other.operator or not have_two_in_common(one, other):
+    if query.operator != other.operator or not have_two_in_common(query, other):
         return ()
-    strings = common_substrings(one.operands, other.operands)
+    strings = common_substrings(query.operands, other.operands)
     lone = [(start, there) for start, there, length in strings if length == 1]
-    lists = [one.operands[start : start + length] for start, _, length in strings if length > 1]
-    long = [tuple(one.operands[here] for here, _ in chain) for chain in _maximal_chains(lone)]
-    found = dict.fromkeys(FlatQuery(one.operator, operands) for operands in (*long, *lists))
-    return tuple(query for query in found if len(query.operands) > 1)
+    lists = [query.operands[start : start + length] for start, _, length in strings if length > 1]
+    long = [tuple(query.operands[here] for here, _ in chain) for chain in _maximal_chains(lone)]
+    sub_queries = dict.fromkeys(FlatQuery(query.operator, operands) for operands in (*long, *lists))
+    return tuple(part for part in sub_queries if len(part.operands) > 1)
 
 
-def common_substrings(one: Sequence[Symbol], other: Sequence[Symbol]) -> tuple[tuple[int, int, int], ...]:
+def common_substrings(string: Sequence[Symbol], other: Sequence[Symbol]) -> tuple[tuple[int, int, int], ...]:
     """Return the start in both lists, and the length, of substrings that cannot be made longer.
 
     >>> common_substrings("abcd", "xbcab")
     ((0, 3, 2), (1, 1, 2))
     """
-    found = []
-    for here in range(len(one)):
+    substrings = []
+    for here in range(len(string)):
         for there in range(len(other)):
-            if one[here] != other[there] or (here and there and one[here - 1] == other[there - 1]):
+            if string[here] != other[there] or (here and there and string[here - 1] == other[there - 1]):
                 continue
             length = 1
             while (
-                here + length < len(one)
+                here + length < len(string)
                 and there + length < len(other)
-                and one[here + length] == other[there + length]
+                and string[here + length] == other[there + length]
             ):
                 length += 1
-            found.append((here, there, length))
-    return tuple(found)
+            substrings.append((here, there, length))
+    return tuple(substrings)
 
 
 def _maximal_chains(places: Sequence[Place]) -> list[tuple[Place, ...]]:
     """Return the longest lists of places that go forward in both lists, none being part of another."""
 
     def followers(place: Place) -> list[Place]:
-        beyond = [one for one in places if one[0] > place[0] and one[1] > place[1]]
-        return [one for one in beyond if not any(_is_before(other, one) for other in beyond)]
+        return _first_of([later for later in places if _is_before(place, later)])
 
     def chains(place: Place) -> Iterator[tuple[Place, ...]]:
         following = followers(place)
         if not following:
             yield (place,)
-        for one in following:
-            for chain in chains(one):
+        for follower in following:
+            for chain in chains(follower):
                 yield (place, *chain)
 
-    first = [one for one in places if not any(_is_before(other, one) for other in places)]
-    return list(islice((chain for place in first for chain in chains(place)), MOST_LONG))
+    return list(islice((chain for place in _first_of(places) for chain in chains(place)), MOST_LONG))
 
 
-def _is_before(one: Place, other: Place) -> bool:
-    return one[0] < other[0] and one[1] < other[1]
+def _first_of(places: Sequence[Place]) -> list[Place]:
+    return [place for place in places if not any(_is_before(other, place) for other in places)]
+
+
+def _is_before(place: Place, other: Place) -> bool:
+    return place[0] < other[0] and place[1] < other[1]
 
 
 class Closure(NamedTuple):
@@ -116,20 +118,20 @@ def closure(
     known = list(dict.fromkeys(queries))
     n_queries, seen = len(known), set(known)
     with_pair: dict[Pair, list[int]] = defaultdict(list)
-    for done, one in enumerate(known):  # grows as it goes
+    for done, query in enumerate(known):  # grows as it goes
         if is_late():
             return Closure(tuple(known[n_queries:]), is_complete=False)
-        pairs = pairs_of(one)
+        pairs = pairs_of(query)
         for place in sorted({place for pair in pairs for place in with_pair[pair]}):
             other = known[place]
-            if one.operator == other.operator and min(len(one.operands), len(other.operands)) == 2:
+            if query.operator == other.operator and min(len(query.operands), len(other.operands)) == 2:
                 continue  # a pair has no sub-query but itself
-            for query in rule(one, other):
-                if query not in seen:
+            for sub_query in rule(query, other):
+                if sub_query not in seen:
                     if len(known) == n_queries + most:
                         return Closure(tuple(known[n_queries:]), is_complete=False)
-                    seen.add(query)
-                    known.append(query)
+                    seen.add(sub_query)
+                    known.append(sub_query)
         for pair in pairs:
             with_pair[pair].append(done)
     return Closure(tuple(known[n_queries:]), is_complete=True)

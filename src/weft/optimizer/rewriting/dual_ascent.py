@@ -11,6 +11,7 @@ Complexity  O(e) for each raise, e the edges into the set; at most one raise for
 """
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
@@ -33,13 +34,7 @@ class Dual:
                 not lacking and source in reached for source, lacking in self.into[vertex].items()
             ):
                 reached.add(vertex)
-        found, stack = set[int](), sorted(instance.waiting)
-        while stack:
-            for source, lacking in self.into[stack.pop()].items():
-                if not lacking and source in reached and source not in found:
-                    found.add(source)
-                    stack.append(source)
-        return found
+        return _paid_sources(instance.waiting, self.into) & reached & instance.open
 
     def least_additions(self, instance: SteinerInstance) -> dict[int, Weight]:
         """Return, for every open vertex, by how much a tree with it exceeds the bound at least."""
@@ -73,7 +68,7 @@ def dual_ascent(instance: SteinerInstance) -> Dual:
     heapq.heapify(heap)
     while heap:
         _, terminal = heapq.heappop(heap)
-        around = _paid_sources(terminal, into)
+        around = _paid_sources([terminal], into)
         raised = min(scratch[vertex] for vertex in around)
         if not raised:
             continue
@@ -94,15 +89,16 @@ def dual_ascent(instance: SteinerInstance) -> Dual:
     return Dual(bound, scratch, into)
 
 
-def _paid_sources(terminal: int, into: dict[int, dict[int, Weight]]) -> set[int]:
-    """Return the vertices from which edges paid in full lead to a terminal."""
-    found, stack = {terminal}, [terminal]
+def _paid_sources(terminals: Iterable[int], into: dict[int, dict[int, Weight]]) -> set[int]:
+    """Return terminals, and the vertices from which edges paid in full lead to them."""
+    stack = list(terminals)
+    sources = set(stack)
     while stack:
         for source, lacking in into[stack.pop()].items():
-            if not lacking and source not in found:
-                found.add(source)
+            if not lacking and source not in sources:
+                sources.add(source)
                 stack.append(source)
-    return found
+    return sources
 
 
 def _sources_first(into: dict[int, dict[int, Weight]]) -> list[int]:

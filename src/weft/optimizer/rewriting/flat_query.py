@@ -67,7 +67,7 @@ def conjunction(*operands: Symbol) -> FlatQuery:
     return FlatQuery("CONJ", operands)
 
 
-def have_two_in_common(one: FlatQuery, other: FlatQuery) -> bool:
+def have_two_in_common(query: FlatQuery, other: FlatQuery) -> bool:
     """Say whether two queries could share a pair of operands at all.
 
     >>> (
@@ -76,7 +76,7 @@ def have_two_in_common(one: FlatQuery, other: FlatQuery) -> bool:
     ... )
     (True, False)
     """
-    return (one.counts & other.counts).total() > 1
+    return (query.counts & other.counts).total() > 1
 
 
 def names(queries: Iterable[FlatQuery]) -> list[str]:

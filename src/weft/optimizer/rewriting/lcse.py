@@ -52,7 +52,7 @@ class CommonExpression(Generic[Key]):
             mask = self.operands[start]
             for end in range(start + 1, len(self.operands)):
                 mask |= self.operands[end]
-                yield self.pattern.labelled(mask).number, start, end - start + 1
+                yield self.pattern.label(mask).number, start, end - start + 1
 
 
 def lcse_trees(patterns: Mapping[Key, Pattern]) -> dict[Key, Tree]:
@@ -135,15 +135,15 @@ class _Sharing(Generic[Key]):
 
     def trees(self) -> dict[Key, Tree]:
         """Return a tree for every pattern, lists last."""
-        found = {}
+        trees = {}
         for key, pattern in self.patterns.items():
             plain = pattern.shape.everything & ~pattern.shape.list_mask
             levels = self.levels[key]
             units = self._units(levels[plain], levels) if plain in levels else [*map(leaf, items_of(plain))]
             units.sort(key=lambda unit: unit.mask & -unit.mask)
             units.extend(map(leaf, items_of(pattern.shape.list_mask)))
-            found[key] = pattern.settled(join_all(units))
-        return found
+            trees[key] = pattern.simplify(join_all(units))
+        return trees
 
     def _units(
         self, expression: CommonExpression[Key], levels: Mapping[int, CommonExpression[Key]]
@@ -152,17 +152,17 @@ class _Sharing(Generic[Key]):
         units: list[Tree] = []
         for mask in expression.operands:
             if mask in expression.shared:
-                units.append(self._placed(expression.group, expression.pattern, mask))
+                units.append(self._place(expression.group, expression.pattern, mask))
             elif mask & (mask - 1):
                 units.extend(self._units(levels[mask], levels))
             else:
                 units.append(leaf(mask.bit_length() - 1))
         return units
 
-    def _placed(self, group: Group, pattern: Pattern, mask: int) -> Tree:
+    def _place(self, group: Group, pattern: Pattern, mask: int) -> Tree:
         """Return a shared expression as a tree over items of a pattern."""
-        label = pattern.labelled(mask)
+        label = pattern.label(mask)
         shared = self.shared[self._groups[group], label.number]
         units = sorted(self._units(shared, self.levels[shared.key]), key=lambda unit: unit.mask & -unit.mask)
-        tree = relabel(uncheck(join_all(units)), shared.pattern.labelled(shared.mask).places)
+        tree = relabel(uncheck(join_all(units)), shared.pattern.label(shared.mask).places)
         return relabel(tree, label.items)

@@ -18,7 +18,7 @@ from weft.optimizer.rewriting.flat_query import FlatQuery, Symbol, canonical_key
 from weft.optimizer.rewriting.merge import merges
 from weft.optimizer.rewriting.transformation import without_order
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Label
 from weft.pattern.series_parallel import Nesting, nesting_of
 
 
@@ -36,20 +36,20 @@ class OperatorLevel(Generic[Key]):
     masks: tuple[int, ...]
     is_whole: bool
 
-    def places_of(self, query: FlatQuery) -> Iterator[Labelled]:
+    def places_of(self, query: FlatQuery) -> Iterator[Label]:
         """Yield the sub-patterns of the level that a query stands for, under a weaker order if need be."""
         if query.operator == self.query.operator:
             for places in merges(query, self.query):
-                yield self.pattern.labelled(sum(self.masks[place] for place in places))
+                yield self.pattern.label(sum(self.masks[place] for place in places))
         elif query.operator == "CONJ":
-            weak, weak_masks = self._unordered
+            weak, weak_masks = self._level_without_order
             for places in merges(query, weak):
                 masks = [weak_masks[place] for place in places]
                 order = frozenset(pair for mask in masks for pair in self.pattern.order_within(mask))
-                yield self.pattern.labelled(sum(masks), order)
+                yield self.pattern.label(sum(masks), order)
 
     @cached_property
-    def _unordered(self) -> tuple[FlatQuery, tuple[int, ...]]:
+    def _level_without_order(self) -> tuple[FlatQuery, tuple[int, ...]]:
         """The level with its operands in any order."""
         pairs = sorted(zip(self.query.operands, self.masks, strict=True), key=_by_number)
         return without_order(self.query), tuple(mask for _, mask in pairs)
@@ -65,16 +65,16 @@ def levels_of(key: Key, pattern: Pattern) -> list[OperatorLevel[Key]]:
     if not isinstance(tree, FlatQuery):
         return []
     known: dict[Symbol, tuple[Symbol, int]] = {item: (pattern.leaves[item], 1 << item) for item in plain}
-    found: list[OperatorLevel[Key]] = []
+    levels: list[OperatorLevel[Key]] = []
     for node in inner_first(tree):
         operands = [known[operand] for operand in node.operands]
         if node.operator != "SEQ":
             operands.sort(key=_by_number)
         masks = tuple(mask for _, mask in operands)
         query = FlatQuery(node.operator, tuple(symbol for symbol, _ in operands))
-        found.append(OperatorLevel(key, pattern, query, masks, is_whole=node is tree))
-        known[node] = pattern.labelled(sum(masks)).number, sum(masks)
-    return found
+        levels.append(OperatorLevel(key, pattern, query, masks, is_whole=node is tree))
+        known[node] = pattern.label(sum(masks)).number, sum(masks)
+    return levels
 
 
 def _by_number(operand: tuple[Symbol, int]) -> tuple[int, int, str]:
@@ -83,7 +83,9 @@ def _by_number(operand: tuple[Symbol, int]) -> tuple[int, int, str]:
 
 def nested_level(query: FlatQuery) -> int:
     """Return how many levels a query has, the innermost being 1."""
-    return 1 + max((nested_level(one) for one in query.operands if isinstance(one, FlatQuery)), default=0)
+    return 1 + max(
+        (nested_level(operand) for operand in query.operands if isinstance(operand, FlatQuery)), default=0
+    )
 
 
 def inner_first(query: FlatQuery) -> list[FlatQuery]:
@@ -94,7 +96,7 @@ def inner_first(query: FlatQuery) -> list[FlatQuery]:
     ['CONJ(E2 & E3)', 'SEQ(E1, CONJ(E2 & E3))']
     """
     inner = [
-        one for operand in query.operands if isinstance(operand, FlatQuery) for one in inner_first(operand)
+        flat for operand in query.operands if isinstance(operand, FlatQuery) for flat in inner_first(operand)
     ]
     return sorted(dict.fromkeys([*inner, query]), key=nested_level)
 

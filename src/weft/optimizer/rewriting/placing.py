@@ -14,7 +14,7 @@ from weft.optimizer.rewriting.levels import OperatorLevel, levels_of
 from weft.optimizer.rewriting.transformation import interesting_sub_queries
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Label
 
 SHARE_OF_CLOSURE = 0.4  # of the limit, after which no more sub-queries are looked for
 SHARE_OF_PLACING = 0.55  # of the limit, after which only the most promising are placed
@@ -44,7 +44,7 @@ class Placing(Generic[Key]):
     """
 
     def __init__(self, patterns: Mapping[Key, Pattern], limit: Limit) -> None:
-        self.places: dict[Key, dict[Labelled, None]] = {key: {} for key in patterns}
+        self.places: dict[Key, dict[Label, None]] = {key: {} for key in patterns}
         self.is_complete = True
         self._limit = limit
         self._levels = [level for key, pattern in patterns.items() for level in levels_of(key, pattern)]
@@ -56,7 +56,7 @@ class Placing(Generic[Key]):
             pattern = source.pattern
             if pattern.form.negations or pattern.shape.lists:
                 continue
-            number = pattern.labelled(pattern.shape.everything).number
+            number = pattern.label(pattern.shape.everything).number
             for level in whole.around(source.query):
                 if _setting(level) == _setting(source):
                     labels = [label for label in level.places_of(source.query) if label.number == number]
@@ -89,9 +89,9 @@ class Placing(Generic[Key]):
             if self._limit.is_cancelled() or (not is_due and self._is_late(SHARE_OF_PLACING * end)):
                 self.is_complete = False
                 break
-            found = self._place(query, index)
-            if len(found) > 1 and len(query.operands) > 2:
-                shorter = [one for one in _with_one_less(query) if one not in seen]
+            n_sub_patterns = len(self._place(query, index))
+            if n_sub_patterns > 1 and len(query.operands) > 2:
+                shorter = [less for less in _with_one_less(query) if less not in seen]
                 if len(seen) < MOST_SUB_QUERIES + len(queries):
                     seen.update(shorter)
                     waiting.extend(shorter)
@@ -99,16 +99,16 @@ class Placing(Generic[Key]):
                     self.is_complete = False
 
     def _is_late(self, share: float) -> bool:
-        return self._limit.used() > share or self._limit.is_cancelled()
+        return self._limit.used_share() > share or self._limit.is_cancelled()
 
     def _place(self, query: FlatQuery, index: LevelIndex[Key]) -> set[int]:
         """Note where a query stands in all levels; return the numbers of the sub-patterns it is there."""
-        found = set()
+        numbers = set()
         for level in index.around(query):
             for label in level.places_of(query):
                 self.places[level.key][label] = None
-                found.add(label.number)
-        return found
+                numbers.add(label.number)
+        return numbers
 
 
 def _setting(level: OperatorLevel[Key]) -> tuple[Hashable, ...]:

@@ -24,7 +24,7 @@ from weft.optimizer.rewriting.placing import Placing
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SCALE
-from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Label
 from weft.optimizer.trees import Demands, Tree, join_all, leaf, order_tree, uncheck
 from weft.plan.extents import is_within
 from weft.plan.nodes import Extent
@@ -40,7 +40,7 @@ class RewriteVertex(Generic[Key]):
     """A sub-pattern with what is demanded of it, at home in one pattern; no label: the whole pattern."""
 
     key: Key
-    label: Labelled | None
+    label: Label | None
     demands: Demands
 
     @property
@@ -54,14 +54,14 @@ class RewriteSource:
     """A vertex from which another is computed, and the items of the latter's home in its places."""
 
     number: int
-    label: Labelled
+    label: Label
     demands: Demands
 
 
 class PlacedSubPattern(NamedTuple):
     """A sub-pattern of a pattern, its items there, and the order that is demanded of them."""
 
-    label: Labelled
+    label: Label
     mask: int
     order: frozenset[tuple[int, int]]
 
@@ -116,7 +116,7 @@ class RewriteGraph(Generic[Key]):
 
     def _whole(self, key: Key, pattern: Pattern) -> RewriteVertex[Key]:
         is_plain = not pattern.form.negations and not pattern.shape.lists and pattern.n_items > 1
-        label = pattern.labelled(pattern.shape.everything) if is_plain else None
+        label = pattern.label(pattern.shape.everything) if is_plain else None
         return RewriteVertex(key, label, pattern.own)
 
     def _add(self, vertex: RewriteVertex[Key]) -> int:
@@ -129,7 +129,7 @@ class RewriteGraph(Generic[Key]):
 
     def _add_sub_patterns(self) -> None:
         """Make vertices of sub-patterns that several patterns have, for each of their windows."""
-        owners: dict[int, dict[Key, Labelled]] = defaultdict(dict)
+        owners: dict[int, dict[Key, Label]] = defaultdict(dict)
         for key, places in self._places.items():
             for place in places:
                 owners[place.label.number].setdefault(key, place.label)
@@ -140,7 +140,7 @@ class RewriteGraph(Generic[Key]):
             for extent in dict.fromkeys(self.patterns[key].extent for key in places_of):
                 self._add(self._home(places_of, extent))
 
-    def _home(self, owners: Mapping[Key, Labelled], extent: Extent | None) -> RewriteVertex[Key]:
+    def _home(self, owners: Mapping[Key, Label], extent: Extent | None) -> RewriteVertex[Key]:
         """Return a sub-pattern in the pattern that demands no more than that of it, if there is one."""
 
         def strangeness(key: Key) -> tuple[bool, bool]:
@@ -151,13 +151,13 @@ class RewriteGraph(Generic[Key]):
         key = min(fitting, key=strangeness)
         return RewriteVertex(key, owners[key], self._demands(key, owners[key], extent))
 
-    def _demands(self, key: Key, label: Labelled, extent: Extent | None) -> Demands:
+    def _demands(self, key: Key, label: Label, extent: Extent | None) -> Demands:
         pattern = self.patterns[key]
         return pattern.own if pattern.is_own(label, extent) else pattern.demands(label, extent)
 
     def _connect(self, *, has_windows: bool) -> None:
         """Find all that vertices can be computed from; when it is late, the most promising sources alone."""
-        offers: list[tuple[int, Labelled, Extent | None]] = []
+        offers: list[tuple[int, Label, Extent | None]] = []
         for number, vertex in self.vertices.items():
             self.into[number] = {ROOT: self.weight(vertex, [])}
             offers += [(number, label, vertex.demands.extent) for label in self._usable(vertex)]
@@ -165,18 +165,18 @@ class RewriteGraph(Generic[Key]):
                 offers += [(number, label, longer) for label, longer in self._longer(vertex)]
         offers.sort(key=lambda offer: -self._promise(offer[1], offer[2]))
         for n_offered, (number, label, extent) in enumerate(offers):
-            is_late = n_offered >= LEAST_OFFERS and self._limit.used() > SHARE_OF_GRAPH
+            is_late = n_offered >= LEAST_OFFERS and self._limit.used_share() > SHARE_OF_GRAPH
             if is_late or self._limit.is_cancelled():
                 self.is_complete = False
                 break
             self._offer(number, self.vertices[number], label, extent)
 
-    def _promise(self, label: Labelled, extent: Extent | None) -> int:
+    def _promise(self, label: Label, extent: Extent | None) -> int:
         """Return what is saved where all that have a sub-pattern take it from one, which costs nothing."""
         known = self._numbers.get((label.number, extent))
         return 0 if known is None else self.into[known][ROOT] * self._n_others.get(label.number, 0)
 
-    def _usable(self, vertex: RewriteVertex[Key]) -> Iterator[Labelled]:
+    def _usable(self, vertex: RewriteVertex[Key]) -> Iterator[Label]:
         """Yield the sub-patterns of a vertex that demand no more than it does."""
         pattern, mask = self.patterns[vertex.key], self.mask_of(vertex)
         order = pattern.within(vertex.demands.order, mask)
@@ -184,7 +184,7 @@ class RewriteGraph(Generic[Key]):
             if not place.mask & ~mask and place.order <= order:
                 yield place.label
 
-    def _longer(self, vertex: RewriteVertex[Key]) -> Iterator[tuple[Labelled, Extent | None]]:
+    def _longer(self, vertex: RewriteVertex[Key]) -> Iterator[tuple[Label, Extent | None]]:
         """Yield the same for longer windows: a vertex may be what a filter leaves of it."""
         extent = vertex.demands.extent
         if vertex.label is not None:
@@ -192,7 +192,7 @@ class RewriteGraph(Generic[Key]):
                 if longer != extent and is_within(extent, longer):
                     yield vertex.label, longer
 
-    def _offer(self, number: int, vertex: RewriteVertex[Key], label: Labelled, extent: Extent | None) -> None:
+    def _offer(self, number: int, vertex: RewriteVertex[Key], label: Label, extent: Extent | None) -> None:
         """Let a vertex be computed from a sub-pattern of its home, for its own or a longer window."""
         known = self._numbers.get((label.number, extent))
         if known is None or known == number:
@@ -207,12 +207,12 @@ class RewriteGraph(Generic[Key]):
         """Return what a vertex can be computed from among those that are present, large ones first."""
         vertex = self.vertices[number]
         extent = vertex.demands.extent
-        found = []
+        sources = []
         for label in self._usable(vertex):
             known = self._numbers.get((label.number, extent))
             if known in present and known is not None and known != number:
-                found.append(RewriteSource(known, label, self._demands(vertex.key, label, extent)))
-        return sorted(found, key=lambda source: -source.label.mask.bit_count())
+                sources.append(RewriteSource(known, label, self._demands(vertex.key, label, extent)))
+        return sorted(sources, key=lambda source: -source.label.mask.bit_count())
 
     def weight(self, vertex: RewriteVertex[Key], sources: Sequence[RewriteSource]) -> int:
         """Return what a vertex costs when its sources are there, in units of 1 / SCALE.
@@ -232,19 +232,19 @@ class RewriteGraph(Generic[Key]):
         return [self._price(pattern, self._nodes(vertex, tree) - present) for tree in trees]
 
     def _price(self, pattern: Pattern, nodes: Set[tuple[int, float]]) -> int:
-        return sum(self._node_price(pattern, one) for one in nodes)
+        return sum(self._node_price(pattern, node) for node in nodes)
 
-    def _node_price(self, pattern: Pattern, one: tuple[int, float]) -> int:
-        if one not in self._prices:
-            node, window = one
-            shape, step = pattern.numbers.priced[node]
-            self._prices[one] = round(self.model.node(shape, step, window) * SCALE) if step.left else 0
-        return self._prices[one]
+    def _node_price(self, pattern: Pattern, node: tuple[int, float]) -> int:
+        if node not in self._prices:
+            number, window = node
+            shape, step = pattern.numbers.priced[number]
+            self._prices[node] = round(self.model.node(shape, step, window) * SCALE) if step.left else 0
+        return self._prices[node]
 
     def _nodes(self, vertex: RewriteVertex[Key], tree: Tree) -> set[tuple[int, float]]:
         pattern = self.patterns[vertex.key]
         if vertex.label is None:
-            return set(pattern.numbered(tree).nodes)
+            return set(pattern.number_nodes(tree).nodes)
         return self._part_nodes(pattern, tree, vertex.demands)
 
     def _part_nodes(self, pattern: Pattern, tree: Tree, demands: Demands) -> set[tuple[int, float]]:
@@ -276,8 +276,10 @@ class RewriteGraph(Generic[Key]):
         pattern = self.patterns[vertex.key]
         units = []
         for source, start in zip(sources, starts, strict=True):
-            given = _narrowed(pattern, source.demands, start.mask)
-            is_other = start.computed_for is None and given != _narrowed(pattern, vertex.demands, start.mask)
+            given = _demands_within(pattern, source.demands, start.mask)
+            is_other = start.computed_for is None and given != _demands_within(
+                pattern, vertex.demands, start.mask
+            )
             units.append(start._replace(computed_for=given) if is_other else start)
         rest = self.mask_of(vertex) & ~sum(start.mask for start in starts)
         order = pattern_order(pattern.shape)
@@ -288,5 +290,5 @@ class RewriteGraph(Generic[Key]):
         return tuple(tree if vertex.label is None else uncheck(tree) for tree in options)
 
 
-def _narrowed(pattern: Pattern, demands: Demands, mask: int) -> Demands:
+def _demands_within(pattern: Pattern, demands: Demands, mask: int) -> Demands:
     return Demands(pattern.within(demands.order, mask), demands.extent)

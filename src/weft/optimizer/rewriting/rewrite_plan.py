@@ -118,8 +118,8 @@ def planned_trees(graph: RewriteGraph[Key], steiner: SteinerTree) -> dict[Key, T
     for key, number in graph.terminals.items():
         pattern, tree = graph.patterns[key], built(number)
         if graph.vertices[number].label is not None:
-            tree = relabel(tree, pattern.labelled(pattern.shape.everything).items)
-        trees[key] = pattern.settled(tree)
+            tree = relabel(tree, pattern.label(pattern.shape.everything).items)
+        trees[key] = pattern.simplify(tree)
     return trees
 
 

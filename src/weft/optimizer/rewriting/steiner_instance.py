@@ -58,7 +58,7 @@ class SteinerInstance:
         for other, weight in fed.items():
             if weight < self.scratch[other]:
                 self.scratch[other] = weight
-                for source in [one for one, w in self.into[other].items() if w >= weight]:
+                for source in [vertex for vertex, w in self.into[other].items() if w >= weight]:
                     del self.into[other][source], self.feeds[source][other]
 
     def _forget_edges_from(self, vertex: int) -> None:
@@ -81,7 +81,7 @@ class SteinerInstance:
                 elif self._surely_saved(vertex) >= self.scratch[vertex]:
                     self.take(vertex)
                     changed = True
-        for vertex in [one for one in self.waiting if not self.into[one]]:
+        for vertex in [vertex for vertex in self.waiting if not self.into[vertex]]:
             self.settled += self.scratch.pop(vertex)
             self.waiting.remove(vertex)
             del self.into[vertex]
@@ -107,7 +107,7 @@ class SteinerInstance:
 
     def parts(self) -> list["SteinerInstance"]:
         """Return the parts that have no edge between them, small ones first."""
-        waiting, found = set(self.into), []
+        waiting, parts = set(self.into), []
         while waiting:
             part, stack = set[int](), [min(waiting)]
             while stack:
@@ -117,8 +117,8 @@ class SteinerInstance:
                     stack.extend(self.into[vertex])
                     stack.extend(self.feeds.get(vertex, ()))
             waiting -= part
-            found.append(self.part(part))
-        return sorted(found, key=lambda one: (len(one.open), min(one.into)))
+            parts.append(self.part(part))
+        return sorted(parts, key=lambda part: (len(part.open), min(part.into)))
 
 
 def instance_of(
@@ -126,9 +126,9 @@ def instance_of(
 ) -> SteinerInstance:
     """Return the instance in which the terminals are taken.
 
-    >>> one = instance_of([1, 2, 3], [2, 3], {1: {0: 2}, 2: {0: 3, 1: 1}, 3: {0: 3, 1: 1}}, root=0)
-    >>> one.reduce()
-    >>> one.chosen, one.settled  # 1 is worth while: 2 + 1 + 1 is less than 3 + 3
+    >>> instance = instance_of([1, 2, 3], [2, 3], {1: {0: 2}, 2: {0: 3, 1: 1}, 3: {0: 3, 1: 1}}, root=0)
+    >>> instance.reduce()
+    >>> instance.chosen, instance.settled  # 1 is worth while: 2 + 1 + 1 is less than 3 + 3
     ({1}, 4)
     """
     instance = SteinerInstance()

@@ -108,14 +108,14 @@ class SteinerSearch:
         """Search until the optimum is known or the limit is reached."""
         while not self.is_done and limit.allows_step():
             bound, _, decisions, vertex = heapq.heappop(self.heap)
-            instance = self._decided(decisions)
+            instance = self._instance_after(decisions)
             without = instance.copy()
             without.drop(vertex)
             instance.take(vertex)
             self._look_at(instance, bound)
             self._look_at(without, bound)
 
-    def _decided(self, decisions: Decisions) -> SteinerInstance:
+    def _instance_after(self, decisions: Decisions) -> SteinerInstance:
         instance, (chosen, still_open) = self.instance.copy(), decisions
         for vertex in sorted(self.instance.open):
             if vertex in chosen:
@@ -127,8 +127,7 @@ class SteinerSearch:
     def improve(self, limit: Limit, dice: random.Random) -> None:
         """Look for a cheaper choice without a bound."""
         selection = VertexSelection(self.instance, self.best)
-        found = anneal(selection, limit, dice)
-        selection = VertexSelection(self.instance, found)
+        selection = VertexSelection(self.instance, anneal(selection, limit, dice))
         selection.descend()
         self._offer(selection.cost, selection.chosen)
 
@@ -141,7 +140,7 @@ class SteinerSearch:
         while True:
             instance.reduce()
             if not instance.open:
-                cost = instance.settled + sum(instance.scratch[one] for one in instance.waiting)
+                cost = instance.settled + sum(instance.scratch[vertex] for vertex in instance.waiting)
                 self._offer(cost, instance.chosen)
                 return
             dual = dual_ascent(instance)
@@ -154,16 +153,20 @@ class SteinerSearch:
             if not self._drop_too_dear(instance, dual):
                 break
         vertex = max(
-            sorted(instance.open), key=lambda one: (one in selection.chosen, instance.most_saved(one))
+            sorted(instance.open),
+            key=lambda vertex: (vertex in selection.chosen, instance.most_saved(vertex)),
         )
         decisions = frozenset(instance.chosen), frozenset(instance.open)
         heapq.heappush(self.heap, (bound, next(self.counter), decisions, vertex))
 
     def _drop_too_dear(self, instance: SteinerInstance, dual: Dual) -> bool:
         """Drop the vertices with which no tree is cheaper than the best one known."""
-        bound = instance.settled + dual.bound
-        additions = dual.least_additions(instance)
-        dear = [one for one in sorted(instance.open) if bound + additions.get(one, self.cost) >= self.cost]
+        bound, additions = instance.settled + dual.bound, dual.least_additions(instance)
+        dear = [
+            vertex
+            for vertex in sorted(instance.open)
+            if bound + additions.get(vertex, self.cost) >= self.cost
+        ]
         for vertex in dear:
             instance.drop(vertex)
         return bool(dear)

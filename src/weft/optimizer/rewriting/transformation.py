@@ -24,13 +24,13 @@ def without_order(query: FlatQuery) -> FlatQuery:
     return FlatQuery("CONJ", query.operands)
 
 
-def interesting_sub_queries(one: FlatQuery, other: FlatQuery) -> tuple[FlatQuery, ...]:
+def interesting_sub_queries(query: FlatQuery, other: FlatQuery) -> tuple[FlatQuery, ...]:
     """Return the sub-queries of two queries, the stricter one being transformed.
 
     >>> from weft.optimizer.rewriting.flat_query import conjunction, names, sequence
     >>> names(interesting_sub_queries(conjunction("E1", "E2", "E4"), sequence("E1", "E2", "E3")))
     ['CONJ(E1 & E2)']
     """
-    if one.operator != other.operator:
-        one, other = without_order(one), without_order(other)
-    return decomposition.interesting_sub_queries(one, other)
+    if query.operator != other.operator:
+        query, other = without_order(query), without_order(other)
+    return decomposition.interesting_sub_queries(query, other)

@@ -32,37 +32,41 @@ class Limit:
 
     def allows_step(self) -> bool:
         """Count a step, and say whether it may be taken."""
-        if self.is_cancelled() or self.used() >= 1.0:
+        if self.is_cancelled() or self.used_share() >= 1.0:
             return False
         limit: Limit | None = self
         while limit is not None:
             limit.taken, limit = limit.taken + 1, limit.whole
         return True
 
-    def used(self) -> float:
+    def used_share(self) -> float:
         """Return the share of the limit that is used up."""
         shares = [0.0]
         if self.steps is not None:
             shares.append(self.taken / self.steps if self.steps else 1.0)
         if self.seconds is not None:
-            passed = time.perf_counter() - self.started
-            shares.append(passed / self.seconds if self.seconds else 1.0)
+            elapsed = time.perf_counter() - self.started
+            shares.append(elapsed / self.seconds if self.seconds else 1.0)
         return max(shares)
 
     def tell(self, cost: float) -> None:
         """Report how far the search is."""
         if self.progress is not None:
-            self.progress(min(self.used(), 1.0), cost)
+            self.progress(min(self.used_share(), 1.0), cost)
 
     def at_most(self, seconds: float) -> "Limit":
         """Return a limit that ends after so many seconds if this one does not end before."""
-        left = seconds if self.seconds is None else min(seconds, self.seconds * (1.0 - min(self.used(), 1.0)))
+        left = (
+            seconds
+            if self.seconds is None
+            else min(seconds, self.seconds * (1.0 - min(self.used_share(), 1.0)))
+        )
         steps = None if self.steps is None else self.steps - self.taken
         return Limit(left, steps, self.is_cancelled, self.progress)
 
     def part(self, share: float) -> "Limit":
         """Return a limit for a share of what is left; steps taken under it count here too."""
-        base = min(self.used(), 1.0)
+        base = min(self.used_share(), 1.0)
         seconds = None if self.seconds is None else self.seconds * (1.0 - base) * share
         steps = None if self.steps is None else round((self.steps - self.taken) * share)
 

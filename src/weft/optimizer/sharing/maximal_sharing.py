@@ -29,7 +29,7 @@ def maximal_sharing(graph: MultiPatternGraph[Key], patterns: dict[Key, Pattern])
     pinned: dict[Key, list[Tree]] = {key: [] for key in patterns}
     for number in ranked:
         places = {
-            key: next((mask for mask in masks if not mask & _taken(pinned[key])), 0)
+            key: next((mask for mask in masks if not mask & _mask_of_all(pinned[key])), 0)
             for key, masks in graph.owners(number).items()
         }
         free = {key: mask for key, mask in places.items() if mask}
@@ -38,7 +38,7 @@ def maximal_sharing(graph: MultiPatternGraph[Key], patterns: dict[Key, Pattern])
     return {key: _in_pattern_order(pattern, pinned[key]) for key, pattern in patterns.items()}
 
 
-def _taken(trees: Sequence[Tree]) -> int:
+def _mask_of_all(trees: Sequence[Tree]) -> int:
     return sum(tree.mask for tree in trees)
 
 
@@ -48,11 +48,11 @@ def _pin(places: dict[Key, int], patterns: dict[Key, Pattern], pinned: dict[Key,
     order = [item for item in pattern_order(patterns[first].shape) if places[first] >> item & 1]
     if all(item in patterns[first].shape.lists for item in items_of(places[first])):
         return
-    labels = {key: patterns[key].labelled(mask) for key, mask in places.items()}
+    labels = {key: patterns[key].label(mask) for key, mask in places.items()}
     shared = relabel(uncheck(order_tree(order)), labels[first].places)
     extent = longest(patterns[key].extent for key in places)
     for key, label in labels.items():
-        pinned[key].append(patterns[key].placed(shared, label, extent))
+        pinned[key].append(patterns[key].place(shared, label, extent))
 
 
 def _in_pattern_order(pattern: Pattern, pinned: Sequence[Tree]) -> Tree:

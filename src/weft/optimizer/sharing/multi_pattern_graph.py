@@ -50,7 +50,7 @@ class MultiPatternGraph(Generic[Key]):
 
     def _register(self, key: Key, mask: int) -> list[tuple[Key, int]]:
         """Note a sub-pattern; return those that may be common now."""
-        number = self._patterns[key].labelled(mask).number
+        number = self._patterns[key].label(mask).number
         self._numbers[key][mask] = number
         owners = self._owners.setdefault(number, {})
         owners.setdefault(key, []).append(mask)
@@ -100,8 +100,8 @@ class MultiPatternGraph(Generic[Key]):
 
     def neighbors(self, key: Key) -> set[Key]:
         """Return the patterns that share two items or more with a pattern."""
-        found = {owner for number in self.common(key).values() for owner in self._owners[number]}
-        return found - {key}
+        owners = {owner for number in self.common(key).values() for owner in self._owners[number]}
+        return owners - {key}
 
     def components(self) -> list[list[Key]]:
         """Return the connected components, each in the order in which its patterns were added."""

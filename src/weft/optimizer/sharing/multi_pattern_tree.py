@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from weft.cost.shape import MOST_EXACT, Array
 from weft.kernels.matches.subsets import cheapest_lasts
 from weft.optimizer.memoize import memoize
-from weft.optimizer.orders.decided import local_cost, passed
+from weft.optimizer.orders.decided import checks_of, local_cost
 from weft.optimizer.orders.exact_order import exact_order, order_within
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.pattern import Pattern
@@ -35,7 +35,7 @@ class OrderPlans(LocalPlans):
         start = order_of(pinned[0])
         if start is None:
             raise ValueError("an order begins with an order, not with a tree that grows to two sides")
-        checks = passed(pinned[0], pattern.shape)
+        checks = checks_of(pinned[0], pattern.shape)
         order = exact_order(pattern.shape, self.model, start, start_checks=checks)
         return join_all([pinned[0], *map(leaf, order[len(start) :])])
 

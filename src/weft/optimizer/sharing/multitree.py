@@ -17,7 +17,7 @@ from typing import Generic
 from weft.cost.model import CostModel
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SharedNodes
-from weft.optimizer.sharing.sub_patterns import InternTable, Key, Labelled, Offer, SharablePart
+from weft.optimizer.sharing.sub_patterns import InternTable, Key, Label, Offer, SharablePart
 from weft.optimizer.trees import Tree
 
 
@@ -35,7 +35,7 @@ class MultiTree(Generic[Key]):
         self.trees: dict[Key, Tree] = {}
         self.nodes = SharedNodes(self.price)
         self._parts: dict[int, dict[SharablePart, int]] = {}
-        self._unordered: dict[int, dict[int, Labelled]] = {}  # by the first leaf, then by number
+        self._unordered: dict[int, dict[int, Label]] = {}  # by the first leaf, then by number
 
     def price(self, node: int, window: float) -> float:
         """Return what a node costs that is needed for a window in seconds."""
@@ -51,7 +51,7 @@ class MultiTree(Generic[Key]):
         """Add the tree of a pattern; nodes that exist are shared."""
         if key in self.trees:
             raise ValueError(f"there is a tree for {key!r} already")
-        self.patterns[key], self.trees[key] = pattern, pattern.settled(tree)
+        self.patterns[key], self.trees[key] = pattern, pattern.simplify(tree)
         self._enter(pattern, self.trees[key])
 
     def remove(self, key: Key) -> Tree:
@@ -65,7 +65,7 @@ class MultiTree(Generic[Key]):
         before = self.nodes.total
         for key, given in trees.items():
             pattern, old = self.patterns[key], self.trees[key]
-            tree = pattern.settled(given)
+            tree = pattern.simplify(given)
             if tree == old:
                 continue
             self._leave(pattern, old)
@@ -81,7 +81,7 @@ class MultiTree(Generic[Key]):
         return change
 
     def _enter(self, pattern: Pattern, tree: Tree) -> None:
-        self.nodes.add(pattern.numbered(tree).nodes)
+        self.nodes.add(pattern.number_nodes(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts.setdefault(part.number, {})
             trees[part] = trees.get(part, 0) + 1
@@ -90,7 +90,7 @@ class MultiTree(Generic[Key]):
                 self._unordered.setdefault(label.leaves[0], {})[part.number] = label
 
     def _leave(self, pattern: Pattern, tree: Tree) -> None:
-        self.nodes.remove(pattern.numbered(tree).nodes)
+        self.nodes.remove(pattern.number_nodes(tree).nodes)
         for part in pattern.parts(tree):
             trees = self._parts[part.number]
             trees[part] -= 1
@@ -100,7 +100,7 @@ class MultiTree(Generic[Key]):
                 first = self.numbers.labels[part.number].leaves[0]
                 self._unordered.get(first, {}).pop(part.number, None)
 
-    def existing(self, key: Key, sharables: Iterable[Labelled]) -> dict[int, Offer]:
+    def existing(self, key: Key, sharables: Iterable[Label]) -> dict[int, Offer]:
         """Return the trees of other patterns that a pattern could use, by its items: the cheapest to read."""
         pattern = self.patterns[key]
         own = Counter(pattern.parts(self.trees[key]))
@@ -110,13 +110,13 @@ class MultiTree(Generic[Key]):
             for part, count in self._parts.get(sharable.number, {}).items():
                 if mask in offers and not offers[mask].cost:
                     break
-                tree = pattern.fitted(part, sharable) if count > own[part] else None
+                tree = pattern.fit(part, sharable) if count > own[part] else None
                 if tree is not None:
                     offer = Offer(tree, self._reading(pattern, tree))
                     offers[mask] = min(offers.get(mask, offer), offer, key=lambda option: option.cost)
         return offers
 
-    def _weaker(self, pattern: Pattern) -> Iterator[Labelled]:
+    def _weaker(self, pattern: Pattern) -> Iterator[Label]:
         """Yield what there is under a weaker order than that of a pattern."""
         if self.weakens and pattern.own.order:
             for leaf in sorted(pattern.leaf_set & self._unordered.keys()):
@@ -157,6 +157,6 @@ class MultiTree(Generic[Key]):
         """Return how many joins of all trees are computed for several patterns."""
         counts: Counter[int] = Counter()
         for key, tree in self.trees.items():
-            numbers = {number for number, _ in self.patterns[key].numbered(tree).nodes}
+            numbers = {number for number, _ in self.patterns[key].number_nodes(tree).nodes}
             counts.update(number for number in numbers if self.numbers.priced[number][1].is_join)
         return sum(count > 1 for count in counts.values())

@@ -20,7 +20,7 @@ from typing import Generic
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multitree import MultiTree
 from weft.optimizer.sharing.sharables import Sharables
-from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Label
 from weft.optimizer.trees import Tree, relabel, specialize, uncheck
 from weft.plan.extents import longest
 
@@ -42,11 +42,11 @@ class Neighborhood(Generic[Key]):
             raise ValueError(f"a neighborhood changes at least 2 patterns, not {k}")
         self.multitree, self.sharables, self.plans, self.k = multitree, sharables, plans, k
         self.common = {key: sharables.of(key) for key in keys}
-        self.users: dict[int, dict[Key, list[Labelled]]] = {}
+        self.users: dict[int, dict[Key, list[Label]]] = {}
         for key, own in self.common.items():
             for sharable in own:
                 self.users.setdefault(sharable.number, {}).setdefault(key, []).append(sharable)
-        self.unordered = {key: sharables.unordered(key) for key in keys}
+        self.unordered = {key: sharables.unordered_pairs(key) for key in keys}
         self.keys = [key for key in keys if self.common[key] or self.unordered[key]]
         self.size = sum(len(self.common[key]) + len(self.unordered[key]) for key in keys)
 
@@ -57,17 +57,17 @@ class Neighborhood(Generic[Key]):
             n_common, n_unordered = len(self.common[key]), len(self.unordered[key])
             chance = dice.randrange(n_common + n_unordered + 1)
             if chance < n_common:
-                changes = self._shared(self._with_others({key: self.common[key][chance]}, dice), dice)
+                changes = self._share(self._with_others({key: self.common[key][chance]}, dice), dice)
             elif chance < n_common + n_unordered:
-                grown = self.sharables.grown(key, self.unordered[key][chance - n_common], dice)
-                changes = self._shared(self._with_others(grown, dice), dice) if grown else {}
+                grown = self.sharables.grow(key, self.unordered[key][chance - n_common], dice)
+                changes = self._share(self._with_others(grown, dice), dice) if grown else {}
             else:
-                changes = {key: self._completed(key, [], dice)}
+                changes = {key: self._complete(key, [], dice)}
             if any(tree != self.multitree.trees[changed] for changed, tree in changes.items()):
                 return changes
         return None
 
-    def _with_others(self, places: dict[Key, Labelled], dice: random.Random) -> dict[Key, Labelled]:
+    def _with_others(self, places: dict[Key, Label], dice: random.Random) -> dict[Key, Label]:
         """Add further patterns that have the sub-pattern, up to k in all."""
         number = next(iter(places.values())).number
         users = self.users.get(number, {})
@@ -75,7 +75,7 @@ class Neighborhood(Generic[Key]):
         chosen = dice.sample(others, min(self.k - len(places), len(others)))
         return {**places, **{other: dice.choice(users[other]) for other in chosen}}
 
-    def _shared(self, places: dict[Key, Labelled], dice: random.Random) -> dict[Key, Tree]:
+    def _share(self, places: dict[Key, Label], dice: random.Random) -> dict[Key, Tree]:
         """Return trees that contain the same tree over the sub-pattern at these places."""
         (first, sharable), patterns = next(iter(places.items())), self.multitree.patterns
         shared = self.plans.part(patterns[first], sharable.mask)
@@ -89,11 +89,11 @@ class Neighborhood(Generic[Key]):
             shared = uncheck(shared)
         general = relabel(shared, sharable.places)
         return {
-            key: self._completed(key, [patterns[key].placed(general, label, extent)], dice)
+            key: self._complete(key, [patterns[key].place(general, label, extent)], dice)
             for key, label in places.items()
         }
 
-    def _completed(self, key: Key, pinned: list[Tree], dice: random.Random) -> Tree:
+    def _complete(self, key: Key, pinned: list[Tree], dice: random.Random) -> Tree:
         """Return a tree with the given parts that gives up, keeps or weighs what is shared already."""
         pattern, way = self.multitree.patterns[key], dice.randrange(3)
         if way == 0:

@@ -16,8 +16,8 @@ from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.sub_patterns import (
     InternTable,
-    Labelled,
-    Numbered,
+    Label,
+    NumberedNodes,
     Order,
     SharablePart,
     SubPatterns,
@@ -68,49 +68,53 @@ class Pattern(SubPatterns):
             for negation in self.form.negations
         )
 
-    def numbered(self, tree: Tree) -> Numbered:
+    def number_nodes(self, tree: Tree) -> NumberedNodes:
         """Return the nodes of a tree over all items, every negation checked."""
         nodes = self.part(tree)
-        return self._checked(nodes, tree.mask) if tree.unchecked else nodes
+        return self._number_checks(nodes, tree.mask) if tree.unchecked else nodes
 
     @memoize
-    def part(self, tree: Tree, demands: Demands | None = None) -> Numbered:
+    def part(self, tree: Tree, demands: Demands | None = None) -> NumberedNodes:
         """Return the nodes of a tree over some items, checked unless it says otherwise.
 
         With demands other than the pattern's own, nothing is checked.
         """
-        nodes = self._unchecked(tree, demands)
-        return self._checked(nodes, tree.mask) if demands is None and not tree.unchecked else nodes
+        nodes = self._number_unchecked(tree, demands)
+        return self._number_checks(nodes, tree.mask) if demands is None and not tree.unchecked else nodes
 
-    def _unchecked(self, tree: Tree, demands: Demands | None) -> Numbered:
+    def _number_unchecked(self, tree: Tree, demands: Demands | None) -> NumberedNodes:
         wanted = demands or self.own
         window = self.window_of(wanted.extent)
         if tree.left is None or tree.right is None:
             item = next(items_of(tree.mask))
-            return Numbered(((self.leaves[item], window),), (item,), 0)
+            return NumberedNodes(((self.leaves[item], window),), (item,), 0)
         if tree.computed_for is not None:
             inner = self.part(tree._replace(computed_for=None), tree.computed_for)
-            return self._filtered(inner, tree, tree.computed_for, wanted)
+            return self._number_filter(inner, tree, tree.computed_for, wanted)
         left, right = self.part(tree.left, demands), self.part(tree.right, demands)
         checks = left.checks | right.checks
         (thing, columns) = min(
-            self._joined(left, right, wanted), self._joined(right, left, wanted), key=lambda option: option[0]
+            self._describe_join(left, right, wanted),
+            self._describe_join(right, left, wanted),
+            key=lambda option: option[0],
         )
         step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, checks)
         number = self.numbers.node(thing, self.shape_under(wanted.order), step)
-        return Numbered((*left.nodes, *right.nodes, (number, window)), columns, checks)
+        return NumberedNodes((*left.nodes, *right.nodes, (number, window)), columns, checks)
 
-    def _joined(
-        self, left: Numbered, right: Numbered, wanted: Demands
+    def _describe_join(
+        self, left: NumberedNodes, right: NumberedNodes, wanted: Demands
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return what identifies a join, and its columns."""
         columns = (*left.columns, *right.columns)
         frame = self.numbers.of(("frame", self.form.keys, wanted.extent))
-        relations = (self.related(a, b, wanted.order) for a in left.columns for b in right.columns)
+        relations = (self.relation(a, b, wanted.order) for a in left.columns for b in right.columns)
         wide = self.wide_between(columns, mask_of(left.columns), mask_of(right.columns))
         return (-1, frame, left.number, right.number, *relations, -1, *wide), columns
 
-    def _filtered(self, inner: Numbered, tree: Tree, general: Demands, wanted: Demands) -> Numbered:
+    def _number_filter(
+        self, inner: NumberedNodes, tree: Tree, general: Demands, wanted: Demands
+    ) -> NumberedNodes:
         """Add the filter that takes what is wanted of more general rows."""
         place = inner.columns.index
         missing = [(place(a), place(b)) for a, b in self.within(wanted.order, tree.mask) - general.order]
@@ -118,22 +122,22 @@ class Pattern(SubPatterns):
         step = PlanStep(tree.mask, tree.mask, is_filter=True)
         number = self.numbers.node(thing, self.shape_under(general.order), step)
         node = (number, self.window_of(general.extent))
-        return Numbered((*inner.nodes, node), inner.columns, 0)
+        return NumberedNodes((*inner.nodes, node), inner.columns, 0)
 
-    def _checked(self, below: Numbered, mask: int) -> Numbered:
+    def _number_checks(self, below: NumberedNodes, mask: int) -> NumberedNodes:
         """Add the negations that can be checked now."""
         for place, needs in enumerate(self.needs):
             if below.checks >> place & 1 or needs & ~mask:
                 continue
-            negated, forbidden = self._forbidden(place, below.columns)
+            negated, forbidden = self._describe_check(place, below.columns)
             thing = ("check", below.number, forbidden)
             number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, below.checks))
             nodes = (*below.nodes, (negated, self.window), (number, self.window))
-            below = Numbered(nodes, below.columns, below.checks | 1 << place)
+            below = NumberedNodes(nodes, below.columns, below.checks | 1 << place)
         return below
 
     @memoize
-    def _forbidden(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
+    def _describe_check(self, place: int, columns: tuple[int, ...]) -> tuple[int, int]:
         """Return the number of the node that a negation looks at, and what identifies the check."""
         negation, inner = self.form.negations[place], self.negated[place]
         names = tuple(self.variables[item] for item in columns)
@@ -145,7 +149,7 @@ class Pattern(SubPatterns):
         """Return what is negated within a sub-pattern, so that two patterns can be compared."""
         mask = mask_of(items)
         ready = [place for place, needs in enumerate(self.needs) if not needs & ~mask]
-        return frozenset(self._forbidden(place, items)[1] for place in ready)
+        return frozenset(self._describe_check(place, items)[1] for place in ready)
 
     @memoize
     def parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
@@ -161,15 +165,15 @@ class Pattern(SubPatterns):
     def own_parts(self, tree: Tree, demands: Demands | None = None) -> tuple[SharablePart, ...]:
         """Return what a join offers to others: its rows, and those that have passed its checks."""
         wanted = demands or self.own
-        labelled = self.labelled(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
-        places, offered = labelled.places, []
+        label = self.label(tree.mask, None if demands is None else self.within(wanted.order, tree.mask))
+        places, offered = label.places, []
         checks, below = (self.part(tree).checks, self._below(tree)) if demands is None else (0, 0)
         if not below:
             unchecked = relabel(uncheck(tree), places)
-            offered.append(SharablePart(labelled.number, unchecked, frozenset(), wanted.extent))
+            offered.append(SharablePart(label.number, unchecked, frozenset(), wanted.extent))
         if checks:
-            negations = self.negations_in(labelled.items)
-            offered.append(SharablePart(labelled.number, relabel(tree, places), negations, wanted.extent))
+            negations = self.negations_in(label.items)
+            offered.append(SharablePart(label.number, relabel(tree, places), negations, wanted.extent))
         return tuple(offered)
 
     def _below(self, tree: Tree) -> int:
@@ -178,7 +182,7 @@ class Pattern(SubPatterns):
             return 0
         return reduce(or_, (self.part(part).checks for part in tree.parts), 0)
 
-    def fitted(self, part: SharablePart, sharable: Labelled) -> Tree | None:
+    def fit(self, part: SharablePart, sharable: Label) -> Tree | None:
         """Return a part as a tree over items of this pattern; None when it does not serve it.
 
         `sharable` names the sub-pattern that the part computes, and the items of this pattern in its
@@ -190,26 +194,26 @@ class Pattern(SubPatterns):
             not self.is_own(sharable, part.extent) or part.negations != self.negations_in(sharable.items)
         ):
             return None
-        return self.placed(part.tree, sharable, part.extent)
+        return self.place(part.tree, sharable, part.extent)
 
-    def placed(self, tree: Tree, sharable: Labelled, extent: Extent | None) -> Tree:
+    def place(self, tree: Tree, sharable: Label, extent: Extent | None) -> Tree:
         """Return a tree over the places of a sub-pattern, computed for an extent, as a tree over items."""
         mine = relabel(tree, sharable.items)
         if not self.is_own(sharable, extent):
             mine = uncheck(mine)
             if mine.computed_for is None:
                 mine = mine._replace(computed_for=self.demands(sharable, extent))
-        return self.settled(mine)
+        return self.simplify(mine)
 
-    def demands(self, sharable: Labelled, extent: Extent | None) -> Demands:
+    def demands(self, sharable: Label, extent: Extent | None) -> Demands:
         """Return what is demanded of a sub-pattern, in items of this pattern."""
         return Demands(self._order_of(sharable), extent)
 
-    def is_own(self, sharable: Labelled, extent: Extent | None) -> bool:
+    def is_own(self, sharable: Label, extent: Extent | None) -> bool:
         """Say whether a sub-pattern for an extent is what this pattern itself has, and no more general."""
         return extent == self.extent and self._order_of(sharable) == self.order_within(sharable.mask)
 
-    def _order_of(self, sharable: Labelled) -> Order:
+    def _order_of(self, sharable: Label) -> Order:
         item = sharable.items.__getitem__
         return frozenset((item(a), item(b)) for a, b in sharable.order)
 
@@ -227,7 +231,7 @@ class Pattern(SubPatterns):
         return all(self._admits(part, inner) for part in tree.parts)
 
     @memoize
-    def settled(self, tree: Tree) -> Tree:
+    def simplify(self, tree: Tree) -> Tree:
         """Return the tree itself, or a simpler one that is the same.
 
         Without negations, none can wait; and demands need not be given where they are the pattern's own.

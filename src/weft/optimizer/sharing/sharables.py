@@ -21,7 +21,7 @@ from typing import Generic
 from weft.components import connected_components
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.sub_patterns import Key, Labelled
+from weft.optimizer.sharing.sub_patterns import Key, Label
 
 GROWTH = 0.7  # how often a further event that fits is taken
 
@@ -30,7 +30,7 @@ GROWTH = 0.7  # how often a further event that fits is taken
 class UnorderedPair(Generic[Key]):
     """Two events that some patterns leave unordered; these patterns, with the items."""
 
-    label: Labelled
+    label: Label
     owners: dict[Key, int] = field(default_factory=dict)
 
 
@@ -66,35 +66,35 @@ class Sharables(Generic[Key]):
         self._new = {}
         return self._graph
 
-    def of(self, key: Key) -> list[Labelled]:
+    def of(self, key: Key) -> list[Label]:
         """Return the sub-patterns that a pattern has in common with others, under the same order."""
-        return [self._patterns[key].labelled(mask) for mask in self.graph.common(key)]
+        return [self._patterns[key].label(mask) for mask in self.graph.common(key)]
 
-    def unordered(self, key: Key) -> list[UnorderedPair[Key]]:
+    def unordered_pairs(self, key: Key) -> list[UnorderedPair[Key]]:
         """Return the pairs that others leave unordered and a pattern orders."""
         if self._pairs is None:
-            self._pairs = self._unordered_pairs() if self._weakens else {}
+            self._pairs = self._find_pairs() if self._weakens else {}
         pattern, leaves = self._patterns[key], self._patterns[key].leaves
         own = dict.fromkeys(tuple(sorted((leaves[a], leaves[b]))) for a, b in pattern.own.order)
         near = [pair for both in own for pair in self._pairs.get(both, ())]
         return [pair for pair in near if pattern.weaker(pair.label) is not None]
 
-    def _unordered_pairs(self) -> dict[tuple[int, ...], list[UnorderedPair[Key]]]:
-        found: dict[int, UnorderedPair[Key]] = {}
+    def _find_pairs(self) -> dict[tuple[int, ...], list[UnorderedPair[Key]]]:
+        pairs: dict[int, UnorderedPair[Key]] = {}
         for key, pattern in self._patterns.items():
             plain = [item for item in range(pattern.n_items) if item not in pattern.shape.lists]
             for a, b in () if pattern.is_chain else combinations(plain, 2):
                 mask = 1 << a | 1 << b
                 if not pattern.order_within(mask):
-                    label = pattern.labelled(mask)
-                    pair = found.setdefault(label.number, UnorderedPair(label))
+                    label = pattern.label(mask)
+                    pair = pairs.setdefault(label.number, UnorderedPair(label))
                     pair.owners.setdefault(key, mask)
         by_leaves: dict[tuple[int, ...], list[UnorderedPair[Key]]] = {}
-        for pair in found.values():
+        for pair in pairs.values():
             by_leaves.setdefault(tuple(sorted(pair.label.leaves)), []).append(pair)
         return by_leaves
 
-    def grown(self, key: Key, pair: UnorderedPair[Key], dice: random.Random) -> dict[Key, Labelled]:
+    def grow(self, key: Key, pair: UnorderedPair[Key], dice: random.Random) -> dict[Key, Label]:
         """Return where a sub-pattern with the pair is in a pattern and in another of which it may use it."""
         other = dice.choice(list(pair.owners))
         pattern, source = self._patterns[key], self._patterns[other]
@@ -102,13 +102,13 @@ class Sharables(Generic[Key]):
         for item in dice.sample(range(source.n_items), source.n_items):
             larger = mask | 1 << item
             is_wanted = larger != mask and dice.random() < GROWTH
-            if is_wanted and pattern.weaker(source.labelled(larger)) is not None:
+            if is_wanted and pattern.weaker(source.label(larger)) is not None:
                 mask = larger
-        label = source.labelled(mask)
+        label = source.label(mask)
         mine = pattern.weaker(label)
         return {} if mine is None else {key: mine, other: label}
 
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
-        weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered(key)]
+        weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered_pairs(key)]
         return connected_components(self._patterns, [*self.graph.components(), *weaker])

@@ -29,7 +29,7 @@ Order = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Label:
     """A sub-pattern: its number, its items in the order that equal sub-patterns share, and its order.
 
     The order relates places among the items; `leaves` are the numbers of the leaves in these places.
@@ -61,7 +61,7 @@ class InternTable:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self.priced: dict[int, tuple[Shape, PlanStep]] = {}
-        self.labels: dict[int, Labelled] = {}
+        self.labels: dict[int, Label] = {}
 
     def of(self, thing: Hashable) -> int:
         return self._numbers.setdefault(thing, len(self._numbers))
@@ -74,7 +74,7 @@ class InternTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedNodes:
     """The nodes of a tree, its own last, as numbers with the windows in seconds for which they are needed.
 
     `columns` are the items of its columns, `checks` the negations that its rows have passed.
@@ -137,7 +137,7 @@ class SubPatterns:
     @cached_property
     def leaves(self) -> tuple[int, ...]:
         """The number of each item."""
-        found = []
+        numbers = []
         for place, item in enumerate(self.form.items):
             node: Hashable = leaf_node(item, self.form, self.context)
             if item.is_list:
@@ -147,8 +147,8 @@ class SubPatterns:
                 node = ("list", node, item.least, item.most, about, starts)
             elif self.n_items == 1 and self.form.keys:
                 node = ("present", node, self.form.keys)
-            found.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))
-        return tuple(found)
+            numbers.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))
+        return tuple(numbers)
 
     @memoize
     def order_within(self, mask: int) -> Order:
@@ -166,7 +166,7 @@ class SubPatterns:
             tuple(self._relation(a, b, self.own.order) if a != b else -1 for b in places) for a in places
         )
 
-    def related(self, a: int, b: int, order: Order) -> int:
+    def relation(self, a: int, b: int, order: Order) -> int:
         return self.relations[a][b] if order is self.own.order else self._relation(a, b, order)
 
     def _relation(self, a: int, b: int, order: Order) -> int:
@@ -197,23 +197,23 @@ class SubPatterns:
         return tuple(sorted(self.numbers.of(("wide", p)) for p in in_columns(ready, names))) if ready else ()
 
     @memoize
-    def labelled(self, mask: int, weaker: Order | None = None) -> Labelled:
+    def label(self, mask: int, weaker: Order | None = None) -> Label:
         """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
         order = self.own.order if weaker is None else weaker
         ties = self.alike(mask)
         items = tuple(item for tie in ties for item in tie)
         if len(ties) == len(items):
-            described = self._described(items, mask, order)
+            description = self._describe(items, mask, order)
         else:
-            described, items = least_labelling(
-                exchanges(ties), lambda items: self._described(items, mask, order)
+            description, items = least_labelling(
+                exchanges(ties), lambda items: self._describe(items, mask, order)
             )
         place = items.index
         among = frozenset((place(a), place(b)) for a, b in self.within(order, mask))
         leaves = tuple(self.leaves[item] for item in items)
-        found = Labelled(self.numbers.of(described), items, among, leaves)
-        self.numbers.labels.setdefault(found.number, found)
-        return found
+        label = Label(self.numbers.of(description), items, among, leaves)
+        self.numbers.labels.setdefault(label.number, label)
+        return label
 
     @memoize
     def alike(self, mask: int) -> list[list[int]]:
@@ -221,9 +221,9 @@ class SubPatterns:
         leaf_of = self.leaves.__getitem__
         return [list(items) for _, items in groupby(sorted(items_of(mask), key=leaf_of), leaf_of)]
 
-    def _described(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
+    def _describe(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
-        relations = (self.related(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
+        relations = (self.relation(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
         names = [self.variables[item] for item in items]
         wide = [p for needed, p in self.wide if not needed & ~mask]
         numbers = sorted(self.numbers.of(("wide", p)) for p in in_columns(wide, names)) if wide else []
@@ -239,7 +239,7 @@ class SubPatterns:
         """Whether all items are in order, so that no order of them is stricter."""
         return 2 * len(self.own.order) == self.n_items * (self.n_items - 1)
 
-    def weaker(self, label: Labelled) -> Labelled | None:
+    def weaker(self, label: Label) -> Label | None:
         """Return the items of this pattern in the places of another's sub-pattern with a weaker order.
 
         It is None unless events and conditions are the same, and the order is stricter here. Lists are left
@@ -248,7 +248,7 @@ class SubPatterns:
         return self._weaker(label.number)
 
     @memoize
-    def _weaker(self, number: int) -> Labelled | None:
+    def _weaker(self, number: int) -> Label | None:
         label = self.numbers.labels[number]
         if not self.leaf_set.issuperset(label.leaves):
             return None
@@ -260,9 +260,9 @@ class SubPatterns:
             if mask.bit_count() == len(items) and not mask & self.shape.list_mask:
                 moved = frozenset((items[a], items[b]) for a, b in label.order)
                 if moved < self.order_within(mask):
-                    found = self.labelled(mask, moved)
-                    if found.number == label.number:
-                        return found
+                    own = self.label(mask, moved)
+                    if own.number == number:
+                        return own
         return None
 
 
