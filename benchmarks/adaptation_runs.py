@@ -30,7 +30,8 @@ from weft.optimizer.assemble import Context, assemble
 from weft.optimizer.orders.decided import Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.greedy_order import decide_greedy_order
 from weft.optimizer.orders.zstream_tree import decide_zstream_tree
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.trees import Tree
 from weft.pattern.normal_form import NormalForm
@@ -71,7 +72,7 @@ class Contest:
 
     @cached_property
     def context(self) -> Context:
-        return weave_for(SCHEMA, Settings()).context
+        return weave_for(SCHEMA, Planning(cost="partial-matches")).context
 
     @cached_property
     def readers(self) -> tuple[ShapeReader, ...]:

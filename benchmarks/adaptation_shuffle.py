@@ -29,9 +29,8 @@ from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
 from weft.expressions import Attribute
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Settings
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import questions_of
-from weft.optimizer.sharing.limits import Limit
 from weft.runtime.columns.events import Array
 from weft.statistics.model import GroupKey, ItemKey, Statistics
 from weft.tree import find
@@ -142,7 +141,7 @@ def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Mea
     rates, widths = drawn_levels(dice)
     arena = arena_of(drawn_patterns(dice, widths), rates, widths)
     model = Measured().at_rate(EVENTS_PER_SECOND)
-    optimized = arena.plan(Settings("auto", arena.statistics, model, limit=Limit(steps=PLAN_STEPS)))
+    optimized = arena.plan(Planning(plan="auto", statistics=arena.statistics, cost=model, steps=PLAN_STEPS))
     rows: list[Row] = []
     found: list[Measure] = []
     section = "adaptation-shuffle"

@@ -15,8 +15,7 @@ from traffic import SCHEMA, traffic_events, traffic_queries, why_not
 
 from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
-from weft.optimizer.pipeline import Settings
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.planning import Planning
 from weft.runtime.columns.ingest import ingest
 from weft.statistics.model import Statistics
 
@@ -43,7 +42,7 @@ def measure_adaptive_traffic(days: float, search_seconds: float, say: Say) -> li
     known = estimated_statistics(arena.queries, events.take(slice(0, n_known)))
     arena = replace(arena, statistics=known)
     model = Measured().at_rate(known.events_per_second)
-    optimized = arena.plan(Settings("auto", known, model, limit=Limit(seconds=search_seconds)))
+    optimized = arena.plan(Planning(plan="auto", statistics=known, cost=model, search_seconds=search_seconds))
     after = events.take(slice(n_known, None))
     runs = race_shared(arena, optimized, after, METHODS, search_seconds, say, section)
     report_table("adaptation_traffic", [run.row(method, runs["static"]) for method, run in runs.items()])

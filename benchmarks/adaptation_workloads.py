@@ -17,8 +17,8 @@ from weft.adaptation.adapter import StreamAdapter
 from weft.adaptation.migration import MigratingExecutor
 from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
-from weft.optimizer.pipeline import Optimized, Settings
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized
+from weft.optimizer.planning import Planning
 from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard import count_by_query
@@ -134,7 +134,9 @@ def race_shared(
     run_shared(arena, optimized, batches[:2], Adaptation("unconditional"))
     hindsight = replace(arena, statistics=estimated_statistics(arena.queries, events))
     model = Measured().at_rate(hindsight.statistics.events_per_second)
-    known = hindsight.plan(Settings("auto", hindsight.statistics, model, limit=Limit(seconds=search_seconds)))
+    known = hindsight.plan(
+        Planning(plan="auto", statistics=hindsight.statistics, cost=model, search_seconds=search_seconds)
+    )
     contestants = {**{name: (optimized, one) for name, one in methods.items()}, HINDSIGHT: (known, None)}
     runs = {}
     for method, (plan, adaptation) in contestants.items():

@@ -21,8 +21,8 @@ from stocks import SCHEMA, stock_events, stock_queries
 
 from weft.cost.measured import Measured
 from weft.cost.partial_matches import PartialMatches
-from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, weave_for
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized, weave_for
+from weft.optimizer.planning import STRATEGIES, Planning
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree
 from weft.plan.nodes import Join, KleeneExpand, NegationCheck
@@ -88,7 +88,14 @@ def timed_nodes(window: float, seconds: float, say: Say) -> list[Timed]:
     arena = _arena(N_PATTERNS, AVERAGE_SIZE, window, seconds)
     found = []
     for strategy in STRATEGIES:
-        optimized = arena.plan(Settings(strategy, arena.statistics, limit=Limit(seconds=SEARCH_SECONDS)))
+        optimized = arena.plan(
+            Planning(
+                plan=strategy,
+                statistics=arena.statistics,
+                search_seconds=SEARCH_SECONDS,
+                cost="partial-matches",
+            )
+        )
         for n_batches in BATCHES:
             batch = -(-arena.rows.num_rows // n_batches)
             runs = [arena.run(optimized, batch_events=batch) for _ in range(REPEAT)]
@@ -164,8 +171,12 @@ def trials(seconds: float, fitted: Measured, say: Say) -> list[Trial]:
 
 def _plans(arena: Arena, dice: random.Random) -> list[Optimized]:
     known = arena.statistics
-    limit = Limit(seconds=SEARCH_SECONDS)
-    plans = [arena.plan(Settings(strategy, known, limit=limit)) for strategy in STRATEGIES]
+    plans = [
+        arena.plan(
+            Planning(plan=strategy, statistics=known, search_seconds=SEARCH_SECONDS, cost="partial-matches")
+        )
+        for strategy in STRATEGIES
+    ]
     for number in range(N_RANDOM):
         drawn = (_random_plan(arena, dice, is_shared=number % 2 == 0) for _ in range(MOST_DRAWS))
         fast = next((one for one in drawn if expected_nanoseconds(one) <= SLOWEST * 1e9), None)
@@ -175,12 +186,16 @@ def _plans(arena: Arena, dice: random.Random) -> list[Optimized]:
 
 def _random_plan(arena: Arena, dice: random.Random, *, is_shared: bool) -> Optimized:
     """Return a plan in which some patterns have any tree, and the others the best; else it never ends."""
-    weave = weave_for(arena.schema, Settings(statistics=arena.statistics))
+    weave = weave_for(arena.schema, Planning(statistics=arena.statistics, cost="partial-matches"))
     share = dice.random()
     for query in arena.queries:
         tree_of = (lambda pattern: _random_tree(pattern, dice)) if dice.random() < share else weave.plans.best
         weave.add(query, tree_of)
-    return arena.plan(Settings(weave.stored_plan(is_shared=is_shared), arena.statistics))
+    return arena.plan(
+        Planning(
+            plan=weave.stored_plan(is_shared=is_shared), statistics=arena.statistics, cost="partial-matches"
+        )
+    )
 
 
 def _random_tree(pattern: Pattern, dice: random.Random) -> Tree:

@@ -14,7 +14,8 @@ from weft.cost.model import CostModel
 from weft.expressions import Attribute
 from weft.language.read import read_queries
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.pipeline import Optimized, Settings, choose_plan, weave_for
+from weft.optimizer.pipeline import Optimized, choose_plan, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import order_tree
 from weft.pattern.nodes import Event, Query
@@ -61,13 +62,13 @@ class Arena:
         """The events that Spark would hand to Python: those of types that a query names."""
         return self.events.filter(pc.is_in(self.events["type"], pa.array(self.types)))
 
-    def plan(self, settings: Settings) -> Optimized:
+    def plan(self, settings: Planning) -> Optimized:
         """Return the plan that the settings ask for, with the statistics of this arena."""
         return choose_plan(self.queries, self.schema, settings)
 
     def cost(self, choice: StoredPlan, model: CostModel) -> float:
         """Return what a plan costs under a model."""
-        weave = weave_for(self.schema, Settings(statistics=self.statistics, model=model))
+        weave = weave_for(self.schema, Planning(statistics=self.statistics, cost=model))
         for query in self.queries:
             weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
         weave.adopt(choice)

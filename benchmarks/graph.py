@@ -12,7 +12,8 @@ from stocks import SCHEMA, stock_queries
 from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Context
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import InternTable, Pattern
 from weft.pattern.normal_form import NormalForm
@@ -39,7 +40,7 @@ def stock_forms(n_patterns: int, density: float | None) -> list[NormalForm]:
 
 
 def _measure(section: str, forms: list[NormalForm], others: list[NormalForm], repeat: int) -> list[Measure]:
-    context = weave_for(SCHEMA, Settings()).context
+    context = weave_for(SCHEMA, Planning(cost="partial-matches")).context
     best = float("inf")
     for _ in range(repeat):
         numbers, graph = InternTable(), MultiPatternGraph[int]()

@@ -18,7 +18,8 @@ from workloads import Workload
 from weft.cost.measured import Measured
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.optimizer.pipeline import Settings, optimize
+from weft.optimizer.pipeline import optimize
+from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Events
@@ -83,7 +84,7 @@ def plan_for(rows: pa.Table, workload: Workload) -> Plan:
     queries = bind(parse(workload.text), SCHEMA)
     layout = layout_of(SCHEMA, workload.attributes, workload.types)
     known = estimated_statistics(queries, ingest(rows.slice(0, SAMPLE_EVENTS), layout))
-    return optimize(queries, SCHEMA, Settings(statistics=known, model=Measured()))
+    return optimize(queries, SCHEMA, Planning(statistics=known, cost=Measured()))
 
 
 def run_on_one_core(rows: pa.Table, workload: Workload, plan: Plan | None = None) -> CoreRun:

@@ -19,7 +19,8 @@ from result_tables import Row, report_table
 
 from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import item_keys, questions_of
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
@@ -64,7 +65,7 @@ class Small:
 
     def weave(self) -> Weave:
         """Return all queries with the tree that is best for each alone."""
-        weave = weave_for(SCHEMA, Settings(statistics=self.statistics))
+        weave = weave_for(SCHEMA, Planning(statistics=self.statistics, cost="partial-matches"))
         for query in self.queries:
             weave.add(query, weave.plans.best)
         return weave

@@ -19,8 +19,8 @@ from rewriting_workloads import SharingQuery, mixed_workload, workload_text
 
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
-from weft.optimizer.pipeline import Optimized, Settings, Strategy
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized
+from weft.optimizer.planning import Planning, Strategy
 from weft.plan.nodes import Plan
 
 METHODS: tuple[Strategy, ...] = ("trivial", "mst", "lcse", "motto", "mcep", "auto")
@@ -82,9 +82,12 @@ def measured_cost(arena: Arena) -> CostModel:
 
 def plan_with(arena: Arena, method: Strategy, search_seconds: float) -> tuple[Optimized, float]:
     """Return the plan of a strategy under the measured cost, and how long planning took."""
-    limit = Limit(seconds=search_seconds)
     start = time.perf_counter()
-    plan = arena.plan(Settings(method, arena.statistics, measured_cost(arena), limit=limit))
+    plan = arena.plan(
+        Planning(
+            plan=method, statistics=arena.statistics, cost=measured_cost(arena), search_seconds=search_seconds
+        )
+    )
     return plan, time.perf_counter() - start
 
 

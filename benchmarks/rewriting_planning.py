@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from contest import Arena
 from rewriting import measured_cost
 
+import weft
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
 from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import order_tree
@@ -33,7 +34,7 @@ class Planning:
 def exact_planning(arena: Arena, seconds: float) -> Planning:
     """Plan the queries of an arena exactly, or as well as the time allows."""
     model = measured_cost(arena)
-    weave = weave_for(arena.schema, Settings(statistics=arena.statistics, model=model))
+    weave = weave_for(arena.schema, weft.Planning(statistics=arena.statistics, cost=model))
     for query in arena.queries:
         weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
     start = time.perf_counter()

@@ -23,7 +23,7 @@ from rewriting_workloads import (
     with_windows,
 )
 
-from weft.optimizer.pipeline import Strategy
+from weft.optimizer.planning import Strategy
 
 METHODS: tuple[Strategy, ...] = ("trivial", "lcse", "motto", "mcep", "auto")
 EXACT = "motto"  # the strategy that ends when it has found the optimum

@@ -17,8 +17,8 @@ from result_tables import report_table
 from stock_statistics import stock_statistics
 from stocks import SCHEMA, stock_events, stock_queries
 
-from weft.optimizer.pipeline import Optimized, Settings
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized
+from weft.optimizer.planning import Planning
 
 COUNTS = (10, 30, 100, 300, 1000)
 SIZES = (3, 4, 5, 6, 7, 8)
@@ -28,15 +28,15 @@ LONGEST_STREAM, SHORTEST_STREAM = 3000.0, 2.0  # seconds
 MATCH_NANOSECONDS = 1000.0
 BEST = "edge"  # the method that Weft uses
 
-METHODS: dict[str, Settings] = {
-    "trivial": Settings("trivial"),
-    "SH": Settings("share"),
-    "RE": Settings("reorder"),
-    "edge prefix": Settings("auto", prefix_only=True),
-    "edge": Settings("auto"),
-    "vertex-4": Settings("auto", k=4),
-    "vertex-8": Settings("auto", k=8),
-    "tabu edge": Settings("auto", heuristic="tabu"),
+METHODS: dict[str, Planning] = {
+    "trivial": Planning(plan="trivial", cost="partial-matches"),
+    "SH": Planning(plan="share", cost="partial-matches"),
+    "RE": Planning(plan="reorder", cost="partial-matches"),
+    "edge prefix": Planning(plan="auto", prefix_only=True, cost="partial-matches"),
+    "edge": Planning(plan="auto", cost="partial-matches"),
+    "vertex-4": Planning(plan="auto", neighborhood="vertex", k=4, cost="partial-matches"),
+    "vertex-8": Planning(plan="auto", neighborhood="vertex", k=8, cost="partial-matches"),
+    "tabu edge": Planning(plan="auto", heuristic="tabu", cost="partial-matches"),
 }
 MAIN_METHODS = ("trivial", "SH", "RE", BEST)  # those that all workloads of a point are planned with
 
@@ -124,7 +124,7 @@ def measure_point(
     arena = Arena(text, SCHEMA, known, stock_events(LONGEST_STREAM))
     plans, lengths = {}, {}
     for name in methods:
-        settings = replace(METHODS[name], statistics=known, limit=Limit(seconds=search_seconds))
+        settings = replace(METHODS[name], statistics=known, search_seconds=search_seconds)
         plans[name] = arena.plan(settings)
         work = expected_nanoseconds(plans[name]) + emitting(plans[name])
         lengths[name] = stream_seconds(work, run_seconds)

@@ -20,8 +20,8 @@ from weft.cost.measured import Measured
 from weft.cost.model import CostModel, PlanStep
 from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import Shape
-from weft.optimizer.pipeline import Optimized, Settings, Strategy
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized
+from weft.optimizer.planning import Planning, Strategy
 
 
 class JoinsAlone(PartialMatches):
@@ -69,10 +69,12 @@ VARIANTS = (
 def plans_of(arena: Arena, search_seconds: float) -> dict[str, Optimized]:
     """Return the plans to compare: three baselines, and the result of the search under either cost."""
     known = arena.statistics
-    plans: dict[str, Optimized] = {name: arena.plan(Settings(name, known)) for name in BASELINES}
+    plans: dict[str, Optimized] = {
+        name: arena.plan(Planning(plan=name, statistics=known, cost="partial-matches")) for name in BASELINES
+    }
     for name, model in MODELS.items():
         plans[f"auto, {name}"] = arena.plan(
-            Settings("auto", known, priced(model, arena), limit=Limit(seconds=search_seconds))
+            Planning(plan="auto", statistics=known, cost=priced(model, arena), search_seconds=search_seconds)
         )
     return plans
 

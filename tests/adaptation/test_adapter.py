@@ -17,8 +17,8 @@ from weft.adaptation.adapter import PER_EVENT, StreamAdapter, _ShardState
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
-from weft.optimizer.pipeline import Settings, choose_plan
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import choose_plan
+from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
@@ -63,14 +63,20 @@ def eager(decide: Decider = "invariants", **others: Any) -> Adaptation:
 
 def adapter_of(case: Case, adaptation: Adaptation, rates: Mapping[str, int] = PHASES[0]) -> StreamAdapter:
     known = Statistics(rates={ItemKey(name): float(rate) for name, rate in rates.items()})
-    chosen = choose_plan(case.queries, derived_schema(case), Settings("auto", known, limit=Limit(steps=50)))
+    chosen = choose_plan(
+        case.queries,
+        derived_schema(case),
+        Planning(plan="auto", statistics=known, steps=50, cost="partial-matches"),
+    )
     return StreamAdapter(case.queries, derived_schema(case), chosen.stored, known, adaptation)
 
 
 def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bool = True) -> Stream:
     """Run a case as a stream of batches of about a second."""
     table, layout = arrow_events(case)
-    plan = choose_plan(case.queries, derived_schema(case), Settings("trivial")).plan
+    plan = choose_plan(
+        case.queries, derived_schema(case), Planning(plan="trivial", cost="partial-matches")
+    ).plan
     work = program_of(plan, layout, delay=0)
     if adaptation is not None:
         work = replace(work, adapter=adapter_of(case, adaptation))
@@ -244,7 +250,9 @@ def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
     adapter = adapter_of(CASE, Adaptation(planning=0.0))
     table, layout = arrow_events(CASE)
     events = ingest(table, layout)
-    executor = MigratingExecutor(choose_plan(CASE.queries, derived_schema(CASE), Settings()).plan, Budget())
+    executor = MigratingExecutor(
+        choose_plan(CASE.queries, derived_schema(CASE), Planning(cost="partial-matches")).plan, Budget()
+    )
     first = adapter.observe(None, executor, events, int(events.times[-1])).state
     for n_examined, is_watched in ((10, False), (10**12, True)):
         executor.meter.count(executor.plan.outputs[0].branches[0].node, examined=n_examined, built=0)
@@ -319,7 +327,7 @@ def test_a_state_does_not_change_with_later_steps() -> None:
 
 
 def run_plan(case: Case = CASE) -> Plan:
-    return choose_plan(case.queries, derived_schema(case), Settings()).plan
+    return choose_plan(case.queries, derived_schema(case), Planning(cost="partial-matches")).plan
 
 
 def test_queries_in_another_order_go_on_from_the_same_state() -> None:

@@ -9,7 +9,8 @@ from tests.helpers.strategies import random_case
 
 from weft.adaptation.watched_plan import ShapeReader
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import item_keys, questions_of, shape_of
 from weft.statistics.model import Statistics
 
@@ -17,7 +18,7 @@ from weft.statistics.model import Statistics
 @pytest.mark.parametrize("seed", range(12))
 def test_the_shape_is_the_same_as_without_a_memory(seed: int) -> None:
     dice, case = random.Random(seed), random_case(31_000 + seed)
-    context = weave_for(derived_schema(case), Settings()).context
+    context = weave_for(derived_schema(case), Planning(cost="partial-matches")).context
     for form in (form for query in case.queries for form in normalize(query)):
         reader = ShapeReader(form, context)
         groups = {question.group for question in questions_of(form, 1.0)}

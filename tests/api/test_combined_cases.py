@@ -17,7 +17,7 @@ from tests.helpers.streams import never_settled
 from tests.helpers.tally import Count, seed_blocks
 
 import weft
-from weft.optimizer.pipeline import Strategy
+from weft.optimizer.planning import Strategy
 from weft.pattern.nodes import CountWindow
 
 CASES = load_cases()

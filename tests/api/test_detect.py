@@ -14,7 +14,7 @@ from tests.helpers.tally import Count, seed_blocks
 import weft
 from weft.errors import BudgetError, DataError, QueryError, WeftError
 from weft.hosts.spark.failures import failure_of
-from weft.optimizer.pipeline import Strategy
+from weft.optimizer.planning import Strategy
 from weft.pattern.nodes import CountWindow
 
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"

@@ -12,7 +12,7 @@ import weft
 from weft.api.detection import Detection
 from weft.codec import VERSION
 from weft.errors import DataError, WeftError
-from weft.optimizer.pipeline import STRATEGIES
+from weft.optimizer.planning import STRATEGIES
 from weft.statistics.model import ItemKey
 
 TEXT = """

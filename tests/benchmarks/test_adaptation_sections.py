@@ -17,7 +17,7 @@ import adaptation
 from weft.adaptation.decisions import Invariants, Static, Unconditional
 from weft.adaptation.settings import Adaptation
 from weft.language.read import read_queries
-from weft.optimizer.pipeline import Settings
+from weft.optimizer.planning import Planning
 from weft.statistics.model import ItemKey, Statistics
 from weft.testing.events import ReferenceEvent
 from weft.testing.matcher import find_matches
@@ -144,7 +144,7 @@ def test_a_shared_plan_that_follows_finds_the_same_where_rates_are_exchanged() -
     events = adaptation_streams.drawn_events(levels)
     rates = {ItemKey(name): 1.0 for name in adaptation_streams.type_names(6)}
     arena = Arena(TEXT, adaptation_streams.SCHEMA, Statistics(rates), events=None)
-    optimized = arena.plan(Settings("reorder", arena.statistics))
+    optimized = arena.plan(Planning(plan="reorder", statistics=arena.statistics, cost="partial-matches"))
     batches = cut(events, 200)
     assert sum(batch.n_events for batch in batches) == events.n_events
     static = run_shared(arena, optimized, batches, None)

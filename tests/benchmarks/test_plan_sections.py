@@ -21,8 +21,7 @@ from measures import Measure
 
 from weft.cost.measured import Measured
 from weft.cost.partial_matches import PartialMatches
-from weft.optimizer.pipeline import Settings
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.planning import Planning
 from weft.statistics.model import ItemKey
 
 
@@ -90,8 +89,11 @@ def arena() -> contest.Arena:
 
 def test_all_strategies_find_the_same_matches_in_batches_of_any_length(arena) -> None:
     known = arena.statistics
-    plans = {name: arena.plan(Settings(name, known)) for name in ("trivial", "reorder", "share")}
-    plans["auto"] = arena.plan(Settings("auto", known, limit=Limit(steps=50)))
+    plans = {
+        name: arena.plan(Planning(plan=name, statistics=known, cost="partial-matches"))
+        for name in ("trivial", "reorder", "share")
+    }
+    plans["auto"] = arena.plan(Planning(plan="auto", statistics=known, steps=50, cost="partial-matches"))
     runs = contest.race(arena, plans, repeat=1, say=lambda _: None)
     assert sum(runs["auto"][0].matches.values()) > 0
     pieces = arena.run(plans["auto"], batch_events=500)
@@ -104,18 +106,18 @@ def test_all_strategies_find_the_same_matches_in_batches_of_any_length(arena) ->
 @pytest.mark.parametrize("strategy", ["trivial", "share"])
 @pytest.mark.parametrize("model", [PartialMatches(), Measured()])
 def test_the_cost_of_a_choice_is_that_of_its_plan(strategy, model, arena) -> None:
-    optimized = arena.plan(Settings(strategy, arena.statistics, model))
+    optimized = arena.plan(Planning(plan=strategy, statistics=arena.statistics, cost=model))
     assert arena.cost(optimized.stored, model) == pytest.approx(optimized.cost)
 
 
 def test_joins_alone_leave_out_the_single_events(arena) -> None:
-    choice = arena.plan(Settings("trivial", arena.statistics)).stored
+    choice = arena.plan(Planning(plan="trivial", statistics=arena.statistics, cost="partial-matches")).stored
     joins = arena.cost(choice, weave100.JoinsAlone())
     assert 0 < joins < arena.cost(choice, PartialMatches())
 
 
 def test_nodes_do_about_what_is_expected(arena) -> None:
-    optimized = arena.plan(Settings("trivial", arena.statistics))
+    optimized = arena.plan(Planning(plan="trivial", statistics=arena.statistics, cost="partial-matches"))
     run = arena.run(optimized)
     expected = node_work.expected_work(optimized, arena.seconds).values()
     actual = node_work.actual_work(optimized.plan, run.meter, n_batches=1).values()

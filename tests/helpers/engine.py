@@ -12,8 +12,8 @@ from tests.helpers.strategies import Case
 
 from weft.codec import from_json, to_json
 from weft.errors import BudgetError, QueryError
-from weft.optimizer.pipeline import Settings, optimize
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import optimize
+from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
@@ -91,7 +91,7 @@ _latest: list[tuple[Case, Plan]] = []
 def plan_of(case: Case) -> Plan:
     """Return the plan of a case, after a round trip through JSON; the latest is remembered."""
     if not _latest or _latest[0][0] is not case:
-        plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
+        plan = optimize(case.queries, derived_schema(case), Planning(steps=STEPS, cost="partial-matches"))
         _latest[:] = [(case, from_json("plan", to_json("plan", plan)))]
     return _latest[0][1]
 

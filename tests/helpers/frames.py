@@ -11,8 +11,7 @@ from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, PlacementName, Sites
 from weft.io.sources import column
-from weft.optimizer.pipeline import Strategy
-from weft.optimizer.planning import Planning
+from weft.optimizer.planning import Planning, Strategy
 from weft.statistics.model import Statistics
 
 

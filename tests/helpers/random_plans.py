@@ -7,7 +7,8 @@ from tests.helpers.engine import derived_schema
 from tests.helpers.random_trees import random_tree
 from tests.helpers.strategies import Case
 
-from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.pipeline import plan_of_weave, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Weave
@@ -28,7 +29,9 @@ def random_statistics(dice: random.Random) -> Statistics:
 
 def woven(case: Case, dice: random.Random, queries: Sequence[Query] | None = None) -> Weave:
     """Return a loom with random trees, the same tree for patterns of one size more often than not."""
-    weave = weave_for(derived_schema(case), Settings(statistics=random_statistics(dice)))
+    weave = weave_for(
+        derived_schema(case), Planning(statistics=random_statistics(dice), cost="partial-matches")
+    )
     number, is_alike = dice.randrange(1_000), dice.random() < 0.7
 
     def tree_of(pattern: Pattern) -> Tree:

@@ -11,8 +11,8 @@ from tests.helpers.strategies import SECOND, Case
 
 from weft.codec import from_json, to_json
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Settings, Strategy, choose_plan
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import choose_plan
+from weft.optimizer.planning import Planning, Strategy
 from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
@@ -153,7 +153,9 @@ def plans_of(case: Case) -> list[Plan]:
     """Return different plans of the same queries."""
     strategies: tuple[Strategy, ...] = ("trivial", "reorder", "share", "motto")
     chosen = [
-        choose_plan(case.queries, derived_schema(case), Settings(name, limit=Limit(steps=STEPS))).plan
+        choose_plan(
+            case.queries, derived_schema(case), Planning(plan=name, steps=STEPS, cost="partial-matches")
+        ).plan
         for name in strategies
     ]
     return [from_json("plan", to_json("plan", plan)) for plan in chosen]

@@ -11,7 +11,8 @@ from weft.cost.partial_matches import PartialMatches
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import questions_of
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
@@ -52,7 +53,7 @@ class Workload:
     @cached_property
     def patterns(self) -> dict[str, Pattern]:
         """The pattern of each query; none of them has alternatives."""
-        context = weave_for(SCHEMA, Settings()).context
+        context = weave_for(SCHEMA, Planning(cost="partial-matches")).context
         found = {}
         for query in self.queries:
             (form,) = normalize(query)
@@ -83,7 +84,7 @@ class Workload:
 
     def weave(self) -> Weave:
         """Return a loom with the best tree of each query."""
-        weave = weave_for(SCHEMA, Settings(statistics=self.statistics))
+        weave = weave_for(SCHEMA, Planning(statistics=self.statistics, cost="partial-matches"))
         for query in self.queries:
             weave.add(query, weave.plans.best)
         return weave

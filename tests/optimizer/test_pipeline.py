@@ -1,21 +1,23 @@
 """The strategies: figure 3 in its four parts, and what is refused."""
 
 import random
+from typing import Any
 
 import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
 from weft.errors import WeftError
-from weft.optimizer.pipeline import STRATEGIES, Optimized, Settings, Strategy, choose_plan, optimize
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import Optimized, choose_plan, optimize
+from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import Named, StoredPlan
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Join, KleeneExpand, Scan
 
 
 def chosen(workload: Workload, strategy: Strategy | StoredPlan, **options: object) -> Optimized:
-    settings = Settings(strategy, workload.statistics, limit=Limit(steps=300), **options)  # type: ignore[arg-type]
+    known: dict[str, Any] = {"plan": strategy, "statistics": workload.statistics, "cost": "partial-matches"}
+    settings = Planning(steps=300, **(known | options))
     return choose_plan(workload.queries, SCHEMA, settings)
 
 
@@ -122,14 +124,18 @@ def test_a_stored_plan_that_does_not_fit_is_refused() -> None:
 
 
 def test_an_unknown_strategy_is_refused() -> None:
-    with pytest.raises(WeftError, match="'best', expected one of auto, trivial, reorder, share"):
+    with pytest.raises(WeftError, match="'best'; expected 'auto', 'trivial', 'reorder', 'share'"):
         chosen(Workload((sequence("AB"),)), "best")  # type: ignore[arg-type]
 
 
 def test_steps_and_a_seed_give_one_plan() -> None:
     workload = random_workload(random.Random(4), 6, (3, 4), windows=(1, 2))
     plans = [
-        optimize(workload.queries, SCHEMA, Settings(statistics=workload.statistics, limit=Limit(steps=50)))
+        optimize(
+            workload.queries,
+            SCHEMA,
+            Planning(statistics=workload.statistics, steps=50, cost="partial-matches"),
+        )
         for _ in range(2)
     ]
     assert plans[0] == plans[1]

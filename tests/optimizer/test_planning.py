@@ -12,10 +12,12 @@ from tests.helpers.workloads import Workload, random_workload, rates, sequence
 from weft.cost.measured import Measured
 from weft.cost.partial_matches import PartialMatches
 from weft.errors import WeftError
-from weft.optimizer.pipeline import SECONDS, Optimized, choose_plan
-from weft.optimizer.planning import Planning
+from weft.optimizer.pipeline import Optimized, choose_plan
+from weft.optimizer.planning import SECONDS, Planning
+from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.stored_plan import StoredPlan, tree_from_names
 from weft.optimizer.trees import order_of
+from weft.optimizer.weave import Weave
 from weft.statistics.model import Statistics
 
 STORED = StoredPlan({"q": ("a",)})
@@ -43,6 +45,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no orders": ({"plan": "motto", "prefix_only": True}, "prefix_only is True.* 'auto', 'mcep', 'reorder'"),
 }
 
+FIGURE_3 = Workload((sequence("ABCD", 1), sequence("AECF", 1)), rates(A=10, B=9, C=11, D=100, E=9, F=100))
+
 
 @pytest.mark.parametrize(("options", "message"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_names_the_argument_and_the_remedy(options: dict[str, Any], message: str) -> None:
@@ -51,24 +55,35 @@ def test_what_is_wrong_names_the_argument_and_the_remedy(options: dict[str, Any]
 
 
 def test_the_defaults_are_those_of_the_optimizer() -> None:
-    settings = Planning().settings(Statistics())
-    assert settings.strategy == "auto"
-    assert (settings.heuristic, settings.k, settings.prefix_only, settings.seed) == ("replies", 2, False, 0)
-    assert settings.model == Measured().at_rate(Statistics().events_per_second)
-    assert settings.limit is not None
-    assert (settings.limit.seconds, settings.limit.steps) == (SECONDS, None)
-    assert settings.worth is not None
-    assert Planning().options() == {}
+    planning = Planning()
+    assert planning.plan == "auto"
+    assert (planning.heuristic, planning.n_changed, planning.prefix_only) == ("replies", 2, False)
+    assert planning.model(Statistics()) == Measured().at_rate(Statistics().events_per_second)
+    assert (planning.search_seconds, planning.steps, planning.seed) == (SECONDS, None, 0)
+    assert planning.options() == {}
 
 
-def test_options_reach_the_search() -> None:
+def searches_of(planning: Planning, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Limit, dict[str, Any]]]:
+    calls: list[tuple[Limit, dict[str, Any]]] = []
+    monkeypatch.setattr(Weave, "improve", lambda self, limit, **options: calls.append((limit, options)))
+    choose_plan(FIGURE_3.queries, SCHEMA, replace(planning, statistics=FIGURE_3.statistics))
+    return calls
+
+
+def test_a_search_by_the_measured_cost_ends_when_it_is_no_longer_worth_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ((limit, _),) = searches_of(Planning(plan="mcep", search_seconds=1e9), monkeypatch)
+    assert limit.seconds is not None
+    assert limit.seconds < 1e6
+
+
+def test_options_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     planning = Planning(heuristic="tabu", neighborhood="vertex", prefix_only=True, seed=7, steps=9)
-    settings = planning.settings(Statistics())
-    assert (settings.heuristic, settings.k, settings.prefix_only, settings.seed) == ("tabu", 4, True, 7)
-    assert settings.limit is not None
-    assert (settings.limit.seconds, settings.limit.steps) == (None, 9)
-    assert settings.worth is None  # time must not decide
-    assert replace(planning, k=8).settings(Statistics()).k == 8
+    calls = searches_of(planning, monkeypatch)
+    assert [(limit.seconds, limit.steps) for limit, _ in calls] == [(None, 9)]  # time must not decide
+    assert [options for _, options in calls] == [{"heuristic": "tabu", "k": 4, "seed": 7}]
+    assert replace(planning, k=8).n_changed == 8
     assert planning.options() == {
         "heuristic": "tabu",
         "neighborhood": "vertex of 4",
@@ -78,18 +93,16 @@ def test_options_reach_the_search() -> None:
     }
 
 
-def test_the_cost_of_the_papers_counts_partial_matches() -> None:
-    settings = Planning(cost="partial-matches").settings(Statistics())
-    assert settings.model == PartialMatches()
-    assert settings.worth is None  # it is no time
+def test_the_cost_of_the_papers_counts_partial_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    planning = Planning(plan="mcep", cost="partial-matches", search_seconds=1e9)
+    assert planning.model(Statistics()) == PartialMatches()
+    ((limit, _),) = searches_of(planning, monkeypatch)
+    assert limit.seconds == 1e9  # the cost is no time
 
 
 def planned(workload: Workload, **options: Any) -> Optimized:
-    planning = Planning(**{"steps": 200, **options})
-    return choose_plan(workload.queries, SCHEMA, planning.settings(workload.statistics))
-
-
-FIGURE_3 = Workload((sequence("ABCD", 1), sequence("AECF", 1)), rates(A=10, B=9, C=11, D=100, E=9, F=100))
+    planning = Planning(**{"steps": 200, "statistics": workload.statistics, **options})
+    return choose_plan(workload.queries, SCHEMA, planning)
 
 
 def test_each_cost_has_its_best_plan() -> None:
@@ -164,6 +177,6 @@ def test_every_option_finds_what_the_reference_finds(options: dict[str, Any]) ->
     start = 40_000 + 1_000 * list(SEARCHES.values()).index(options)
     for number, (case, expected) in enumerate(cases_with_matches(start, 6)):
         known = Statistics(rates={}, total_rate=10.0 ** (number - 2))
-        settings = Planning(steps=60, seed=number, **options).settings(known)
-        plan = choose_plan(case.queries, derived_schema(case), settings).plan
+        planning = Planning(steps=60, seed=number, statistics=known, **options)
+        plan = choose_plan(case.queries, derived_schema(case), planning).plan
         assert run_plan(case, plan).matches == expected

@@ -7,7 +7,8 @@ from tests.helpers.random_trees import random_tree
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, random_workload, rates, sequence
 
-from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.pipeline import plan_of_weave, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.stored_plan import Named, StoredPlan
@@ -26,7 +27,9 @@ def workload_of(seed: int, n_patterns: int = 6) -> Workload:
 
 
 def empty(workload: Workload, *, prefix_only: bool = False) -> Weave:
-    return weave_for(SCHEMA, Settings(statistics=workload.statistics, prefix_only=prefix_only))
+    return weave_for(
+        SCHEMA, Planning(statistics=workload.statistics, prefix_only=prefix_only, cost="partial-matches")
+    )
 
 
 def test_a_query_is_added_with_the_best_reply_to_what_is_there() -> None:

@@ -11,8 +11,8 @@ from tests.helpers.strategies import random_case
 from weft.codec import from_json, to_json
 from weft.errors import DataError
 from weft.expressions import Attribute, Comparison, InList, Literal
-from weft.optimizer.pipeline import Settings, optimize
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import optimize
+from weft.optimizer.planning import Planning
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Branch, Extent, Filter, Join, Output, Plan, Project, Scan
 from weft.schema import BOOLEAN, DOUBLE, LONG, STRING, decimal
@@ -39,7 +39,7 @@ def test_a_plan_survives_the_round_trip(seed: int) -> None:
     case = random_case(seed, most_events=3)
     if not is_supported(case):
         case = random_case(seed + 1_000, most_events=3)
-    plan = optimize(case.queries, derived_schema(case), Settings(limit=Limit(steps=STEPS)))
+    plan = optimize(case.queries, derived_schema(case), Planning(steps=STEPS, cost="partial-matches"))
     again = from_json("plan", to_json("plan", plan))
     assert again == plan
     assert repr(again) == repr(plan)  # also where Python's == forgives: True and 1, 0.0 and -0.0

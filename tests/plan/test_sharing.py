@@ -13,8 +13,8 @@ from weft.errors import QueryError
 from weft.expressions import Attribute, Comparison, Literal
 from weft.language.binder import bind
 from weft.language.parser import parse
-from weft.optimizer.pipeline import Settings, optimize
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.pipeline import optimize
+from weft.optimizer.planning import Planning
 from weft.pattern.nodes import Event, Query
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Extent, Join, NegationCheck, Node, Plan, Project
@@ -24,7 +24,9 @@ from weft.schema import BOOLEAN, DOUBLE, LONG, STRING, Schema, Type, decimal
 def plan_of(*patterns: str, schema: Schema = SCHEMA) -> Plan:
     """Return the plan of queries q0, q1, ... with the given patterns and conditions."""
     text = "\n".join(f"QUERY q{number} PATTERN {pattern}" for number, pattern in enumerate(patterns))
-    return optimize(bind(parse(text), schema, source=text), schema, Settings(limit=Limit(steps=STEPS)))
+    return optimize(
+        bind(parse(text), schema, source=text), schema, Planning(steps=STEPS, cost="partial-matches")
+    )
 
 
 def roots(plan: Plan) -> list[Node]:

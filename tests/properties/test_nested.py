@@ -9,10 +9,10 @@ from tests.helpers.tally import seed_blocks
 
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import demands_of
-from weft.optimizer.pipeline import STRATEGIES, Settings, choose_plan
+from weft.optimizer.pipeline import choose_plan
+from weft.optimizer.planning import STRATEGIES, Planning
 from weft.optimizer.rewriting.flat_query import FlatQuery
 from weft.optimizer.rewriting.levels import nested_level, operator_tree
-from weft.optimizer.sharing.limits import Limit
 from weft.pattern.normal_form import NormalForm
 
 TYPES = "ABCDEFGHIJKL"
@@ -64,7 +64,7 @@ def test_every_strategy_finds_what_the_reference_finds(level: int, seeds: range)
         case = nested_case(100 * level + seed, level)
         expected = expected_outcome(case)
         for strategy in STRATEGIES:
-            settings = Settings(strategy, limit=Limit(steps=60), seed=seed)
+            settings = Planning(plan=strategy, steps=60, seed=seed, cost="partial-matches")
             plan = choose_plan(case.queries, derived_schema(case), settings).plan
             assert run_plan(case, plan, n_batches=2, seed=seed).matches == expected, strategy
 
@@ -91,5 +91,8 @@ def test_nested_sequences_are_flat_ones(seed: int) -> None:
     events = [event(place, dice.choice(TYPES[:5]), place) for place in range(40)]
     text = "\n".join(f"QUERY q{number} PATTERN {one}" for number, one in enumerate(texts))
     case = Case(text, tuple(events))
-    found = run_plan(case, choose_plan(case.queries, derived_schema(case), Settings("motto")).plan).matches
+    found = run_plan(
+        case,
+        choose_plan(case.queries, derived_schema(case), Planning(plan="motto", cost="partial-matches")).plan,
+    ).matches
     assert found["q0"] == found["q1"] == found["q2"] == expected_outcome(case)["q0"]

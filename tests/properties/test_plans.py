@@ -11,7 +11,8 @@ from tests.helpers.random_plans import random_plan, random_statistics, woven
 from tests.helpers.strategies import Case, event, matching_case, random_case
 from tests.helpers.tally import Count, seed_blocks
 
-from weft.optimizer.pipeline import Settings, choose_plan, plan_of_weave
+from weft.optimizer.pipeline import choose_plan, plan_of_weave
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.stored_plan import StoredPlan
@@ -39,19 +40,28 @@ def test_random_trees_find_what_the_reference_finds(seeds: range, count: Count) 
     count(cases=len(cases), matches=sum(case.n_matches for case in cases))
 
 
-SETTINGS: dict[str, Settings] = {
-    "replies": Settings("auto"),
-    "annealing": Settings("mcep", heuristic="annealing"),
-    "tabu search of 4 patterns": Settings("auto", heuristic="tabu", k=4),
-    "prefixes": Settings("mcep", prefix_only=True, heuristic="annealing", k=4),
-    "pattern order": Settings("trivial"),
-    "reordering": Settings("reorder"),
-    "reordering of orders": Settings("reorder", prefix_only=True),
-    "sharing": Settings("share"),
-    "the search without rewriting": Settings("mcep"),
-    "rewriting": Settings("motto"),
-    "merging": Settings("mst"),
-    "sub-expressions": Settings("lcse"),
+SETTINGS: dict[str, Planning] = {
+    "replies": Planning(plan="auto", cost="partial-matches"),
+    "annealing": Planning(plan="mcep", heuristic="annealing", cost="partial-matches"),
+    "tabu search of 4 patterns": Planning(
+        plan="auto", heuristic="tabu", neighborhood="vertex", k=4, cost="partial-matches"
+    ),
+    "prefixes": Planning(
+        plan="mcep",
+        prefix_only=True,
+        heuristic="annealing",
+        neighborhood="vertex",
+        k=4,
+        cost="partial-matches",
+    ),
+    "pattern order": Planning(plan="trivial", cost="partial-matches"),
+    "reordering": Planning(plan="reorder", cost="partial-matches"),
+    "reordering of orders": Planning(plan="reorder", prefix_only=True, cost="partial-matches"),
+    "sharing": Planning(plan="share", cost="partial-matches"),
+    "the search without rewriting": Planning(plan="mcep", cost="partial-matches"),
+    "rewriting": Planning(plan="motto", cost="partial-matches"),
+    "merging": Planning(plan="mst", cost="partial-matches"),
+    "sub-expressions": Planning(plan="lcse", cost="partial-matches"),
 }
 
 
@@ -67,7 +77,7 @@ def test_every_strategy_finds_what_the_reference_finds(seeds: range, name: str, 
         chosen = choose_plan(case.queries, derived_schema(case), replace(SETTINGS[name], **told))
         assert agrees(case, chosen.plan, seed), case
         stored = StoredPlan.from_json(chosen.stored.to_json())
-        again = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
+        again = choose_plan(case.queries, derived_schema(case), Planning(plan=stored, cost="partial-matches"))
         assert again.plan == chosen.plan
         n_matches += case.n_matches
     count(cases=len(seeds), matches=n_matches)
@@ -80,7 +90,7 @@ def test_a_stored_plan_of_random_trees_finds_what_the_reference_finds(seed: int)
     choice = woven(case, dice).stored_plan(is_shared=dice.random() < 0.8)
     known = {name: trees for name, trees in choice.trees.items() if dice.random() < 0.8}
     stored = StoredPlan.from_json(StoredPlan(known, choice.is_shared).to_json())
-    chosen = choose_plan(case.queries, derived_schema(case), Settings(strategy=stored))
+    chosen = choose_plan(case.queries, derived_schema(case), Planning(plan=stored, cost="partial-matches"))
     assert agrees(case, chosen.plan, seed)
 
 

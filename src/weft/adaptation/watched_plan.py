@@ -25,7 +25,8 @@ from weft.cost.shape import Shape, items_of
 from weft.optimizer.assemble import Context
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.exact_tree import decide_exact_tree
-from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.pipeline import plan_of_weave, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
@@ -147,7 +148,7 @@ class WatchedPlan:
             decision.adopt(self._decided(key, pattern), pattern.shape, varying)
 
     def _weave_queries(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
-        weave = weave_for(self.schema, Settings("auto", statistics, self.model))
+        weave = weave_for(self.schema, Planning(plan="auto", statistics=statistics, cost=self.model))
         for query in queries:
             weave.add(query, weave.plans.best)
         weave.adopt(self.stored_plan)

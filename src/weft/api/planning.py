@@ -11,8 +11,8 @@ from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.sampling import estimate, site_counts
 from weft.language.read import text_of_file
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import Optimized, Settings, Strategy, choose_plan
-from weft.optimizer.planning import Planning
+from weft.optimizer.pipeline import Optimized, choose_plan
+from weft.optimizer.planning import Planning, Strategy
 from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
@@ -43,14 +43,15 @@ def plan_group(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> PlannedGroup:
     """Choose the plan of a group."""
-    settings = planning.settings(statistics, progress=progress, is_cancelled=is_cancelled)
-    return PlannedGroup(group, choose_plan(group.queries, schema, settings))
+    known = replace(planning, statistics=statistics)
+    chosen = choose_plan(group.queries, schema, known, progress=progress, is_cancelled=is_cancelled)
+    return PlannedGroup(group, chosen)
 
 
 def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics) -> Mapping[Node, float]:
     """Return how many rows the nodes of a plan are expected to have on all of the events."""
-    settings = Settings(planned.optimized.stored, statistics)
-    rates = choose_plan(planned.group.queries, schema, settings).expected
+    planning = Planning(plan=planned.optimized.stored, statistics=statistics)
+    rates = choose_plan(planned.group.queries, schema, planning).expected
     return {node: rate * statistics.span for node, rate in rates.items()}
 
 
@@ -58,9 +59,9 @@ def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    settings = Settings(planned.optimized.stored, statistics, planning.model(statistics))
+    same = Planning(plan=planned.optimized.stored, statistics=statistics, cost=planning.cost)
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
-    chosen = {"this plan": settings} | {name: replace(settings, strategy=name) for name in baselines}
+    chosen = {"this plan": same} | {name: replace(same, plan=name) for name in baselines}
     return {name: choose_plan(planned.group.queries, schema, wanted).cost for name, wanted in chosen.items()}
 
 

@@ -14,8 +14,7 @@ from weft.errors import WeftError
 from weft.io.sources import EventColumns, Format
 from weft.io.stream_sinks import MatchFormat
 from weft.io.times import TimeUnit
-from weft.optimizer.pipeline import SECONDS
-from weft.optimizer.planning import CostName, NeighborhoodName
+from weft.optimizer.planning import SECONDS, CostName, NeighborhoodName
 from weft.optimizer.weave import Heuristic
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget

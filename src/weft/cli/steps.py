@@ -20,8 +20,7 @@ from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
 from weft.hosts.spark.local import local_session
 from weft.hosts.spark.progress import SearchProgress, current_progress, no_progress
 from weft.io.sources import read_events
-from weft.optimizer.pipeline import STRATEGIES, Strategy
-from weft.optimizer.planning import Planning
+from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
 from weft.plan.trend_sets import Sharing

@@ -1,6 +1,6 @@
 """What a cost model is: a price for every node of a plan, and the same prices for all subsets at once."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from weft.cost.shape import Shape
 from weft.kernels.matches.subsets import Prices
@@ -28,6 +28,7 @@ class PlanStep(NamedTuple):
         return self.right != 0
 
 
+@runtime_checkable
 class CostModel(Protocol):
     """A price for the nodes of a plan."""
 

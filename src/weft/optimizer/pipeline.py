@@ -2,57 +2,33 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
 
-from weft.cost.model import CostModel
 from weft.errors import WeftError
 from weft.expressions import Expression, type_of
 from weft.normalize.resolve_absent import substitute_absent
 from weft.optimizer.assemble import Assembled, Context
 from weft.optimizer.orders.pattern_order import pattern_order
+from weft.optimizer.planning import Planning
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.rewriting.rewrite_graph import Techniques
 from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
-from weft.optimizer.sharing.limits import Limit
+from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
-from weft.optimizer.weave import AssembledPattern, Heuristic, Weave
+from weft.optimizer.weave import AssembledPattern, Weave
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
-from weft.statistics.model import Statistics
 
-Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-SECONDS = 3.0  # of search, when nothing else is said
+SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
 REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
 MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries takes too long
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to choose a plan: what `weft.Planning` says, with the statistics and the prices to be used.
-
-    `k` is the number of patterns that one step of the search changes. The search ends at the limit; with a
-    limit of steps alone it is deterministic. `worth` says for how many seconds it is worth while to search,
-    given the cost of the plan from which the search starts.
-    """
-
-    strategy: Strategy | StoredPlan = "auto"
-    statistics: Statistics = field(default_factory=Statistics)
-    model: CostModel | None = None
-    heuristic: Heuristic = "replies"
-    k: int = 2
-    prefix_only: bool = False
-    seed: int = 0
-    limit: Limit | None = None
-    worth: Callable[[float], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,10 +42,10 @@ class Optimized:
     notes: tuple[str, ...] = ()
 
 
-def optimize(queries: Sequence[Query], schema: Schema | None, settings: Settings | None = None) -> Plan:
+def optimize(queries: Sequence[Query], schema: Schema | None, planning: Planning | None = None) -> Plan:
     """Return one plan for bound queries; equal nodes of different queries are one node.
 
-    Without a schema the plan can be shown but not run.
+    Without a schema the plan can be shown but not run. By default it has the fewest partial matches.
 
     >>> from weft.pattern.nodes import Event, Sequence
     >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
@@ -77,13 +53,22 @@ def optimize(queries: Sequence[Query], schema: Schema | None, settings: Settings
     >>> plan.outputs[0].branches[0].node == plan.outputs[1].branches[0].node.left
     True
     """
-    return choose_plan(queries, schema, settings or Settings()).plan
+    return choose_plan(queries, schema, planning or Planning(cost="partial-matches")).plan
 
 
-def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Settings) -> Optimized:
-    """Return the plan that the settings ask for, with all there is to say about it."""
-    weave = weave_for(schema, settings)
-    is_shared, notes = _choose(weave, queries, settings)
+def choose_plan(
+    queries: Sequence[Query],
+    schema: Schema | None,
+    planning: Planning,
+    *,
+    progress: Progress | None = None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Optimized:
+    """Return the plan that is asked for, with all there is to say about it."""
+    weave = weave_for(schema, planning)
+    seconds = planning.search_seconds if planning.steps is None else None
+    limit = Limit(seconds, planning.steps, is_cancelled, progress)
+    is_shared, notes = _choose(weave, queries, planning, limit)
     patterns = weave.assemble_all(is_shared=is_shared)
     plan = _plan(queries, patterns, typed=schema is not None)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
@@ -91,14 +76,14 @@ def choose_plan(queries: Sequence[Query], schema: Schema | None, settings: Setti
     return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
 
 
-def weave_for(schema: Schema | None, settings: Settings) -> Weave:
+def weave_for(schema: Schema | None, planning: Planning) -> Weave:
     """Return a loom without queries, to which queries can be added one by one."""
     return Weave(
         context_of(schema),
-        settings.statistics,
-        settings.model,
-        prefix_only=settings.prefix_only,
-        weakens=settings.strategy != "mcep",
+        planning.known,
+        planning.model(planning.known),
+        prefix_only=planning.prefix_only,
+        weakens=planning.plan != "mcep",
     )
 
 
@@ -117,25 +102,24 @@ def _plan(
     return plan
 
 
-def _choose(weave: Weave, queries: Sequence[Query], settings: Settings) -> tuple[bool, list[str]]:
+def _choose(
+    weave: Weave, queries: Sequence[Query], planning: Planning, limit: Limit
+) -> tuple[bool, list[str]]:
     """Give every query its trees; return whether they are shared, and what is worth saying."""
-    strategy = settings.strategy
+    strategy, multitree = planning.plan, weave.multitree
     if isinstance(strategy, StoredPlan):
         return strategy.is_shared, _adopt(weave, queries, strategy)
-    if strategy not in STRATEGIES:
-        raise WeftError(f"plan is {strategy!r}, expected one of {', '.join(STRATEGIES)} or a stored plan")
-    limit, multitree = settings.limit or Limit(seconds=SECONDS), weave.multitree
     for query in queries:
         weave.add(query, weave.plans.best if strategy in ("auto", "mcep", "reorder") else _pattern_tree)
     match strategy:
         case "motto" | "mst":
-            return True, _rewrite(weave, limit, strategy, settings.seed)
+            return True, _rewrite(weave, limit, strategy, planning.seed)
         case "lcse":
             multitree.replace(lcse_trees(multitree.patterns))
         case "share":
             multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
         case "auto" | "mcep":
-            _search(weave, limit, settings)
+            _search(weave, limit, planning)
     return strategy not in ("trivial", "reorder"), []
 
 
@@ -143,15 +127,18 @@ def _pattern_tree(pattern: Pattern) -> Tree:
     return order_tree(pattern_order(pattern.shape))
 
 
-def _search(weave: Weave, limit: Limit, settings: Settings) -> None:
-    """Search from the best of several plans: each query's own trees, maximal sharing, rewriting."""
-    if not settings.prefix_only:
+def _search(weave: Weave, limit: Limit, planning: Planning) -> None:
+    """Search from the best of several plans: each query's own trees, maximal sharing, rewriting.
+
+    By the measured cost, a search ends when it has taken a share of what the plan is expected to take.
+    """
+    if not planning.prefix_only:
         weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
-    if settings.worth is not None:
-        limit = limit.at_most(settings.worth(weave.cost))
-    if settings.strategy == "auto" and not settings.prefix_only:
-        _start_with_rewriting(weave, limit, settings.seed)
-    weave.improve(limit, heuristic=settings.heuristic, k=settings.k, seed=settings.seed)
+    if planning.cost == "measured" and planning.steps is None:
+        limit = limit.at_most(SEARCH_SHARE * weave.cost * 1e-9 * planning.known.span)
+    if planning.plan == "auto" and not planning.prefix_only:
+        _start_with_rewriting(weave, limit, planning.seed)
+    weave.improve(limit, heuristic=planning.heuristic, k=planning.n_changed, seed=planning.seed)
 
 
 def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:

@@ -1,6 +1,6 @@
 """What a user may ask of the optimizer: a plan or how to search for one, and by which cost."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -10,21 +10,21 @@ from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.errors import WeftError
 from weft.normalize.pipeline import normalize
-from weft.optimizer.pipeline import SECONDS, STRATEGIES, Settings, Strategy
-from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.weave import Heuristic
 from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
 from weft.statistics.model import Statistics
 
+Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
 NeighborhoodName = Literal["edge", "vertex"]
 CostName = Literal["measured", "partial-matches"]
 
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SEARCHING: tuple[Strategy, ...] = ("auto", "mcep")
 ORDERING: tuple[Strategy, ...] = ("auto", "mcep", "reorder")
+SECONDS = 3.0  # of search, when nothing else is said
 VERTEX_K = 4  # patterns that a step of the vertex neighborhood changes, when nothing else is said
-SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Planning:
     prefix_only
         Evaluate orders, of which only prefixes are shared, instead of trees.
     cost
-        `measured` is what a plan costs this engine, `partial-matches` the cost of the papers.
+        `measured` is what a plan costs this engine, `partial-matches` the cost of the papers; or a model.
     sharing
         Of work among trend queries: `dynamic`, `static` or `none`.
 
@@ -67,7 +67,7 @@ class Planning:
     neighborhood: NeighborhoodName = "edge"
     k: int | None = None
     prefix_only: bool = False
-    cost: CostName = "measured"
+    cost: CostName | CostModel = "measured"
     sharing: Sharing = "dynamic"
 
     def __post_init__(self) -> None:
@@ -86,8 +86,9 @@ class Planning:
             ("cost", get_args(CostName)),
             ("sharing", get_args(Sharing)),
         ):
-            if getattr(self, name) not in allowed:
-                yield f"{name} is {getattr(self, name)!r}; expected {', '.join(map(repr, allowed))}"
+            value = getattr(self, name)
+            if value not in allowed and not isinstance(value, CostModel):
+                yield f"{name} is {value!r}; expected {', '.join(map(repr, allowed))}"
         if not self.search_seconds >= 0:
             yield f"search_seconds is {self.search_seconds}; it must not be negative"
         if self.steps is not None and (type(self.steps) is not int or self.steps < 0):
@@ -114,9 +115,9 @@ class Planning:
         """Return what differs from the defaults, by name, apart from the plan itself and the statistics."""
         shown = {
             "heuristic": self.heuristic,
-            "neighborhood": f"vertex of {self.k or VERTEX_K}" if self.neighborhood == "vertex" else "edge",
+            "neighborhood": f"vertex of {self.n_changed}" if self.neighborhood == "vertex" else "edge",
             "prefix_only": str(self.prefix_only),
-            "cost": self.cost,
+            "cost": str(self.cost),
             "steps": str(self.steps),
             "seed": str(self.seed),
         }
@@ -140,31 +141,17 @@ class Planning:
 
     def model(self, known: Statistics) -> CostModel:
         """Return the prices of nodes for a stream of which this is known."""
-        if self.cost == "partial-matches":
-            return PartialMatches()
-        return Measured().at_rate(known.events_per_second)
+        if not isinstance(self.cost, str):
+            return self.cost
+        is_measured = self.cost == "measured"
+        return Measured().at_rate(known.events_per_second) if is_measured else PartialMatches()
 
-    def settings(
-        self,
-        known: Statistics,
-        *,
-        progress: Progress | None = None,
-        is_cancelled: Callable[[], bool] = lambda: False,
-    ) -> Settings:
-        """Return the same for the optimizer, with the statistics that it is to use.
+    @property
+    def known(self) -> Statistics:
+        """The statistics that were given, as an object; usual ones where they are still to be read."""
+        return self.statistics if isinstance(self.statistics, Statistics) else Statistics()
 
-        A search by the measured cost ends when it has taken a share of what the plan is expected to take.
-        """
-        seconds = self.search_seconds if self.steps is None else None
-        is_worth_while = self.cost == "measured" and self.steps is None
-        return Settings(
-            self.plan,
-            known,
-            self.model(known),
-            heuristic=self.heuristic,
-            k=(self.k or VERTEX_K) if self.neighborhood == "vertex" else 2,
-            prefix_only=self.prefix_only,
-            seed=self.seed,
-            limit=Limit(seconds, self.steps, is_cancelled, progress),
-            worth=(lambda cost: SEARCH_SHARE * cost * 1e-9 * known.span) if is_worth_while else None,
-        )
+    @property
+    def n_changed(self) -> int:
+        """The number of patterns that one step of the search changes."""
+        return (self.k or VERTEX_K) if self.neighborhood == "vertex" else 2

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
-from weft.optimizer.pipeline import Settings, context_of, returns_of, weave_for
+from weft.optimizer.pipeline import context_of, returns_of, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
 from weft.pattern.normal_form import Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
@@ -202,7 +203,7 @@ class _Compiler:
     def _trees_of(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
         """Return the trees of forms that one site evaluates at a level; other sites may do the same."""
         if forms not in self.known_trees:
-            weave = weave_for(self.schema, Settings(statistics=self.statistics))
+            weave = weave_for(self.schema, Planning(statistics=self.statistics, cost="partial-matches"))
             for number, form in enumerate(forms):
                 weave.add_form(("", number), form)
             self.known_trees[forms] = [weave.multitree.trees["", number] for number in range(len(forms))]

@@ -11,7 +11,8 @@ from weft.cost.measured import Measured
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.rewriting.rewrite_graph import RewriteGraph, Techniques
 from weft.optimizer.rewriting.rewrite_plan import RewritePlan, rewrite_plan, shared_cost
 from weft.optimizer.sharing.limits import Limit
@@ -108,7 +109,7 @@ def test_a_nested_query_takes_all_its_inner_levels_from_others() -> None:
 
 def test_a_sequence_is_had_from_the_combination_of_all_operands() -> None:
     text = "QUERY p PATTERN SOME(A a, B b) WITHIN 9 seconds QUERY q PATTERN SEQ(A a, B b) WITHIN 9 seconds"
-    weave = weave_for(SCHEMA, Settings())
+    weave = weave_for(SCHEMA, Planning(cost="partial-matches"))
     for query in bind(parse(text), SCHEMA, source=text):
         weave.add(query, weave.plans.best)
     trees = rewrite_plan(weave.multitree.patterns, MODEL, Limit(steps=100)).trees

@@ -9,7 +9,8 @@ from tests.helpers.mutations import WINDOWS, is_valid, renamed, with_window
 from tests.helpers.strategies import SEED_STEP, Case, matching_case, random_case
 from tests.helpers.tally import Count, seed_blocks
 
-from weft.optimizer.pipeline import Settings, plan_of_weave, weave_for
+from weft.optimizer.pipeline import plan_of_weave, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.rewriting.rewrite_graph import Techniques
 from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
@@ -68,7 +69,7 @@ def _overlapping(seed: int) -> Case:
 
 def woven(case: Case, dice: random.Random, name: str) -> Weave:
     known = Statistics(rates={ItemKey(one): 10 ** dice.uniform(-1, 1) for one in "ABCD"})
-    weave = weave_for(derived_schema(case), Settings(statistics=known))
+    weave = weave_for(derived_schema(case), Planning(statistics=known, cost="partial-matches"))
     for query in case.queries:
         weave.add(query, weave.plans.best)
     patterns = weave.multitree.patterns

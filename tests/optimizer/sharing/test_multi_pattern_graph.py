@@ -9,7 +9,8 @@ from tests.helpers.workloads import Workload, items, random_workload, sequence
 
 from weft.cost.shape import items_of
 from weft.expressions import Expression
-from weft.optimizer.pipeline import Settings, weave_for
+from weft.optimizer.pipeline import weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import InternTable
@@ -215,7 +216,7 @@ def test_adding_and_removing_in_any_order_equals_building_anew(seed: int) -> Non
 def test_a_thousand_patterns_of_five_items() -> None:
     dice = random.Random(0)
     types, numbers = [f"T{number}" for number in range(40)], InternTable()
-    context = weave_for(SCHEMA, Settings()).context
+    context = weave_for(SCHEMA, Planning(cost="partial-matches")).context
     patterns = {}
     graph: MultiPatternGraph[int] = MultiPatternGraph()
     for key in range(1_000):

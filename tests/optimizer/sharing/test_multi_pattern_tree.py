@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import permutations, product
 
 import pytest
@@ -11,7 +12,8 @@ from tests.helpers.workloads import MODEL, Workload, random_workload, rates, seq
 
 from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.pipeline import Settings, choose_plan, weave_for
+from weft.optimizer.pipeline import choose_plan, weave_for
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
 from weft.optimizer.sharing.multitree import MultiTree
@@ -93,20 +95,28 @@ class TestFigure3:
 
     @pytest.mark.parametrize("heuristic", ["annealing", "tabu"])
     def test_searches_find_it(self, heuristic: Heuristic) -> None:
-        settings = Settings("mcep", self.workload.statistics, heuristic=heuristic, prefix_only=True)
+        settings = Planning(
+            plan="mcep",
+            statistics=self.workload.statistics,
+            heuristic=heuristic,
+            prefix_only=True,
+            cost="partial-matches",
+        )
         chosen = choose_plan(self.workload.queries, SCHEMA, with_steps(settings, 200))
         assert chosen.cost == pytest.approx(cheapest_orders(self.workload)[0])
 
 
-def with_steps(settings: Settings, n_steps: int) -> Settings:
-    return Settings(**{**vars(settings), "limit": Limit(steps=n_steps)})
+def with_steps(settings: Planning, n_steps: int) -> Planning:
+    return replace(settings, steps=n_steps)
 
 
 def test_figure_5_a_shared_state_has_the_largest_window() -> None:
     """P1, within ten seconds, takes what it wants of A before B within twenty."""
     texts = (sequence("ABC", 10), sequence("ABD", 20))
     workload = Workload(texts, rates(A=0.1, B=0.1, C=3, D=4))
-    settings = Settings("mcep", workload.statistics, prefix_only=True, limit=Limit(steps=300))
+    settings = Planning(
+        plan="mcep", statistics=workload.statistics, prefix_only=True, steps=300, cost="partial-matches"
+    )
     nodes = topological_order(choose_plan(workload.queries, SCHEMA, settings).plan)
     pairs = [node for node in nodes if isinstance(node, Join) and not isinstance(node.left, Join | Project)]
     assert [node.extent.length for node in pairs if node.extent is not None] == [20_000_000]
@@ -213,7 +223,10 @@ def test_searches_for_prefixes_keep_to_orders(seed: int, heuristic: Heuristic) -
     workload = random_workload(
         random.Random(seed), 6, (3, 4), n_types=4, windows=(1, 2), has_lists=True, has_negations=True
     )
-    weave = weave_for(SCHEMA, Settings("mcep", workload.statistics, prefix_only=True))
+    weave = weave_for(
+        SCHEMA,
+        Planning(plan="mcep", statistics=workload.statistics, prefix_only=True, cost="partial-matches"),
+    )
     for query in workload.queries:
         weave.add(query, weave.plans.best)
     alone = weave.cost

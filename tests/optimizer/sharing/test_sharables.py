@@ -6,7 +6,8 @@ import pytest
 from tests.helpers.workloads import MODEL, Workload, items, random_workload, rates, sequence
 
 from weft.cost.measured import Measured
-from weft.optimizer.pipeline import Settings, choose_plan
+from weft.optimizer.pipeline import choose_plan
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import Demands, leaf, nodes_of, pair
 from weft.plan.dag import topological_order
@@ -117,14 +118,14 @@ class TestFigure8:
 
     @pytest.mark.parametrize("strategy", ["auto", "motto"])
     def test_the_plan_has_one_join_and_a_filter(self, strategy: str) -> None:
-        settings = Settings(strategy, self.workload.statistics, Measured(), limit=Limit(steps=200))
+        settings = Planning(plan=strategy, statistics=self.workload.statistics, cost=Measured(), steps=200)
         plan = choose_plan(self.workload.queries, None, settings).plan
         nodes = topological_order(plan)
         assert sum(isinstance(node, Join) for node in nodes) == 1
         assert [node.order for node in nodes if isinstance(node, Project)] == [((0, 1),)]
 
     def test_the_search_without_rewriting_joins_twice(self) -> None:
-        settings = Settings("mcep", self.workload.statistics, Measured(), limit=Limit(steps=200))
+        settings = Planning(plan="mcep", statistics=self.workload.statistics, cost=Measured(), steps=200)
         nodes = topological_order(choose_plan(self.workload.queries, None, settings).plan)
         assert sum(isinstance(node, Join) for node in nodes) == 2
 
@@ -136,7 +137,9 @@ class TestWindows:
         workload = Workload(
             (sequence("ABC", windows[0]), sequence("ABD", windows[1])), rates(A=rate, B=rate, C=30, D=30)
         )
-        settings = Settings(strategy, workload.statistics, Measured(fixed=200.0), limit=Limit(steps=400))
+        settings = Planning(
+            plan=strategy, statistics=workload.statistics, cost=Measured(fixed=200.0), steps=400
+        )
         plan = choose_plan(workload.queries, None, settings).plan
         return sum(isinstance(node, Join) for node in topological_order(plan))
 

@@ -7,7 +7,8 @@ from tests.helpers.engine import arrow_events, derived_schema, expected_outcome,
 from tests.helpers.strategies import Case, event
 
 from weft.errors import BudgetError, WeftError
-from weft.optimizer.pipeline import Settings, optimize
+from weft.optimizer.pipeline import optimize
+from weft.optimizer.planning import Planning
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -70,7 +71,7 @@ def test_held_rows_count_against_the_budget(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("weft.runtime.matches.execute.BATCH_EVENTS", 100)
     events = tuple(event(row, "AB"[row % 2], row) for row in range(1000))
     case = Case("PATTERN SEQ(A a, B b, C c)", events)
-    plan = optimize(case.queries, derived_schema(case), Settings(strategy="trivial"))
+    plan = optimize(case.queries, derived_schema(case), Planning(plan="trivial", cost="partial-matches"))
     executor, (_, stream) = Executor(Program(plan), Budget(held=20_000)), executor_of(case)
     with pytest.raises(BudgetError, match="query query: more than 20,000 partial matches held"):
         list(executor.run(stream))

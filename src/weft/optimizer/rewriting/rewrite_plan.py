@@ -68,11 +68,12 @@ def rewrite_plan(
 ) -> RewritePlan[Key]:
     """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`).
 
-    >>> from weft.optimizer.pipeline import Settings, weave_for
+    >>> from weft.optimizer.pipeline import weave_for
+    >>> from weft.optimizer.planning import Planning
     >>> from weft.optimizer.trees import tree_text
     >>> from weft.pattern.nodes import Event, Query, Sequence
     >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
-    >>> weave = weave_for(None, Settings())
+    >>> weave = weave_for(None, Planning(cost="partial-matches"))
     >>> for query in (Query("p", Sequence((a, b, c))), Query("q", Sequence((a, c)))):
     ...     weave.add(query, weave.plans.best)
     >>> plan = rewrite_plan(weave.multitree.patterns, weave.model, Limit(steps=10))
