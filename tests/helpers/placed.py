@@ -106,7 +106,7 @@ def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | N
     messages = raw_messages(table, placed.sites, network)
     matches: dict[str, dict[Bindings, dict[str, object]]] = {query.name: {} for query in placed.case.queries}
     sent: dict[int, int] = {}
-    for level in range(max(1, program.n_levels)):
+    for level in range(program.n_levels):
         stage = stage_of(task, level, Memory())
         assert isinstance(stage, SiteStage)
         addressed: dict[str, list[Message]] = {}
@@ -117,7 +117,7 @@ def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | N
             messages += [message for message in own if stage.passes(shard, message)]
             outcome = stage.step(shard, own, 0, None)
             assert outcome is not None
-            messages += stage.sent(shard, outcome)
+            messages += stage.send(shard, outcome)
             for transfer in outcome.report.sent:
                 sent[transfer.channel or 0] = sent.get(transfer.channel or 0, 0) + transfer.rows
             for query, bindings, values in matches_at(outcome):

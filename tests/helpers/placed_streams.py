@@ -38,7 +38,7 @@ class PlacedStream:
         sites = SitesTask(self.program.to_json(), self.codec.layout)
         task = StageTask(self.codec.id_type, Budget(), sites=sites, assignment="program")
         self.network = SiteNetwork(sites, task.id_type)
-        stages = [stage_of(task, number, Memory()) for number in range(max(1, self.program.n_levels))]
+        stages = [stage_of(task, number, Memory()) for number in range(self.program.n_levels)]
         self.levels = [stage for stage in stages if isinstance(stage, SiteStage)]
         self.workers = [Memory(), Memory(most=2)]
 
@@ -90,7 +90,7 @@ class PlacedStream:
         outcome = level.step(site, own, watermark, store)
         passed = [message for message in own if level.passes(site, message)]
         if outcome is not None:
-            passed += level.sent(site, outcome)
+            passed += level.send(site, outcome)
             self.late += outcome.report.late
             for one in outcome.report.sent:
                 key = one.projection, one.source, one.target

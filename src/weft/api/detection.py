@@ -10,13 +10,13 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from weft.api.options import Sites, Streaming
-from weft.api.planning import estimated_statistics
+from weft.api.planning import estimate_statistics
 from weft.errors import WeftError, near_name
 from weft.hosts.spark.analyze import GROUP, Analysis, GroupOutcomes, count_outcomes, outcomes_of_groups
 from weft.hosts.spark.assignment import ShardAssignment
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
 from weft.hosts.spark.outcomes import Outcomes, result_columns, shown_outcomes
-from weft.hosts.spark.pushdown import quoted
+from weft.hosts.spark.pushdown import column_of
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sinks import TrendNames, trend_names
 from weft.normalize.template import template_of
@@ -147,21 +147,21 @@ class Detection(ABC):
 
     def matches_of(self, name: str) -> "DataFrame":
         """Return the matches of one query with its RETURN columns, under their own names and types."""
-        columns = _named(name, self.return_columns, "query")
-        own = [F.col(quoted(column)).alias(shown) for shown, column in columns.items()]
+        columns = _look_up(name, self.return_columns, "query")
+        own = [column_of(name).alias(shown) for shown, name in columns.items()]
         common = ["query", "match_id", "start", "end", "events"]
         return self.matches.where(F.col("query") == name).select(*common, *own)
 
     def trends_of(self, name: str) -> "DataFrame":
         """Return the results of one trend query with its columns, under their own names and types."""
-        names = _named(name, self.trend_names, "trend query")
+        names = _look_up(name, self.trend_names, "trend query")
         own = {**names.group, **names.aggregates}
         shown = {column: own_name for own_name, column in own.items()}
         beyond = F.col("beyond")
         if any(column != own_name for column, own_name in shown.items()):
             renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
             beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
-        columns = [F.col(quoted(column)).alias(own_name) for own_name, column in own.items()]
+        columns = [column_of(name).alias(own_name) for own_name, name in own.items()]
         common = ["query", "window_start", "window_end"]
         return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
 
@@ -206,7 +206,7 @@ class Detection(ABC):
             self._statistics = (
                 Statistics()
                 if self.is_streaming
-                else estimated_statistics(self.source, self.match_queries, is_quick=False)
+                else estimate_statistics(self.source, self.match_queries, is_quick=False)
             )
         return self._statistics
 
@@ -310,7 +310,7 @@ def _needs_sites(name: str) -> WeftError:
     return WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
 
 
-def _named(name: str, known: Mapping[str, Named], kind: str) -> Named:
+def _look_up(name: str, known: Mapping[str, Named], kind: str) -> Named:
     if name not in known:
         near = near_name(name, known)
         hint = f"; did you mean {near!r}?" if near else ""

@@ -10,16 +10,16 @@ from weft.api.detection import Detection, Workload
 from weft.api.planning import (
     PlannedGroup,
     compare_costs,
-    estimated_statistics,
+    estimate_statistics,
     expected_rows,
-    merged_plan,
+    merge_plans,
     plan_group,
     why_lines,
 )
 from weft.errors import WeftError
 from weft.explanation.plans import form_lines, plan_lines
 from weft.explanation.trends import trend_lines
-from weft.hosts.spark.analyze import Analysis, analyzed_plan, analyzed_trends
+from weft.hosts.spark.analyze import Analysis, analyze_plan, analyze_trends
 from weft.hosts.spark.assignment import ShardAssignment, ShardGroup, assign_shards, check_windows
 from weft.hosts.spark.batch import batch_outcomes, n_shuffled
 from weft.hosts.spark.divide import Division, QueryGroup, Together, divide, divide_trends
@@ -70,7 +70,7 @@ class OnePlaceDetection(Detection):
 
     @property
     def plan(self) -> StoredPlan:
-        return merged_plan(self._plans)
+        return merge_plans(self._plans)
 
     @property
     def shared_plan(self) -> Plan:
@@ -132,7 +132,7 @@ class BatchDetection(OnePlaceDetection):
         if self._sampled is None:
             queries = self.match_queries
             self._sampled = (
-                estimated_statistics(self.source, queries, is_quick=True)
+                estimate_statistics(self.source, queries, is_quick=True)
                 if self.workload.planning.needs_statistics(queries)
                 else Statistics()
             )
@@ -172,14 +172,14 @@ class BatchDetection(OnePlaceDetection):
         return Analysis(
             {name: count for group in of_matches for name, count in group.counts.items()},
             tuple(
-                analyzed_plan(
+                analyze_plan(
                     planned.optimized.plan,
                     group.reports,
                     expected_rows(planned, self.source.schema, self.statistics),
                 )
                 for planned, group in zip(self._plans, of_matches, strict=True)
             ),
-            analyzed_trends(of_trends) if self.trend_queries else None,
+            analyze_trends(of_trends) if self.trend_queries else None,
         )
 
 

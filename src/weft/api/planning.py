@@ -91,7 +91,7 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
     return [*lines, *planned.optimized.notes]
 
 
-def estimated_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
+def estimate_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
     counts_all = any(isinstance(form.window, CountWindow) for form in forms)
@@ -108,7 +108,7 @@ def network_of(
     return site_statistics(queries, source.schema, statistics, counted)
 
 
-def merged_plan(planned: Sequence[PlannedGroup]) -> StoredPlan:
+def merge_plans(planned: Sequence[PlannedGroup]) -> StoredPlan:
     """Return the stored plans of all groups as one."""
     stored = [group.optimized.stored for group in planned]
     trees = {name: tree for plan in stored for name, tree in plan.trees.items()}

@@ -179,7 +179,7 @@ class SiteStreamDetection(SiteDetection):
     def explain(self) -> str:
         """Return what each site evaluates at each level, and what it sends."""
         program = self.site_program
-        lines = [f"{len(program.sites)} sites, {max(1, program.n_levels)} levels"]
+        lines = [f"{len(program.sites)} sites, {program.n_levels} levels"]
         for channel in program.channels:
             way = f"{program.sites[channel.source]} -> {program.sites[channel.target]}"
             lines.append(f"{way}: {channel.projection} ({channel.rate:.6g} per second)")

@@ -4,7 +4,6 @@ import re
 import tempfile
 import time
 from collections.abc import Mapping
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +23,7 @@ from weft.cli.console import terminal
 from weft.cli.options import Master
 from weft.cli.report import show_progress, time_line
 from weft.cli.steps import report_failures, search_plan, start_spark
-from weft.hosts.spark.progress import current_progress
+from weft.hosts.spark.progress import spark_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order
 from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
@@ -67,7 +66,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
         _show_sharing(console, detection)
         started = time.perf_counter()
         matches = detection.matches.persist(StorageLevel.MEMORY_AND_DISK)
-        with show_progress("Finding matches", partial(current_progress, spark)):
+        with show_progress("Finding matches", spark_progress(spark)):
             counted = {row["query"]: row["count"] for row in matches.groupBy("query").count().collect()}
         _show_counts(console, detection, counted, time.perf_counter() - started)
         _show_matches(console, detection, matches, events)
@@ -77,7 +76,7 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
 def _weave(console: Console, detection: Detection, spark: SparkSession) -> None:
     """Choose the plan, and say what that gains."""
     started = time.perf_counter()
-    with show_progress("Looking at a sample of the events", partial(current_progress, spark)):
+    with show_progress("Looking at a sample of the events", spark_progress(spark)):
         detection.sample_statistics()
     search_plan(detection)
     spent = time.perf_counter() - started

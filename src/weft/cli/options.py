@@ -48,7 +48,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: kind for name, kind in annotations.items() if is_dataclass(kind)}
 
     @wraps(command)
-    def called(*arguments: Any, **options: Any) -> None:
+    def call(*arguments: Any, **options: Any) -> None:
         made = {
             name: group(**{own.name: options.pop(own.name) for own in fields(group)})
             for name, group in groups.items()
@@ -56,9 +56,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(*arguments, **options, **made)
 
     parameters = [part for given in signature.parameters.values() for part in _parameters(given)]
-    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {}  # those of the groups are none of the options
-    return called
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {}  # those of the groups are none of the options
+    return call
 
 
 def _parameters(given: inspect.Parameter) -> Iterator[inspect.Parameter]:

@@ -1,5 +1,6 @@
 """What people see on a terminal: tables, progress, and matches as time lines."""
 
+import json
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,6 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+import typer
 from pyspark.sql import Row
 from rich.live import Live
 from rich.markup import escape
@@ -14,6 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from weft.api.detection import Detection
 from weft.cli.console import say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
@@ -23,24 +26,32 @@ from weft.io.sinks import TrendNames
 MOST_RESULTS = 20  # of trend queries that are shown
 
 
-def summary_table(
-    *,
-    events: int,
-    rejected: int,
-    matches: Mapping[str, int],
+def print_summary(
+    detection: Detection,
+    results: Mapping[str, Mapping[str, int]],
+    counts: Mapping[str, int],
     seconds: float,
-    more: Mapping[str, int] | None = None,
-    counted: str = "matches",
-) -> Table:
-    """Return the outcome of a run: matches per query, then events, rejected rows, more counts and seconds."""
-    table = Table("query", counted, show_footer=True)
-    for query, count in matches.items():
-        table.add_row(escape(query), f"{count:,}")
-    counts = {"in all": sum(matches.values()), "events": events, "rejected": rejected, **(more or {})}
-    table.columns[0].footer = "\n".join([*counts, "seconds"])
-    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in counts.values()), f"{seconds:.1f}"])
+    more: Mapping[str, object],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what a run did: one JSON object, with `more` in it, or a table with a line per query.
+
+    `results` has how many there are of each query, by kind; `counts` those of rows and batches.
+    """
+    if as_json:
+        summary = {**counts, **results, "seconds": round(seconds, 3), **more}
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+        return
+    n_results = {name: count for own in results.values() for name, count in own.items()}
+    table = Table("query", "results" if detection.trend_queries else "matches", show_footer=True)
+    for query in detection.queries:
+        table.add_row(escape(query.name), f"{n_results[query.name]:,}")
+    shown = {"in all": sum(n_results.values()), **counts}
+    table.columns[0].footer = "\n".join([*shown, "seconds"])
+    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), f"{seconds:.1f}"])
     table.columns[1].justify = "right"
-    return table
+    terminal().print(table)
 
 
 def trends_table(results: Sequence[Row], names: Mapping[str, TrendNames]) -> Table:

@@ -1,9 +1,7 @@
 """The command `weft run`: the matches of queries in events, and the aggregates of trend queries."""
 
-import json
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -13,10 +11,10 @@ from pyspark.sql import DataFrame, Row
 from weft.api.detection import Detection
 from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.report import MOST_RESULTS, show_progress, summary_table, trends_table
+from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.hosts.spark.analyze import Analysis
-from weft.hosts.spark.progress import current_progress
+from weft.hosts.spark.progress import spark_progress
 from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
 from weft.language.read import read_queries
@@ -74,7 +72,7 @@ def run(
         )
         choose_plan(spark, detection, planning)
         delivery = Delivery(detection, out, is_shown=not as_json)
-        with show_progress("Finding matches", partial(current_progress, spark)):
+        with show_progress("Finding matches", spark_progress(spark)):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
         delivery.summarize(clock.perf_counter() - started, as_json=as_json)
         if explained == "plan":
@@ -109,30 +107,19 @@ class Delivery:
     def summarize(self, seconds: float, *, as_json: bool) -> None:
         """Print what was found: one JSON object, or tables."""
         detection = self._detection
-        if as_json:
-            matches = {query.name: self.counts[query.name] for query in detection.match_queries}
-            trends = {query.name: self.counts[query.name] for query in detection.trend_queries}
-            summary = {"events": self.n_events, "rejected": self.n_rejected, "matches": matches}
-            summary |= ({"trends": trends} if trends else {}) | {"seconds": round(seconds, 3)}
-            if self.analysis is not None and self.analysis.transfers is not None:
-                transfers = [
-                    {name: getattr(transfer, name) for name in SHOWN_OF_TRANSFERS}
-                    for transfer in self.analysis.transfers
-                ]
-                summary |= {"transfers": transfers}
-            typer.echo(json.dumps(summary, ensure_ascii=False))
-            return
-        if self._first_results:
+        results = {"matches": {query.name: self.counts[query.name] for query in detection.match_queries}}
+        if detection.trend_queries:
+            results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
+        more = {}
+        if self.analysis is not None and self.analysis.transfers is not None:
+            more["transfers"] = [
+                {name: getattr(transfer, name) for name in SHOWN_OF_TRANSFERS}
+                for transfer in self.analysis.transfers
+            ]
+        if self._first_results and not as_json:
             terminal().print(trends_table(self._first_results, detection.trend_names))
-        terminal().print(
-            summary_table(
-                events=self.n_events,
-                rejected=self.n_rejected,
-                matches=self.counts,
-                seconds=seconds,
-                counted="results" if detection.trend_queries else "matches",
-            )
-        )
+        counts = {"events": self.n_events, "rejected": self.n_rejected}
+        print_summary(detection, results, counts, seconds, more, as_json=as_json)
 
     @property
     def _writer(self) -> Callable[..., None] | None:

@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,7 +17,7 @@ from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
 from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
 from weft.hosts.spark.local import local_session
-from weft.hosts.spark.progress import SearchProgress, current_progress, no_progress
+from weft.hosts.spark.progress import SearchProgress, no_progress, spark_progress
 from weft.io.sources import read_events
 from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
@@ -114,7 +113,7 @@ def sites_of(options: SiteOptions, network: Network | None = None) -> Sites | No
 
 def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanOptions) -> None:
     """Look at the events of a detection as far as needed, choose its plan, and store what is to be stored."""
-    with show_progress("Looking at the events", partial(current_progress, spark)):
+    with show_progress("Looking at the events", spark_progress(spark)):
         if planning.save_statistics is not None:
             save_statistics(detection.statistics, planning.save_statistics)
         detection.sample_statistics()

@@ -1,13 +1,11 @@
 """The command `weft stream`: matches as events come, until there are none or somebody stops it."""
 
-import json
 import signal
 import threading
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
 from weft.cli.console import Queries, say_error, terminal
-from weft.cli.report import show_progress, show_stream, summary_table
+from weft.cli.report import print_summary, show_progress, show_stream
 from weft.cli.steps import (
     planning_of,
     prepare_files,
@@ -36,7 +34,7 @@ from weft.hosts.spark.batch import PARTITIONS
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.local import local_cores
 from weft.hosts.spark.monitor import StreamMonitor
-from weft.hosts.spark.progress import current_progress, no_progress
+from weft.hosts.spark.progress import no_progress, spark_progress
 from weft.hosts.spark.stream import n_unobserved
 from weft.io import stream_sources
 from weft.io.checkpoint_notes import CheckpointNotes
@@ -214,7 +212,7 @@ class StreamJob:
         history = self.sites.history
         if history is None:
             return None
-        with show_progress("Looking at the past", partial(current_progress, spark)):
+        with show_progress("Looking at the past", spark_progress(spark)):
             past = prepare_files(spark, self.queries, history, self.columns, self.planning, sites=self.sites)
             if not past.network.sites:
                 raise DataError(f"{history}: no event has a site (--site {self.sites.site})")
@@ -275,35 +273,16 @@ def _keep_apart(path: str, others: dict[str, str]) -> None:
 
 
 def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
-    totals = monitor.totals
-    matches = {query.name: totals.matches.get(query.name, 0) for query in detection.queries}
-    if as_json:
-        summary = {
-            "batches": totals.batches,
-            "events": totals.events,
-            "rejected": totals.rejected,
-            "late": totals.late,
-            "matches": matches,
-            "seconds": round(seconds, 3),
-            "stopped": totals.stopped,
-        }
-        if detection.workload.sites is not None:
-            summary |= {"sent": {"rows": totals.sent_rows, "bytes": totals.sent_bytes}}
-        typer.echo(json.dumps(summary, ensure_ascii=False))
-        return
-    terminal().print(
-        summary_table(
-            events=totals.events,
-            rejected=totals.rejected,
-            matches=matches,
-            seconds=seconds,
-            more={"late": totals.late, "batches": totals.batches},
-            counted="results" if detection.trend_queries else "matches",
-        )
-    )
-    if detection.workload.sites is not None:
+    totals, sites = monitor.totals, detection.workload.sites
+    results = {"matches": {query.name: totals.matches.get(query.name, 0) for query in detection.queries}}
+    counts = {name: getattr(totals, name) for name in ("batches", "events", "rejected", "late")}
+    more: dict[str, object] = {"stopped": totals.stopped}
+    if sites is not None:
+        more["sent"] = {"rows": totals.sent_rows, "bytes": totals.sent_bytes}
+    print_summary(detection, results, counts, seconds, more, as_json=as_json)
+    if sites is not None and not as_json:
         sent = f"{totals.sent_rows:,} rows, {bytes_text(totals.sent_bytes)}"
-        terminal().print(f"Between sites: {sent} (placement: {detection.workload.sites.placement})")
+        terminal().print(f"Between sites: {sent} (placement: {sites.placement})")
 
 
 class Stop:

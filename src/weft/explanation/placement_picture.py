@@ -69,7 +69,7 @@ class _Line:
         bend = (start[0] + end[0] + center[0]) / 3, (start[1] + end[1] + center[1]) / 3
         return cls(start, bend, end)
 
-    def drawn(self, width: float, text: str) -> str:
+    def draw(self, width: float, text: str) -> str:
         points = " ".join(f"{value:.1f}" for value in (*self.bend, *self.end))
         return (
             f'<path class="stream" stroke-width="{width:.2f}" marker-end="url(#tip)" '
@@ -119,7 +119,7 @@ def picture(graph: MuseGraph, *, unit: str = "", most_channels: int = MOST_CHANN
     for (vertex, site), cost in dearest:
         line = _Line.between(boxes, vertex, readers[vertex, site], (size[0] / 2, size[1] / 2))
         text = f"{vertex.projection.text}: {number_text(cost)}"
-        lines.append(line.drawn(_width(cost, costs), text))
+        lines.append(line.draw(_width(cost, costs), text))
         if len(dearest) <= MOST_LABELS:
             labels.append(line.label(number_text(cost)))
     lines += [*(line for box in boxes.values() for line in _box_lines(box, graph, sinks)), *labels]
@@ -184,7 +184,7 @@ def _rows(vertices: Sequence[Vertex], sinks: Set[Vertex], ends: Set[Vertex]) -> 
 
 
 def _box_width(graph: MuseGraph, site: int, rows: Sequence[Vertex]) -> float:
-    longest = max([len(_shown(vertex)) for vertex in rows] + [len(graph.network.sites[site])])
+    longest = max([len(_short_text(vertex)) for vertex in rows] + [len(graph.network.sites[site])])
     return longest * CHARACTER + RATE_WIDTH + 2 * PADDING
 
 
@@ -218,7 +218,7 @@ def _box_lines(box: _Box, graph: MuseGraph, sinks: Set[Vertex]) -> list[str]:
         middle = box.row(vertex)
         kind = ' class="sink"' if vertex in sinks else ""
         lines += [
-            f'<text{kind} x="{box.x + PADDING:.1f}" y="{middle + 4:.1f}">{escape(_shown(vertex))}'
+            f'<text{kind} x="{box.x + PADDING:.1f}" y="{middle + 4:.1f}">{escape(_short_text(vertex))}'
             f"<title>{escape(vertex.projection.text)}</title></text>",
             f'<text class="rate" x="{box.x + box.width - PADDING:.1f}" y="{middle + 4:.1f}">'
             f"{number_text(graph.rate(vertex))}</text>",
@@ -257,7 +257,7 @@ def _width(cost: float, costs: Sequence[float]) -> float:
     return THINNEST + place * (THICKEST - THINNEST)
 
 
-def _shown(vertex: Vertex) -> str:
+def _short_text(vertex: Vertex) -> str:
     """Return a projection without its conditions and window, and not too long."""
     text = vertex.projection.text.split(" WHERE ")[0].split(" NOT (")[0].split(" WITHIN ")[0]
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"

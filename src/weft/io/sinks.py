@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from weft.errors import DataError
-from weft.io.sources import column
+from weft.hosts.spark.pushdown import column_of
 from weft.plan.template import Template
 from weft.runtime.trends.emit import BEYOND, WINDOW_END, WINDOW_START
 
@@ -154,7 +154,7 @@ def trend_lines(trends: DataFrame, names: Mapping[str, TrendNames]) -> DataFrame
         "aggregates": {query: own.aggregates for query, own in names.items()},
     }
     groups = sorted({name for own in names.values() for name in own.group.values()})
-    order: list[str | Column] = [WINDOW_START, "query", *map(column, groups)]
+    order: list[str | Column] = [WINDOW_START, "query", *map(column_of, groups)]
     return _json_lines(trends, ("query", WINDOW_START, WINDOW_END), parts, order, value)
 
 
@@ -175,17 +175,16 @@ def _json_lines(
     queries = {query: [own[query] for own in parts.values()] for query in next(iter(parts.values()))}
     places = {source: place for place, source in enumerate(sources)}
 
-    def labeled(names: Mapping[str, str]) -> list[tuple[str, int]]:
-        return [(f"{_quoted(name)}:", places[source]) for name, source in names.items()]
+    def label_fields(names: Mapping[str, str]) -> list[tuple[str, int]]:
+        return [(f"{_json_text(name)}:", places[source]) for name, source in names.items()]
 
     fields = {part: f"weft_{part}" for part in parts}
     columns = [f"{name} array<struct<label: string, place: int>>" for name in fields.values()]
-    layouts = rows.sparkSession.createDataFrame(
-        [(query, *map(labeled, own)) for query, own in queries.items()], ", ".join(["query string", *columns])
-    )
-    line = _opened(F.to_json(F.struct(*shared), JSON_OPTIONS))
+    values = [(query, *map(label_fields, own)) for query, own in queries.items()]
+    layouts = rows.sparkSession.createDataFrame(values, ", ".join(["query string", *columns]))
+    line = _open_object(F.to_json(F.struct(*shared), JSON_OPTIONS))
     for part, name in fields.items():
-        line = F.concat(line, F.lit(f",{_quoted(part)}:"), _json_object(name))
+        line = F.concat(line, F.lit(f",{_json_text(part)}:"), _json_object(name))
     return (
         rows.join(F.broadcast(layouts), "query", "left")
         .withColumn(VALUES, F.array(*(value(rows.schema, source) for source in sources)))
@@ -194,7 +193,7 @@ def _json_lines(
     )
 
 
-def _quoted(name: str) -> str:
+def _json_text(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
@@ -204,14 +203,14 @@ def _json_object(fields: str) -> Column:
     return F.concat(F.lit("{"), F.coalesce(F.array_join(texts, ","), F.lit("")), F.lit("}"))
 
 
-def _opened(text: Column) -> Column:
+def _open_object(text: Column) -> Column:
     """Return the text of an object without the brace at its end."""
     return F.substring(text, F.lit(1), F.length(text) - 1)
 
 
 def _json_value(schema: T.StructType, name: str) -> Column:
     """Return one value as JSON text; a duration is a number of seconds."""
-    value = column(name)
+    value = column_of(name)
     if isinstance(schema[name].dataType, T.DayTimeIntervalType):
         value = F.unix_micros(F.timestamp_micros(F.lit(0)) + value) / F.lit(1_000_000)
     wrapped = F.to_json(F.struct(value.alias("x")), JSON_OPTIONS)

@@ -8,11 +8,11 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from weft.errors import DataError, near_name
+from weft.hosts.spark.pushdown import column_of
 from weft.io.times import TimeUnit, event_time, from_nanoseconds
 
 Format = Literal["csv", "json", "parquet"]
@@ -75,13 +75,13 @@ class EventColumns:
     def convert(self, events: DataFrame, path: str) -> DataFrame:
         """Return events whose time is a timestamp and whose type is text; refuse what cannot hold times."""
         data_type = events.schema[self.time].dataType
-        time = event_time(column(self.time), data_type, self.time_unit)
+        time = event_time(column_of(self.time), data_type, self.time_unit)
         if time is None:
             raise DataError(
                 f"{path}: the time column `{self.time}` is of type {data_type.simpleString()}; "
                 "it must hold timestamps, numbers counted from the epoch, or ISO 8601 text"
             )
-        types = {} if self.type is None else {self.type: column(self.type).cast("string")}
+        types = {} if self.type is None else {self.type: column_of(self.type).cast("string")}
         return events.withColumns({self.time: time} | types)
 
 
@@ -105,11 +105,6 @@ def read_events(spark: SparkSession, path: str, columns: EventColumns) -> DataFr
         events = _read_parquet(spark, source)
     columns.require(events.columns, path)
     return columns.convert(events, path)
-
-
-def column(name: str) -> Column:
-    """Return the column of that very name, dots and backticks included."""
-    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def literal_location(path: str) -> str:
@@ -204,8 +199,8 @@ def _read_csv(
         return events
     # `007` and `7` are two identities: keep the text unless each value is spelled as Spark spells it.
     raw = reader.schema(as_text(inferred, {*texts, id})).csv(source.location)
-    respelled = column(id).try_cast(inferred[id].dataType).cast("string")
-    is_respelled = column(id).isNotNull() & ~respelled.eqNullSafe(column(id))
+    respelled = column_of(id).try_cast(inferred[id].dataType).cast("string")
+    is_respelled = column_of(id).isNotNull() & ~respelled.eqNullSafe(column_of(id))
     return raw if raw.where(is_respelled).head(1) else events
 
 
@@ -232,7 +227,7 @@ def _read_parquet(spark: SparkSession, source: EventFiles) -> DataFrame:
     in_nanoseconds = nanosecond_columns(source.files[0]) if source.files else ()
     use_nanoseconds(spark, in_nanoseconds)
     events = spark.read.parquet(source.location, recursiveFileLookup=source.is_nested)
-    return events.withColumns({name: from_nanoseconds(column(name)) for name in in_nanoseconds})
+    return events.withColumns({name: from_nanoseconds(column_of(name)) for name in in_nanoseconds})
 
 
 def use_nanoseconds(spark: SparkSession, columns: tuple[str, ...]) -> None:

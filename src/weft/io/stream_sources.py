@@ -12,13 +12,13 @@ from pyspark.sql import types as T
 
 from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
+from weft.hosts.spark.pushdown import column_of
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sources import (
     EventColumns,
     EventFiles,
     Format,
     as_text,
-    column,
     data_files,
     find_events,
     format_of_name,
@@ -104,7 +104,7 @@ def shape_of(
     """Return how the rows of a source look: as given, as known from an earlier start, or as its files say."""
     if schema is None and known is not None:
         return known
-    given = None if schema is None else _parsed(schema)
+    given = None if schema is None else _parse_schema(schema)
     if kafka_topic(source) is not None:
         if given is None:
             raise DataError(
@@ -146,14 +146,14 @@ def read_stream(
     if shape.format == "parquet":
         use_nanoseconds(spark, shape.nanoseconds)
         rows = _read_files(spark, source, shape.format, shape.schema, max_files)
-        rows = rows.withColumns({name: from_nanoseconds(column(name)) for name in shape.nanoseconds})
+        rows = rows.withColumns({name: from_nanoseconds(column_of(name)) for name in shape.nanoseconds})
         return columns.convert(rows, source)
     if topic is not None:
         rows = _read_kafka(spark, topic, texts)
     else:
         rows = _read_files(spark, source, shape.format, texts, max_files)
     events = columns.convert(rows, source)
-    time = F.when(column(CORRUPT).isNull(), column(columns.time))
+    time = F.when(column_of(CORRUPT).isNull(), column_of(columns.time))
     return events.withColumns({columns.time: time}).drop(CORRUPT)
 
 
@@ -195,7 +195,7 @@ def _parquet_schema(
     return spark.read.parquet(literal_location(source), recursiveFileLookup=is_nested).schema
 
 
-def _parsed(schema: str) -> T.StructType:
+def _parse_schema(schema: str) -> T.StructType:
     try:
         parsed = T.StructType.fromDDL(schema)
     except PySparkException as error:

@@ -41,7 +41,7 @@ def event_time(time: Column, data_type: T.DataType, unit: TimeUnit) -> Column | 
         case T.ByteType() | T.ShortType() | T.IntegerType() | T.LongType():
             return _from_epoch(F.try_multiply(time.cast("long"), F.lit(MICROSECONDS[unit])))
         case T.FloatType() | T.DoubleType() | T.DecimalType():
-            return _from_epoch(_rounded(time, unit))
+            return _from_epoch(_whole_microseconds(time, unit))
         case T.StringType():
             return _from_text(time, unit)
         case _:
@@ -58,7 +58,7 @@ def _from_epoch(microseconds: Column) -> Column:
     return F.when(microseconds.between(EARLIEST, LATEST), F.timestamp_micros(microseconds))
 
 
-def _rounded(number: Column, unit: TimeUnit) -> Column:
+def _whole_microseconds(number: Column, unit: TimeUnit) -> Column:
     return F.round(number * F.lit(MICROSECONDS[unit])).try_cast("long")
 
 
@@ -68,5 +68,5 @@ def _from_text(text: Column, unit: TimeUnit) -> Column:
         respelled = F.regexp_replace(respelled, pattern, replacement)
     iso = F.coalesce(text.try_cast("timestamp"), respelled.try_cast("timestamp"))
     integer = F.try_multiply(text.try_cast("long"), F.lit(MICROSECONDS[unit]))
-    number = F.coalesce(integer, _rounded(text.try_cast("double"), unit))
+    number = F.coalesce(integer, _whole_microseconds(text.try_cast("double"), unit))
     return F.when(text.rlike(NUMBER), _from_epoch(number)).when(text.rlike(DATE_FIRST), iso)

@@ -87,8 +87,17 @@ class SiteProgram:
 
     @property
     def n_levels(self) -> int:
-        """How many levels there are."""
-        return max((work.level + 1 for work in self.works), default=0)
+        """How many levels there are: at least one, at which events arise."""
+        return max((work.level + 1 for work in self.works), default=1)
+
+    @property
+    def n_stages(self) -> int:
+        """How many stages there are: the levels, and one more where matches may be repeated.
+
+        >>> SiteProgram(("here",), (), ()).n_stages, SiteProgram(("here",), (), (), ("q",)).n_stages
+        (1, 2)
+        """
+        return self.n_levels + bool(self.repeated)
 
     def to_json(self) -> str:
         """Return the program as JSON text.

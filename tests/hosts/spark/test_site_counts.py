@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from weft.api.planning import estimated_statistics, network_of
+from weft.api.planning import estimate_statistics, network_of
 from weft.errors import DataError
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.schemas import event_schema
@@ -39,7 +39,7 @@ def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
 
 
 def counted(source: EventFrame, queries: tuple[Query, ...]) -> SiteStatistics:
-    return network_of(source, queries, "place", estimated_statistics(source, queries, is_quick=False))
+    return network_of(source, queries, "place", estimate_statistics(source, queries, is_quick=False))
 
 
 def test_kinds_are_counted_by_site(events: DataFrame) -> None:

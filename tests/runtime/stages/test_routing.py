@@ -7,7 +7,7 @@ import pytest
 
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN
 from weft.runtime.stages import routing
-from weft.runtime.stages.messages import PACK, ROLE, SHARD, rejected_in, unpack
+from weft.runtime.stages.messages import PACK, ROLE, SHARD, count_rejected, unpack
 from weft.runtime.stages.routing import OWNER, PackTask, Route
 from weft.runtime.state.segments import table_from_bytes
 
@@ -165,7 +165,7 @@ def test_rows_that_are_no_events_are_counted_once_and_not_sent() -> None:
     )
     packs = packs_of(PackTask(routes, "type", (), required=("type", "id")), table, rows_per_batch=4)
     assert ids_of(packs) == {"s0": [], "s1": [0], "t": [0, 3]}
-    assert rejected_in(pack for found in packs.values() for pack in found) == 2
+    assert count_rejected(pack for found in packs.values() for pack in found) == 2
 
 
 def test_unpacked_is_the_rows_of_all_packs() -> None:

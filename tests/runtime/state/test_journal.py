@@ -49,7 +49,7 @@ def test_another_version_is_refused(version: object) -> None:
 def test_a_journal_knows_the_latest_steps_by_their_tokens() -> None:
     journal = Journal("1 shards")
     for step in range(100):
-        journal = journal.advanced(f"t{step + 1}", frontier=step)
+        journal = journal.next_step(f"t{step + 1}", frontier=step)
     assert journal.step == 100
     assert journal.frontier == 99
     assert len(journal.tokens) == REMEMBERED_STEPS

@@ -104,7 +104,7 @@ def count_outcomes(measured: DataFrame, n_groups: int) -> list[GroupOutcomes]:
     return [GroupOutcomes(*pair) for pair in zip(counts, reports, strict=True)]
 
 
-def analyzed_plan(
+def analyze_plan(
     plan: Plan, reports: Mapping[str, Report], estimated: Mapping[Node, float] | None
 ) -> AnalyzedPlan:
     """Sum up what the nodes of a plan did in its shards."""
@@ -119,7 +119,7 @@ def analyzed_plan(
     return AnalyzedPlan(plan, metrics, spent, estimated)
 
 
-def analyzed_trends(counted: Iterable[GroupOutcomes]) -> AnalyzedTrends:
+def analyze_trends(counted: Iterable[GroupOutcomes]) -> AnalyzedTrends:
     """Sum up what sharing did for trend queries."""
     results: dict[str, int] = {}
     counters, n_shards = Counters(), 0

@@ -95,18 +95,18 @@ def check_windows(queries: Sequence[Query]) -> None:
     unbounded = [own.query.name for own in traits if own.reach is None and not own.counts]
     if unbounded:
         raise WeftError(
-            f"{_named(unbounded)}: without WITHIN, every event may belong to a match to come, "
+            f"{_names_text(unbounded)}: without WITHIN, every event may belong to a match to come, "
             f"so a stream would have to keep all of them\n  hint: add WITHIN, for example WITHIN 1 hour"
         )
     endless = [query.name for query in queries if query.is_trend and query.window is None]
     if endless:
         raise WeftError(
-            f"{_named(endless)}: without WITHIN, the only window never ends, and a stream has no result\n"
-            f"  hint: add WITHIN, for example WITHIN 1 hour"
+            f"{_names_text(endless)}: without WITHIN, the only window never ends, and a stream has no "
+            f"result\n  hint: add WITHIN, for example WITHIN 1 hour"
         )
 
 
-def _named(queries: Sequence[str]) -> str:
+def _names_text(queries: Sequence[str]) -> str:
     return f"{'queries' if len(queries) > 1 else 'query'} {', '.join(queries)}"
 
 
@@ -131,16 +131,16 @@ def assign_shards(
             groups.setdefault(name, ShardGroup(tuple(sorted(own.keys)), trends=True))
     for counts in (False, True):
         new = [own for name, own in traits.items() if name not in groups and own.counts == counts]
-        groups |= _keyed([own for own in new if own.keys], set(groups.values()))
+        groups |= _group_by_keys([own for own in new if own.keys], set(groups.values()))
         apart = [own.query for own in new if not own.keys]
-        groups |= _together(apart, n_shards, plan_together, groups, counts=counts)
+        groups |= _group_by_plan(apart, n_shards, plan_together, groups, counts=counts)
     assignment = ShardAssignment(n_shards, {name: groups[name] for name in traits})
     if known is None:
         return assignment
     return known if assignment.groups == known.groups else replace(assignment, revision=known.revision + 1)
 
 
-def _keyed(traits: Sequence[QueryTraits], existing: Collection[ShardGroup]) -> dict[str, ShardGroup]:
+def _group_by_keys(traits: Sequence[QueryTraits], existing: Collection[ShardGroup]) -> dict[str, ShardGroup]:
     """Put queries into groups that exist, else group them by the key that most of the rest have."""
     groups: dict[str, ShardGroup] = {}
     rest = []
@@ -161,7 +161,7 @@ def _keyed(traits: Sequence[QueryTraits], existing: Collection[ShardGroup]) -> d
     return groups
 
 
-def _together(
+def _group_by_plan(
     queries: Sequence[Query],
     n_groups: int,
     plan_together: Callable[[Sequence[Query]], tuple[Plan, float]],

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from weft.codec import to_json
 from weft.hosts.spark.divide import ByKey, ByTime, Division, time_of
 from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
-from weft.hosts.spark.pushdown import Demand, demand_of, demand_of_all, quoted, wanted_by
+from weft.hosts.spark.pushdown import Demand, column_of, demand_of, demand_of_all, quote_column, wanted_by
 from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.steps import MESSAGES, BatchStage, BatchStep
 from weft.pattern.nodes import Query
@@ -22,7 +22,6 @@ from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.routing import PackTask, Route
 from weft.runtime.stages.site_stage import SiteNetwork
 from weft.runtime.stages.slices import TimeSlices, slice_time
-from weft.runtime.stages.stages import n_stages
 from weft.runtime.stages.task import GroupTask, MergedColumns, ResultColumns, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
@@ -110,7 +109,7 @@ def slice_numbers(source: EventFrame, slices: TimeSlices) -> Column:
 
     One SQL expression rather than a dozen calls, each of which is a round trip to the JVM.
     """
-    time = f"unix_micros(cast({quoted(source.time)} as timestamp))"
+    time = f"unix_micros(cast({quote_column(source.time)} as timestamp))"
 
     def shard(moment: str) -> str:
         number = f"({moment} - pmod({moment}, {slices.width})) div {slices.width}"
@@ -151,7 +150,7 @@ def site_outcomes(
     pack = PackTask((site_route(shards, sent),), layout.type, layout.flags)
     messages = select_columns(rows, sent).mapInArrow(pack, MESSAGES)
     n_partitions = max(1, min(most, len(shards)))
-    for number in range(n_stages(program)):
+    for number in range(program.n_stages):
         messages = messages.repartition(n_partitions, SHARD).mapInArrow(BatchStage(task, number), MESSAGES)
     return unpack_outcomes(messages, task)
 
@@ -173,7 +172,7 @@ def site_number(source: EventFrame, places: Mapping[str, int]) -> Column:
     """Return the number of a row's site; NULL without one, or where it is none of those known."""
     pairs = [F.lit(value) for pair in places.items() for value in pair]
     numbers = F.create_map(*pairs) if pairs else F.lit(None).cast("map<string, int>")
-    return F.try_element_at(numbers, F.col(quoted(source.site or "")).cast("string"))
+    return F.try_element_at(numbers, column_of(source.site or "").cast("string"))
 
 
 def site_route(shards: Sequence[str], sent: Mapping[str, Column]) -> Route:

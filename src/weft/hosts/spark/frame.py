@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from weft.hosts.spark.pushdown import Demand, quoted
+from weft.hosts.spark.pushdown import Demand, column_of
 from weft.hosts.spark.schemas import spark_type_of, value_type
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import LONG, TIMESTAMP, Schema, Type
@@ -35,7 +35,7 @@ class EventFrame:
         """Whether a row has a time and, where there are such columns, a type, an id and a site."""
         condition = self.time_column.isNotNull()
         for name in self.required:
-            condition &= F.col(quoted(name)).isNotNull()
+            condition &= column_of(name).isNotNull()
         return condition
 
     @property
@@ -51,7 +51,7 @@ class EventFrame:
 
     @property
     def time_column(self) -> Column:
-        return F.col(quoted(self.time)).cast("timestamp")
+        return column_of(self.time).cast("timestamp")
 
     def is_of_type(self, names: Sequence[str]) -> Column:
         """Say whether a row is an event of one of the types."""
@@ -62,7 +62,7 @@ class EventFrame:
         ]
         plain = [name for name in names if name not in self.types]
         if plain and self.type is not None:
-            conditions.append(F.col(quoted(self.type)).isin(plain))
+            conditions.append(column_of(self.type).isin(plain))
         return reduce(lambda a, b: a | b, conditions) if conditions else F.lit(False)
 
 
@@ -72,9 +72,9 @@ def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column],
     derived = tuple(name for name in type_names if name in source.types)
     columns: dict[str, Column] = {TIME: F.unix_micros(source.time_column)}
     if source.type is not None:
-        columns[TYPE] = F.col(quoted(source.type)).cast("string")
+        columns[TYPE] = column_of(source.type).cast("string")
     if source.id is not None:
-        columns[ID] = F.col(quoted(source.id)).cast(spark_type_of(source.id_type))
+        columns[ID] = column_of(source.id).cast(spark_type_of(source.id_type))
     else:
         columns[CONTENT] = F.xxhash64(*_hashable(source.events))
     if source.order_by is not None:
@@ -123,7 +123,7 @@ def _flag_columns(derived: Sequence[str], source: EventFrame) -> dict[str, Colum
 
 
 def _wire_column(name: str, kind: Type) -> Column:
-    column = F.col(quoted(name))
+    column = column_of(name)
     match kind.kind:
         case "timestamp":
             return F.unix_micros(column.cast("timestamp"))
@@ -136,7 +136,7 @@ def _hashable(events: DataFrame) -> list[Column]:
     """Return the columns whose content identifies a row; Spark hashes no maps and variants."""
     unhashable = ("map", "variant")
     return [
-        F.col(quoted(field.name))
+        column_of(field.name)
         for field in events.schema.fields
         if not any(kind in field.dataType.simpleString() for kind in unhashable)
     ]
@@ -155,5 +155,5 @@ def rejected_rows(source: EventFrame) -> DataFrame:
     no_time = source.time_column.isNull()
     reason = F.when(no_time, F.lit(f"{source.time} is not a time"))
     for name in source.required:
-        reason = reason.when(F.col(quoted(name)).isNull(), F.lit(f"{name} is NULL"))
+        reason = reason.when(column_of(name).isNull(), F.lit(f"{name} is NULL"))
     return source.events.where(~source.is_good).withColumn("reason", reason)

@@ -117,9 +117,9 @@ class StreamTotals:
 
     def _metrics(self, progress: StreamingQueryProgress, reports: Sequence[Report]) -> BatchMetrics:
         kept = self._latest.values()
-        matches = _summed(report.matches for report in reports)
-        partial = _summed(report.partial_matches for report in kept)
-        size = _summed(report.query_bytes for report in kept)
+        matches = _sum_counts(report.matches for report in reports)
+        partial = _sum_counts(report.partial_matches for report in kept)
+        size = _sum_counts(report.query_bytes for report in kept)
         return BatchMetrics(
             batch=progress.batchId,
             seconds=progress.batchDuration / 1000,
@@ -266,7 +266,7 @@ def _report(text: str, shard: str) -> Report:
     return report
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+def _sum_counts(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for own in counts:
         total.update(own)

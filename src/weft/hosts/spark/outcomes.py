@@ -7,7 +7,6 @@ from pyspark.sql import functions as F
 
 from weft.errors import WeftError
 from weft.expressions import type_of
-from weft.hosts.spark.pushdown import quoted
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
 from weft.runtime.stages.messages import SHARD
@@ -116,21 +115,21 @@ class Outcomes:
         that it is predicted to save, and for a change of before the share of the counted work that it did
         save.
         """
-        return self._reported("changes", CHANGES, "shard")
+        return self._report_entries("changes", CHANGES, "shard")
 
     @property
     def transfers(self) -> DataFrame:
         """What sites sent each other of the matches of a projection, or of its events."""
-        return self._reported("sent", TRANSFERS)
+        return self._report_entries("sent", TRANSFERS)
 
     @property
     def reports(self) -> DataFrame:
         """The reports of the steps of shards, as JSON."""
         return self._of_kind(REPORT_KIND).select(F.col(SHARD).alias("shard"), F.col(REPORT).alias("report"))
 
-    def _reported(self, name: str, kind: str, *others: str) -> DataFrame:
+    def _report_entries(self, name: str, kind: str, *others: str) -> DataFrame:
         listed = F.from_json(F.get_json_object("report", f"$.value.{name}"), kind)
-        return self.reports.select(*others, F.explode(listed).alias("one")).select(*others, "one.*")
+        return self.reports.select(*others, F.explode(listed).alias("entry")).select(*others, "entry.*")
 
     def _of_kind(self, kind: str) -> DataFrame:
-        return self.frame.where(F.col(quoted(KIND)) == kind)
+        return self.frame.where(F.col(KIND) == kind)

@@ -25,14 +25,18 @@ def no_progress() -> Progress:
     return Progress(0, 0)
 
 
-def current_progress(spark: SparkSession) -> Progress:
-    """Return the progress of the stages that run now; nothing of nothing when none does, or by Connect."""
+def spark_progress(spark: SparkSession) -> ProgressSource:
+    """Return what tells the progress of the stages that run; by Connect, nothing of nothing."""
     if is_connect(spark):
-        return no_progress()
+        return no_progress
     tracker = spark.sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    known = [stage for stage in stages if stage is not None]
-    return Progress(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
+
+    def tell() -> Progress:
+        stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
+        tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages]
+        return Progress(sum(done for done, _ in tasks), sum(total for _, total in tasks))
+
+    return tell
 
 
 class SearchProgress:

@@ -101,7 +101,7 @@ def wanted_by(
         return None
     wanted: dict[str, list[Column | None]] = {}
     for name, predicates in dict.fromkeys(reading for plan in plans for reading in _readings(plan)):
-        wanted.setdefault(name, []).append(_pushed(predicates))
+        wanted.setdefault(name, []).append(_conjunction(predicates))
     whole, conditions = [], []
     for name, filters in sorted(wanted.items()):
         known = [column for column in filters if column is not None]
@@ -130,7 +130,7 @@ def _readings(plan: Plan | TrendPlan) -> Iterator[tuple[str, tuple[Expression, .
                 yield branch.node.type, ()
 
 
-def _pushed(predicates: Iterable[Expression]) -> Column | None:
+def _conjunction(predicates: Iterable[Expression]) -> Column | None:
     columns = [column for column in map(to_column, predicates) if column is not None]
     return reduce(and_, columns) if columns else None
 
@@ -144,34 +144,34 @@ def to_column(expression: Expression) -> Column | None:
         case Attribute(name=name, place="each", type=Type() as kind):
             return _attribute(name, kind)
         case Cast(operand=operand, to=Type(kind="double")):
-            return _applied(lambda column: column.cast("double"), operand)
+            return _apply(lambda column: column.cast("double"), operand)
         case Arithmetic(operator=operator, left=left, right=right):
-            return _applied(ARITHMETIC[operator], left, right)
+            return _apply(ARITHMETIC[operator], left, right)
         case Comparison(operator=operator, left=left, right=right):
-            return _applied(COMPARISON[operator], left, right)
+            return _apply(COMPARISON[operator], left, right)
         case And(operands=operands):
-            return _applied(lambda *columns: reduce(and_, columns), *operands)
+            return _apply(lambda *columns: reduce(and_, columns), *operands)
         case Or(operands=operands):
-            return _applied(lambda *columns: reduce(or_, columns), *operands)
+            return _apply(lambda *columns: reduce(or_, columns), *operands)
         case Not(operand=operand):
-            return _applied(invert, operand)
+            return _apply(invert, operand)
         case IsNull(operand=operand):
-            return _applied(lambda column: column.isNull(), operand)
+            return _apply(lambda column: column.isNull(), operand)
         case InList(operand=operand, values=values):
-            return _applied(lambda column, *options: column.isin(*options), operand, *values)
+            return _apply(lambda column, *options: column.isin(*options), operand, *values)
         case Like(operand=operand, pattern=pattern) if "\\" not in pattern:
-            return _applied(lambda column: column.like(pattern), operand)
+            return _apply(lambda column: column.like(pattern), operand)
     return None
 
 
-def _applied(function: Callable[..., Column], *operands: Expression) -> Column | None:
+def _apply(function: Callable[..., Column], *operands: Expression) -> Column | None:
     """Apply a function to expressions as columns; None when Spark may differ in one of them."""
     columns = [to_column(operand) for operand in operands]
     return None if any(column is None for column in columns) else function(*columns)
 
 
 def _attribute(name: str, kind: Type) -> Column | None:
-    column = F.col(quoted(name))
+    column = column_of(name)
     match kind.kind:
         case "timestamp":
             return F.unix_micros(column.cast("timestamp"))
@@ -184,6 +184,11 @@ def _attribute(name: str, kind: Type) -> Column | None:
     return None
 
 
-def quoted(name: str) -> str:
+def quote_column(name: str) -> str:
     """Return a column name as Spark reads it literally."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def column_of(name: str) -> Column:
+    """Return the column of that very name, dots and backticks included."""
+    return F.col(quote_column(name))

@@ -27,7 +27,7 @@ from pyspark.sql import types as T
 
 from weft.errors import DataError
 from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, select_columns, wire_columns
-from weft.hosts.spark.pushdown import Demand, quoted, to_column
+from weft.hosts.spark.pushdown import Demand, column_of, to_column
 from weft.hosts.spark.schemas import require_column
 from weft.placement.site_statistics import SiteCounts
 from weft.runtime.columns.events import Events
@@ -119,21 +119,21 @@ class EventSampler:
         number = F.shiftright(time, slice_bits)
         bucket = F.shiftrightunsigned(F.xxhash64(number, F.lit(self.seed)), 64 - BUCKET_BITS)
         extent = F.min(time).alias(EARLIEST), F.max(time).alias(LATEST)
-        grouped = self._wanted.groupBy(bucket.alias(BUCKET))
+        grouped = self._rows.groupBy(bucket.alias(BUCKET))
         counted = grouped.agg(F.count(F.lit(1)).alias(N_EVENTS), *extent).collect()
         drawn = choose_buckets([(row[BUCKET], row[N_EVENTS]) for row in counted], self.rows)
         if drawn is None:
             return None
         columns, layout = self._columns
-        fetched = self._wanted.where(bucket <= drawn.last)
+        fetched = self._rows.where(bucket <= drawn.last)
         if drawn.part < 1 << PART_BITS:
             part = F.shiftrightunsigned(F.xxhash64(*columns.values(), F.lit(self.seed)), 64 - PART_BITS)
             fetched = fetched.where(part < drawn.part)
         table = select_columns(fetched, columns).toArrow()
-        events = _identified(table, layout)
+        events = _identified_events(table, layout)
         if not events.n_events:
             return None
-        seconds = table.num_rows / drawn.n_events * _covered(events, slice_bits) / MICROSECONDS
+        seconds = table.num_rows / drawn.n_events * _covered_time(events, slice_bits) / MICROSECONDS
         latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
         return Sample(events, seconds, float(latest - earliest) / MICROSECONDS)
 
@@ -143,23 +143,24 @@ class EventSampler:
         They are if they come in order of time, but for a few, or if there are no others.
         """
         columns, layout = self._columns
-        table = select_columns(self._wanted.limit(self.rows), columns).toArrow()
+        table = select_columns(self._rows.limit(self.rows), columns).toArrow()
         is_complete = table.num_rows < self.rows
         times = table[TIME].to_numpy()
         if not is_complete and np.mean(times[1:] >= times[:-1]) < LEAST_IN_ORDER:
             return None
-        events = _identified(table, layout)
+        events = _identified_events(table, layout)
         if not events.n_events:
             return None
         seconds = (float(events.times[-1] - events.times[0]) or MICROSECONDS) / MICROSECONDS
         return Sample(events, seconds, seconds if is_complete else None)
 
     @property
-    def _wanted(self) -> DataFrame:
+    def _rows(self) -> DataFrame:
+        """The rows that count: with a time, and of the types that are asked for."""
         timed = self.source.events.where(self.source.time_column.isNotNull())
         if not self.counts_all:
             return timed.where(self.source.is_of_type(sorted(self.types)))
-        return timed if self.source.type is None else timed.where(F.col(quoted(self.source.type)).isNotNull())
+        return timed if self.source.type is None else timed.where(column_of(self.source.type).isNotNull())
 
     @property
     def _columns(self) -> tuple[dict[str, Column], Layout]:
@@ -170,7 +171,7 @@ class EventSampler:
         return columns, replace(layout, content=None)
 
 
-def _identified(table: pa.Table, layout: Layout) -> Events:
+def _identified_events(table: pa.Table, layout: Layout) -> Events:
     """Return the events of rows with an id; dropped only here, so that a count need not read ids."""
     return ingest(table if layout.id is None else table.filter(table[layout.id].is_valid()), layout)
 
@@ -210,7 +211,7 @@ def choose_buckets(counted: Iterable[tuple[int, int]], rows: int) -> BucketDraw 
     return BucketDraw(ordered[n_buckets - 1][0], n_events, part)
 
 
-def _covered(events: Events, slice_bits: int) -> float:
+def _covered_time(events: Events, slice_bits: int) -> float:
     """Return the microseconds that the slices of a sample last; those at the ends count in part."""
     n_slices = np.unique(events.times >> slice_bits).size
     between = float(events.times[-1] - events.times[0]) or MICROSECONDS  # one moment counts as a second
@@ -229,10 +230,10 @@ def site_counts(
     require_column(source.events.schema, site, "the site")
     types = sorted({key.type for key in kinds.values()})
     conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
-    rows, has_site = source.events.where(source.is_of_type(types)), F.col(quoted(site)).isNotNull()
+    rows, has_site = source.events.where(source.is_of_type(types)), column_of(site).isNotNull()
     counted = (
         rows.where(source.is_good & has_site)
-        .groupBy(F.col(quoted(site)).cast("string").alias(SITE))
+        .groupBy(column_of(site).cast("string").alias(SITE))
         .agg(
             F.avg(_size(source, attributes)).alias(BYTES),
             *(
@@ -274,6 +275,6 @@ def _size(source: EventFrame, attributes: Collection[str]) -> Column:
     names = [name for name in (source.id, *sorted(attributes)) if name is not None and name != source.time]
     fields = {field.name: field.dataType for field in source.events.schema.fields}
     texts = [name for name in names if isinstance(fields.get(name), T.StringType)]
-    lengths = [F.coalesce(F.octet_length(F.col(quoted(name))), F.lit(0)) for name in texts]
+    lengths = [F.coalesce(F.octet_length(column_of(name)), F.lit(0)) for name in texts]
     plain = NUMBER_BYTES * (1 + len(names) - len(texts))
     return reduce(add, lengths, F.lit(plain)).cast("double")

@@ -24,14 +24,14 @@ def shard_names(groups: Iterable[ShardGroup], n_shards: int) -> dict[ShardGroup,
     """
     return {
         group: [
-            _named(f"{group.name} #{number}", group.number + number)
+            _choose_name(f"{group.name} #{number}", group.number + number)
             for number in range(group.n_shards(n_shards))
         ]
         for group in groups
     }
 
 
-def _named(name: str, place: int) -> str:
+def _choose_name(name: str, place: int) -> str:
     labels = (f"{name}~{end}" for end in count())
     return next(label for label in labels if (spark_hash(label) - place) % CIRCLE == 0)
 

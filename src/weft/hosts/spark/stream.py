@@ -23,7 +23,7 @@ from weft.hosts.spark.batch import (
 )
 from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
 from weft.hosts.spark.operator import StageOperator
-from weft.hosts.spark.pushdown import Demand, demand_of, demand_of_all, quoted, wanted_by
+from weft.hosts.spark.pushdown import Demand, column_of, demand_of, demand_of_all, wanted_by
 from weft.hosts.spark.shard_names import shard_names
 from weft.hosts.spark.steps import MESSAGES
 from weft.language.printer import to_text
@@ -35,7 +35,6 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.messages import DISTINCT, NEWS, PACK, ROLE, SHARD
 from weft.runtime.stages.routing import PackTask, Route
 from weft.runtime.stages.site_stage import report_name
-from weft.runtime.stages.stages import n_stages
 from weft.runtime.stages.task import AdapterSource, ResultColumns, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
@@ -94,29 +93,29 @@ def build_stream(
 
     Its observed metrics `weft` are the reports of the shards.
     """
-    plans = [one.plan for one in groups]
+    plans = [shards.plan for shards in groups]
     demands = [demand_of(plan) for plan in plans]
     sent, layout = wire_columns(demand_of_all(plans), source)
-    names = shard_names([one.group for one in groups], n_shards)
+    names = shard_names([shards.group for shards in groups], n_shards)
     routes, tasks = [], []
-    for number, (one, demand) in enumerate(zip(groups, demands, strict=True)):
-        place = f"{PLACE}{number}" if one.group.keys else None
+    for number, (shards, demand) in enumerate(zip(groups, demands, strict=True)):
+        place = f"{PLACE}{number}" if shards.group.keys else None
         if place is not None:
-            sent[place] = _shard_number(one.group.keys, n_shards)
-        routes.append(_route(demand, layout, tuple(names[one.group]), place))
+            sent[place] = _shard_number(shards.group.keys, n_shards)
+        routes.append(_route(demand, layout, tuple(names[shards.group]), place))
         tasks.append(
             replace(
-                group_task(one.plan, _layout_of(demand, layout)),
-                fingerprints={query.name: fingerprint(query) for query in one.queries},
+                group_task(shards.plan, _layout_of(demand, layout)),
+                fingerprints={query.name: fingerprint(query) for query in shards.queries},
                 is_owner=len(groups) > 1,
-                adapted=one.adapted,
+                adapted=shards.adapted,
             )
         )
     task = StageTask(
         source.id_type,
         budget,
         groups=tuple(tasks),
-        group_of={shard: number for number, one in enumerate(groups) for shard in names[one.group]},
+        group_of={shard: number for number, shards in enumerate(groups) for shard in names[shards.group]},
         columns=columns,
         assignment=f"{n_shards} shards",
         delay=lateness.delay,
@@ -146,7 +145,7 @@ def build_site_stream(
     messages = _pack_rows(source, lateness, wanted, sent, [route], layout, required=(PLACE,))
     task = site_task(SitesTask(program.to_json(), layout), source, columns, budget, is_batch=False)
     reporting = [(site, level, report_name(site, level)) for site, level in _reporting(program)]
-    return _run_stages(messages, task, n_stages(program), reporting[:MOST_OBSERVED])
+    return _run_stages(messages, task, program.n_stages, reporting[:MOST_OBSERVED])
 
 
 def _pack_rows(
@@ -166,7 +165,7 @@ def _pack_rows(
     pack = PackTask(tuple(routes), layout.type, layout.flags, needed)
     rows, timed = _add_watermark(source, lateness)
     if wanted is not None:  # a filter that mentions the time stays above the watermark
-        rows = rows.where(wanted | ~source.is_good | F.col(quoted(timed)).isNull())
+        rows = rows.where(wanted | ~source.is_good | column_of(timed).isNull())
     return select_columns(rows, sent).mapInArrow(pack, MESSAGES)
 
 
@@ -212,8 +211,8 @@ def _shard_number(keys: Sequence[str], n_shards: int) -> Column:
     """Return the number of the shard of a row; NULL without a value in every key: such rows never match."""
     present = F.lit(True)
     for key in keys:
-        present &= F.col(quoted(key)).isNotNull()
-    hashed = F.pmod(F.xxhash64(*(F.col(quoted(key)) for key in keys)), F.lit(n_shards)).cast("int")
+        present &= column_of(key).isNotNull()
+    hashed = F.pmod(F.xxhash64(*(column_of(key) for key in keys)), F.lit(n_shards)).cast("int")
     return F.when(present, hashed)
 
 
@@ -249,5 +248,5 @@ def _reporting(program: SiteProgram) -> list[tuple[str, int]]:
     """
     lowest = {(0, number) for number in range(len(program.sites))}
     working = sorted(lowest | {(work.level, work.site) for work in program.works})
-    meeting = [(f"{DISTINCT} {query}", max(1, program.n_levels)) for query in program.repeated]
+    meeting = [(f"{DISTINCT} {query}", program.n_levels) for query in program.repeated]
     return meeting + [(program.sites[number], level) for level, number in working]

@@ -75,10 +75,10 @@ class MatchCodec:
         origins = Column(LONG, np.full(events.n_events, site, np.int64))
         return replace(events, columns={**events.columns, SITE: origins})
 
-    def write(self, found: Found, columns: Sequence[int], attributes: Sequence[Sequence[str]]) -> pa.Array:
+    def write(self, matches: Found, columns: Sequence[int], attributes: Sequence[Sequence[str]]) -> pa.Array:
         """Return matches as lists of events, in the given order of columns, with some attributes of each."""
-        events = found.events
-        offsets, numbers, rows = flatten_events(found.table, columns)
+        events = matches.events
+        offsets, numbers, rows = flatten_events(matches.table, columns)
         place_of = np.zeros(max(columns) + 1, np.int32)
         place_of[list(columns)] = np.arange(len(columns))
         places = place_of[numbers]

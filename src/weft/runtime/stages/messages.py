@@ -85,6 +85,6 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from pa.ipc.open_stream(pack.as_buffer())
 
 
-def rejected_in(packs: Iterable[pa.Table]) -> int:
+def count_rejected(packs: Iterable[pa.Table]) -> int:
     """Return how many rows that were no events some packs speak of."""
     return sum(int((pack.schema.metadata or {}).get(REJECTED, 0)) for pack in packs)

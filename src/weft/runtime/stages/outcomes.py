@@ -63,9 +63,9 @@ class OutcomeColumns:
             yield self.late(outcome.late, layout)
         yield from self.rows(result for result in outcome.found if result.query not in held_back)
 
-    def rows(self, found: Iterable[Result]) -> Iterator[pa.RecordBatch]:
+    def rows(self, results: Iterable[Result]) -> Iterator[pa.RecordBatch]:
         """Yield matches and results of trend queries; rows for other sites are no outcomes."""
-        for result in found:
+        for result in results:
             match result:
                 case Found():
                     yield from self._matches(result)
@@ -98,15 +98,15 @@ class OutcomeColumns:
         texts = {SHARD: pa.array([shard]), REPORT: pa.array([report.to_json()])}
         return self._of_kind(REPORT_KIND, texts, 1)
 
-    def _matches(self, found: Found) -> Iterator[pa.RecordBatch]:
-        for rows in emit_in_parts(found, self.columns.returned.names[found.query], self.match_schema):
+    def _matches(self, matches: Found) -> Iterator[pa.RecordBatch]:
+        for rows in emit_in_parts(matches, self.columns.returned.names[matches.query], self.match_schema):
             columns = dict(zip(rows.schema.names, rows.columns, strict=True))
             yield self._of_kind(MATCH_KIND, columns, rows.num_rows)
 
-    def _trends(self, found: FoundTrends) -> Iterator[pa.RecordBatch]:
-        names = self.columns.trends.names[found.query]
-        for rows in emit_trends_in_parts(found.results, found.events, found.rows, names, self.trend_schema):
-            fields = list(self.trend_schema)[1:]
+    def _trends(self, trends: FoundTrends) -> Iterator[pa.RecordBatch]:
+        names, schema = self.columns.trends.names[trends.query], self.trend_schema
+        for rows in emit_trends_in_parts(trends.results, trends.events, trends.rows, names, schema):
+            fields = list(schema)[1:]
             nested = pa.StructArray.from_arrays([rows[field.name] for field in fields], fields=fields)
             yield self._of_kind(TREND_KIND, {"query": rows["query"], TREND: nested}, rows.num_rows)
 

@@ -65,7 +65,7 @@ class PackTask:
         is_owned = np.zeros(table.num_rows, np.bool_)
         for route in self.routes:
             places = None if route.place is None else table[route.place].fill_null(-1).to_numpy()
-            rows = self._wanted(table, route)
+            rows = self._select_rows(table, route)
             if places is not None:  # those without a key go nowhere
                 rows = np.flatnonzero(places >= 0) if rows is None else rows[places[rows] >= 0]
             part = table.select(route.columns)
@@ -79,7 +79,7 @@ class PackTask:
                 elif share.num_rows:
                     yield _pack(shard, share)
 
-    def _wanted(self, table: pa.Table, route: Route) -> Array | None:
+    def _select_rows(self, table: pa.Table, route: Route) -> Array | None:
         """Return the rows that a route wants; None: all of them."""
         if route.types is None:
             return None

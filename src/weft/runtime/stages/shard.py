@@ -103,21 +103,21 @@ class Shard:
             try:
                 executor = self._executor(journal, plan, report)
                 own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
-                found = list(executor.step(arrivals, frontier))
+                results = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
                 journal = self._stop_queries(journal, error, report)
         previous_wake = journal.wake
-        journal = self._write_log(journal.advanced(uuid4().hex, frontier), executor, arrivals)
+        journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
         journal = self._observe(journal, plan, executor, arrivals, report)
         self.store.set_journal(journal.to_json())
         self.store.wake(journal.wake, previous_wake)
         asked = self.program.fingerprints, self.program.adapter is not None
         self.memory.keep(self.name, _Remembered(executor, plan, journal.step, journal.tokens[-1], *asked))
-        _fill(report, journal, executor, found)
+        _fill(report, journal, executor, results)
         report.seconds = perf_counter() - started
-        return StepOutcome(found, own, late, report)
+        return StepOutcome(results, own, late, report)
 
     def _frontier(self, timely: pa.Table | None, limit: int) -> int:
         """Return the time before which nothing timely is to come, in whole milliseconds as watermarks are."""
@@ -200,7 +200,7 @@ class Shard:
         """Return the matches that came from other sites and are still in the log."""
         if not isinstance(plan, SitePlan):
             return {}
-        logs = {channel: read_log(self.store, journal, str(channel)) for channel in plan.remembered}
+        logs = {channel: read_log(self.store, journal, str(channel)) for channel in plan.remembered_channels}
         return {
             channel: pa.concat_arrays(
                 [chunk for content in log for chunk in table_from_bytes(content)[MATCHES].chunks]
@@ -245,9 +245,10 @@ class Shard:
         oldest = min([journal.frontier, *needed])
         new = {EVENTS: to_table(arrivals.events)} if arrivals.events.n_events else {}
         plan = self.program.plan
-        for channel in plan.remembered & arrivals.received.keys() if isinstance(plan, SitePlan) else ():
-            came = arrivals.received[channel]
-            new[str(channel)] = pa.table({TIME_COLUMN: last_times(came), MATCHES: came})
+        kept = plan.remembered_channels if isinstance(plan, SitePlan) else ()
+        for channel, came in arrivals.received.items():
+            if channel in kept:
+                new[str(channel)] = pa.table({TIME_COLUMN: last_times(came), MATCHES: came})
         journal = LogWriter(self.store, journal, oldest).write(new)
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
@@ -276,21 +277,21 @@ def _queries_of(plan: ShardPlan) -> frozenset[str] | None:
     return frozenset(output.query for output in plan.outputs) if isinstance(plan, Plan) else None
 
 
-def _fill(report: Report, journal: Journal, executor: ShardExecutor, found: Sequence[Result]) -> None:
+def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Sequence[Result]) -> None:
     report.step = journal.step
     report.buffered = sum(segment.n_rows for segment in journal.logs.get(EVENTS, ()))
     report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
-    report.matches = count_by_query(found)
+    report.matches = count_by_query(results)
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
     report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
     report.partial_matches = holdings.partial_matches
 
 
-def count_by_query(found: Sequence[Result]) -> dict[str, int]:
+def count_by_query(results: Sequence[Result]) -> dict[str, int]:
     """Return how many matches or results each query has, if any."""
     counts: dict[str, int] = {}
-    for result in found:
+    for result in results:
         if result.query is not None:
             counts[result.query] = counts.get(result.query, 0) + result.n_rows
     return counts

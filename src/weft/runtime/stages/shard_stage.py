@@ -10,7 +10,7 @@ from weft.codec import from_json
 from weft.plan.nodes import Plan
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Array
-from weft.runtime.stages.messages import SHARD, Message, outgoing, rejected_in
+from weft.runtime.stages.messages import SHARD, Message, count_rejected, outgoing
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
@@ -51,7 +51,7 @@ class ShardStage:
     def step(self, shard: str, tables: Sequence[pa.Table], watermark: int, store: Store) -> Iterator[Message]:
         """Run a step of a shard on rows."""
         program = self.program(self.task.group_of[shard])
-        arrived = Arrived(tables, n_rejected=rejected_in(tables))
+        arrived = Arrived(tables, n_rejected=count_rejected(tables))
         outcome = Shard(f"{self.task.run} {shard}", program, store, self._memory).step(arrived, watermark)
         if outcome is not None:
             rows = self.outcomes.of_step(shard, outcome, program.layout)
@@ -65,10 +65,10 @@ class ShardStage:
         if self.task.analyze:  # a kernel is loaded when it is first called: no node should pay for that
             for _ in run_once(program, Arrived([table.slice(0, WARMING_ROWS)]))[2]:
                 pass
-        executor, _, found = run_once(program, Arrived([table]))
+        executor, _, results = run_once(program, Arrived([table]))
         del table
-        for result in found:
-            owned = result if slices is None or own is None else slices.owned(result, own)
+        for result in results:
+            owned = result if slices is None or own is None else slices.keep_owned(result, own)
             yield from self.outcomes.rows([owned])
         if self.task.analyze:
             yield self.outcomes.report(shard, Report(activity=executor.activity))

@@ -51,7 +51,7 @@ class SitePlan:
     timing: "Timing"
 
     @property
-    def remembered(self) -> frozenset[int]:
+    def remembered_channels(self) -> frozenset[int]:
         """The channels whose matches are kept: their senders have checked negations."""
         return frozenset(
             channel
@@ -114,7 +114,7 @@ class SiteExecutor:
     def step(self, arrivals: Arrivals, frontier: int) -> Iterator[FoundAtSite]:
         new = arrivals.events
         self._events = new if self._events is None else merge_events(self._events, new)[0]
-        for channel in self.plan.remembered & arrivals.received.keys():
+        for channel in self.plan.remembered_channels & arrivals.received.keys():
             came = arrivals.received[channel]
             known = self._matches.get(channel)
             self._matches[channel] = came if known is None else pa.concat_arrays([known, came])
@@ -182,9 +182,9 @@ class WorkEvaluator:
         """
         self._executor.meter = Meter(budget, self._program.readers)
         known = _KnownMatches(self._codec, received)
-        for found in self._executor.run(in_pool_of(self._executor, new), frontier, oldest):
-            finding = self.work.findings[found.place]
-            kept = _wanted(found, finding, known)
+        for matches in self._executor.run(in_pool_of(self._executor, new), frontier, oldest):
+            finding = self.work.findings[matches.place]
+            kept = _select_matches(matches, finding, known)
             if finding.query is not None:
                 kept = replace(kept, output=replace(kept.output, query=finding.query))
             if kept.n_rows:
@@ -199,16 +199,16 @@ class _KnownMatches:
         self._received = received
         self._bound: dict[int, Bindings] = {}
 
-    def has(self, among: Among, found: Found) -> Array:
+    def has(self, among: Among, matches: Found) -> Array:
         """Say of each row whether its columns are a match of one of the channels."""
         keys = [
-            _received_keys(self._bindings(channel), found.events)
+            _received_keys(self._bindings(channel), matches.events)
             for channel in among.channels
             if channel in self._received
         ]
         if not keys:
-            return np.zeros(found.n_rows, np.bool_)
-        return np.isin(_found_keys(found, among.columns), np.concatenate(keys))
+            return np.zeros(matches.n_rows, np.bool_)
+        return np.isin(_found_keys(matches, among.columns), np.concatenate(keys))
 
     def _bindings(self, channel: int) -> Bindings:
         if channel not in self._bound:
@@ -223,34 +223,34 @@ def add_events(known: Events, came: Events) -> Events:
     return merge_events(known, drop_delivered(recode_strings(came, pool, codes), [known]))[0]
 
 
-def _wanted(found: Found, finding: Finding, known: _KnownMatches) -> Found:
+def _select_matches(matches: Found, finding: Finding, known: _KnownMatches) -> Found:
     """Return the rows that a finding wants."""
-    kept = np.ones(found.n_rows, np.bool_)
+    kept = np.ones(matches.n_rows, np.bool_)
     for group in finding.among:
-        kept &= np.any([known.has(among, found) for among in group], axis=0)
+        kept &= np.any([known.has(among, matches) for among in group], axis=0)
     if finding.within:
-        kept &= np.any([_come_from(found, origins) for origins in finding.within], axis=0)
+        kept &= np.any([_come_from(matches, origins) for origins in finding.within], axis=0)
     for origins in finding.elsewhere:
-        kept &= ~_come_from(found, origins)
-    return found if kept.all() else found.take(np.flatnonzero(kept))
+        kept &= ~_come_from(matches, origins)
+    return matches if kept.all() else matches.take(np.flatnonzero(kept))
 
 
-def _come_from(found: Found, origins: Origins) -> Array:
+def _come_from(matches: Found, origins: Origins) -> Array:
     """Say of each row whether the events of every column come from the sites given for it."""
-    sites = found.events.columns[SITE].values
-    inside = np.ones(found.n_rows, np.bool_)
-    for column, allowed in zip(found.table.columns, origins, strict=True):
+    sites = matches.events.columns[SITE].values
+    inside = np.ones(matches.n_rows, np.bool_)
+    for column, allowed in zip(matches.table.columns, origins, strict=True):
         if isinstance(column, Lists):
-            owners = np.repeat(np.arange(found.n_rows), column.lengths)
+            owners = np.repeat(np.arange(matches.n_rows), column.lengths)
             inside[owners[~np.isin(sites[column.rows], allowed)]] = False
         else:
             inside &= np.isin(sites[column], allowed)
     return inside
 
 
-def _found_keys(found: Found, columns: tuple[int, ...]) -> Array:
-    offsets, numbers, rows = flatten_events(found.table, columns)
-    places = np.zeros(len(found.table.columns), np.uint64)
+def _found_keys(matches: Found, columns: tuple[int, ...]) -> Array:
+    offsets, numbers, rows = flatten_events(matches.table, columns)
+    places = np.zeros(len(matches.table.columns), np.uint64)
     places[list(columns)] = np.arange(len(columns), dtype=np.uint64)
     return _keys(offsets, places, numbers, rows)
 

@@ -22,9 +22,9 @@ from weft.runtime.stages.messages import (
     RAW,
     SENT,
     Message,
+    count_rejected,
     in_packs,
     outgoing,
-    rejected_in,
 )
 from weft.runtime.stages.outcomes import OutcomeColumns, outcome_columns
 from weft.runtime.stages.report import Report, Transfer
@@ -95,7 +95,7 @@ class SiteStage:
         yield from (message for message in messages if self.passes(shard, message))
         outcome = self.step(shard, messages, watermark, store) if shard in self.network.places else None
         if outcome is not None:
-            yield from self.sent(shard, outcome)
+            yield from self.send(shard, outcome)
             yield from self._out(shard, outcome)
 
     def step(
@@ -103,13 +103,13 @@ class SiteStage:
     ) -> StepOutcome | None:
         """Run a step of a site: with its state in a store, or without one as the only step of a batch."""
         site, own = self.network.places[shard]
-        arrived, program = self._arrived(site, messages), self._programs[site]
+        arrived, program = self._read_messages(site, messages), self._programs[site]
         if store is not None:
             name = f"{self.task.assignment} {self.level} {shard}"
             return Shard(name, program, store, self.memory).step(arrived, watermark)
-        _, events, found = run_once(program, arrived)
-        slices = self.network.sites.slices
-        kept = list(found) if slices is None else [slices.owned(result, np.array([own])) for result in found]
+        _, events, results = run_once(program, arrived)
+        slices, shards = self.network.sites.slices, np.array([own])
+        kept = [result if slices is None else slices.keep_owned(result, shards) for result in results]
         report = Report(events=events.n_events, rejected=arrived.n_rejected, matches=count_by_query(kept))
         return StepOutcome(kept, events, None, report)
 
@@ -136,7 +136,7 @@ class SiteStage:
         later = self._later_works(self.network.places[shard][0])
         return any(message.role == OWN or message.channel in work.reads for work in later)
 
-    def _arrived(self, site: int, messages: Iterable[Message]) -> Arrived:
+    def _read_messages(self, site: int, messages: Iterable[Message]) -> Arrived:
         """Return what the work of a site at this level is to take."""
         works = self.network.works(site, [self.level])
         read = {channel for work in works for channel in work.reads}
@@ -147,9 +147,9 @@ class SiteStage:
             if message.channel is not None and message.channel in read:
                 chunks = table_from_bytes(message.pack)[MATCHES].chunks
                 received.setdefault(message.channel, []).extend(chunks)
-        return Arrived(raw, passed, received, rejected_in(raw))
+        return Arrived(raw, passed, received, count_rejected(raw))
 
-    def sent(self, shard: str, outcome: StepOutcome) -> Iterator[Message]:
+    def send(self, shard: str, outcome: StepOutcome) -> Iterator[Message]:
         """Yield own events for higher levels and matches for other sites; count the latter in the report."""
         site, _ = self.network.places[shard]
         if self.level == 0 and outcome.own.n_events and self._later_works(site):
@@ -164,12 +164,12 @@ class SiteStage:
                 way = self.program.sites[channel.source], self.program.sites[channel.target]
                 amount = len(matches), value_bytes(matches)
                 transfers.append(Transfer(channel.projection, *way, *amount, channel=number))
-                for target, rows in self._addressed(channel.target, result.moments):
+                for target, rows in self._recipients(channel.target, result.moments):
                     copied = matches if rows is None else matches.take(pa.array(rows))
                     yield Message(target, f"{SENT}{number}", table_to_bytes(pa.table({MATCHES: copied})))
         outcome.report.sent = transfers
 
-    def _addressed(self, site: int, times: Array) -> Iterator[tuple[str, Array | None]]:
+    def _recipients(self, site: int, times: Array) -> Iterator[tuple[str, Array | None]]:
         """Yield the shards of a site that have to see matches, and which of them; None: all."""
         slices = self.network.sites.slices
         if slices is None:
@@ -217,14 +217,16 @@ class DistinctStage:
         matches = _first_of_each(pa.concat_tables(packs)) if packs else None
         step = 1
         if store is not None:
-            matches, step = self._unseen(matches, watermark, store)
+            matches, step = self._drop_known(matches, watermark, store)
         if matches is not None and matches.num_rows:
             query = shard.removeprefix(f"{DISTINCT} ")
             report = Report(step=step, matches={query: matches.num_rows})
             batches = [self.outcomes.report(report_name(shard, self.level), report), *matches.to_batches()]
             yield from outgoing(shard, self.level, report, batches)
 
-    def _unseen(self, matches: pa.Table | None, watermark: int, store: Store) -> tuple[pa.Table | None, int]:
+    def _drop_known(
+        self, matches: pa.Table | None, watermark: int, store: Store
+    ) -> tuple[pa.Table | None, int]:
         """Return the matches that the log does not know, and add them to it."""
         journal = journal_in(store, self._assignment)
         frontier, previous = journal.frontier_at(watermark), journal.wake

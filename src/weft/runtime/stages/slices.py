@@ -29,12 +29,12 @@ class TimeSlices:
         """Return the shard that owns the matches which begin at the given times."""
         return np.asarray(times // self.width % self.n_shards)
 
-    def owned(self, found: Result, shards: Array) -> Result:
+    def keep_owned(self, result: Result, shards: Array) -> Result:
         """Keep what begins in a slice of the given shards; the rest belongs to a neighbor."""
-        moments = found.moments
+        moments = result.moments
         if moments is None:
-            return found
-        return found.take(np.flatnonzero(np.isin(self.shard_of(moments), shards)))
+            return result
+        return result.take(np.flatnonzero(np.isin(self.shard_of(moments), shards)))
 
     def copies(self, times: Array) -> tuple[Array, Array]:
         """Return rows, and for each a shard that has to see what begins at its time; the owners come first.

@@ -1,6 +1,5 @@
 """The stages of a task: one for query groups; for sites one for each level, and one where matches meet."""
 
-from weft.plan.sites import SiteProgram
 from weft.runtime.stages.messages import Stage
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.shard import Memory
@@ -11,15 +10,6 @@ from weft.runtime.stages.site_stage import DistinctStage, SiteNetwork, SiteStage
 from weft.runtime.stages.task import StageTask
 
 
-def n_stages(program: SiteProgram) -> int:
-    """Return the number of stages of a program: its levels, and one more where matches may be repeated.
-
-    >>> n_stages(SiteProgram(("here",), (), ())), n_stages(SiteProgram(("here",), (), (), ("q",)))
-    (1, 2)
-    """
-    return max(1, program.n_levels) + bool(program.repeated)
-
-
 def stage_of(
     task: StageTask, number: int, memory: Memory, adapters: dict[int, Adapter] | None = None
 ) -> Stage:
@@ -28,6 +18,6 @@ def stage_of(
         return ShardStage(task, memory, adapters)
     network = SiteNetwork(task.sites, task.id_type)
     timing = Timing() if task.is_batch else site_timing(network.program)
-    if number >= max(1, network.program.n_levels):
+    if number >= network.program.n_levels:
         return DistinctStage(number, task.assignment, outcome_columns(task), timing.horizon)
     return SiteStage(task, network, number, memory, timing)

@@ -103,7 +103,7 @@ class Journal:
         place = len(self.tokens) - 1 - (self.step - step)
         return 0 <= place < len(self.tokens) and self.tokens[place] == token
 
-    def advanced(self, token: str, frontier: int) -> "Journal":
+    def next_step(self, token: str, frontier: int) -> "Journal":
         """Return the journal of the next step."""
         tokens = (*self.tokens, token)[-REMEMBERED_STEPS:]
         return replace(self, step=self.step + 1, tokens=tokens, frontier=frontier)

@@ -82,14 +82,14 @@ class Reader:
 
     def read(self, contents: Sequence[bytes]) -> Events:
         """Return the events of segments, sorted."""
-        tables = [self._wanted(_checked(table_from_bytes(content))) for content in contents]
+        tables = [self._select_columns(_check_version(table_from_bytes(content))) for content in contents]
         return ingest(pa.concat_tables(tables), self._stored_layout)
 
     def nothing(self) -> Events:
         """Return no events."""
         fields = [(TIME_COLUMN, pa.int64()), (TYPE_COLUMN, pa.string()), (ID_COLUMN, self.id_type)]
         empty = pa.schema([*fields, (ARRIVAL_COLUMN, pa.int64())]).empty_table()
-        return ingest(self._wanted(empty), self._stored_layout)
+        return ingest(self._select_columns(empty), self._stored_layout)
 
     @property
     def _stored_layout(self) -> Layout:
@@ -105,13 +105,13 @@ class Reader:
             attributes={**attributes, ARRIVAL: (ARRIVAL_COLUMN, LONG)},
         )
 
-    def _wanted(self, table: pa.Table) -> pa.Table:
+    def _select_columns(self, table: pa.Table) -> pa.Table:
         """Return the columns of a table that the layout speaks of."""
         columns = {name: table[name] for name in (TIME_COLUMN, TYPE_COLUMN, ID_COLUMN, ARRIVAL_COLUMN)}
         for name, (_, kind) in self.layout.attributes.items():
-            columns[_stored_name(name)] = _stored(table, _stored_name(name), kind)
+            columns[_stored_name(name)] = _stored_column(table, _stored_name(name), kind)
         if self.layout.tie is not None and self.layout.tie_type is not None:
-            columns[TIE_COLUMN] = _stored(table, TIE_COLUMN, self.layout.tie_type)
+            columns[TIE_COLUMN] = _stored_column(table, TIE_COLUMN, self.layout.tie_type)
         derived = [name for name in self.layout.derived_types if f"is {name}" in table.column_names]
         flags = {name: table[f"is {name}"].to_numpy() for name in derived}
         return pa.table(columns | flag_columns(self.layout, flags, table.num_rows))
@@ -130,7 +130,7 @@ def flag_columns(layout: Layout, flags: Mapping[str, Array], n_rows: int) -> dic
     return columns
 
 
-def _checked(table: pa.Table) -> pa.Table:
+def _check_version(table: pa.Table) -> pa.Table:
     """Return a table of this version; refuse others."""
     version = (table.schema.metadata or {}).get(VERSION_KEY)
     if version != str(VERSION).encode():
@@ -139,7 +139,7 @@ def _checked(table: pa.Table) -> pa.Table:
     return table
 
 
-def _stored(table: pa.Table, name: str, kind: Type) -> pa.ChunkedArray:
+def _stored_column(table: pa.Table, name: str, kind: Type) -> pa.ChunkedArray:
     expected = arrow_type(kind)
     if name not in table.column_names:
         return pa.chunked_array([pa.nulls(table.num_rows, expected)])
