@@ -31,9 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests that use Spark, leave out what is too long or too short, and order the rest.
 
-    All tests that share the session are one group, which one worker begins with. The other one compiles the
-    kernels first, which each of Spark's own processes would do for itself; then come tests that start
-    Spark on their own and take long, and at the end many short ones, of which both workers take some.
+    First come tests that compile the kernels, as the runtime calls them, since each of Spark's own processes
+    would compile for itself what it does not find compiled. All tests that share the session are one group,
+    which one worker then begins with; the other one goes on with tests that start Spark on their own and take
+    long. At the end are many short ones, of which both workers take some.
     """
     wanted, others = [], []
     for item in items:
@@ -47,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Item) -> int:
-    if item.nodeid.startswith("tests/kernels/"):
+    if item.nodeid.startswith(("tests/kernels/", "tests/runtime/")):
         return 0
     return 1 if item.get_closest_marker("spark") is not None else 2
 
