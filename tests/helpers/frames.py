@@ -10,7 +10,7 @@ from tests.helpers.strategies import Case
 from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, PlacementName, Sites
-from weft.io.sources import column
+from weft.hosts.spark.pushdown import column_of
 from weft.optimizer.planning import Planning, Strategy
 from weft.statistics.model import Statistics
 
@@ -79,9 +79,9 @@ def matches_by_query(detection: Detection) -> dict[str, dict[Bindings, dict[str,
 def with_plain_times(frame: DataFrame) -> DataFrame:
     """Replace timestamps by microseconds, which have no time zone to go wrong."""
     columns = [
-        F.unix_micros(column(field.name)).alias(field.name)
+        F.unix_micros(column_of(field.name)).alias(field.name)
         if field.dataType.typeName() == "timestamp"
-        else column(field.name)
+        else column_of(field.name)
         for field in frame.schema.fields
     ]
     return frame.select(*columns)
