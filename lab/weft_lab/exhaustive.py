@@ -40,9 +40,9 @@ def all_trees(mask: int, lists: int = 0) -> Iterator[Tree]:
         several = [side & ~lists == 0 and side & (side - 1) != 0 for side in (left, right)]
         if any(several) and (mask & ~lists or all(several)):
             continue
-        for one in all_trees(left, lists):
-            for other in all_trees(right, lists):
-                yield pair(one, other)
+        for first in all_trees(left, lists):
+            for second in all_trees(right, lists):
+                yield pair(first, second)
 
 
 def all_general(tree: Tree, pattern: Pattern, generals: Mapping[int, Sequence[Demands]]) -> Iterator[Tree]:
@@ -59,8 +59,8 @@ def _all_general(tree: Tree, around: Demands, generals: Mapping[int, Sequence[De
         if inner.order <= around.order and is_within(around.extent, inner.extent):
             for left in _all_general(tree.left, inner, generals):
                 for right in _all_general(tree.right, inner, generals):
-                    found = tree._replace(left=left, right=right, computed_for=general)
-                    yield found if general is None else uncheck(found)
+                    joined = tree._replace(left=left, right=right, computed_for=general)
+                    yield joined if general is None else uncheck(joined)
 
 
 def generals_of(

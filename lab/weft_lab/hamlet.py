@@ -94,8 +94,8 @@ class HamletGraph:
 
     def sum_of(self, graphlet: str, query: str) -> int:
         """Return the trends of a query that end in a graphlet (equation 5)."""
-        (found,) = (each for each in self.graphlets if each.name == graphlet)
-        return sum(self.counts[event.id].get(query, 0) for event in found.events)
+        (shared,) = (each for each in self.graphlets if each.name == graphlet)
+        return sum(self.counts[event.id].get(query, 0) for event in shared.events)
 
     def predecessors(self, event: StreamEvent, query: KleeneQuery) -> frozenset[StreamEvent]:
         """Return the events of the graph that may come directly before an event in a trend."""
@@ -173,9 +173,9 @@ def _all_before(event: StreamEvent, query: KleeneQuery, graph: HamletGraph) -> f
 def _expression(event: StreamEvent, graphlet: Graphlet, graph: HamletGraph) -> dict[str, int]:
     """Return the count of an event of a shared graphlet over snapshots (lines 16 to 20)."""
     inside = frozenset(graphlet.events)
-    found = {query.name: graph.predecessors(event, query) for query in graph.queries}
-    shared = {predecessors & inside for predecessors in found.values()}
-    follows_snapshot = all(found[name] - inside == before for name, before in graphlet.before.items())
+    earlier = {query.name: graph.predecessors(event, query) for query in graph.queries}
+    shared = {predecessors & inside for predecessors in earlier.values()}
+    follows_snapshot = all(earlier[name] - inside == before for name, before in graphlet.before.items())
     if not follows_snapshot or len(shared) > 1:
         snapshot = f"at {event.id}"
         graph.snapshots[snapshot] = {query.name: graph.count(event, query) for query in graph.queries}

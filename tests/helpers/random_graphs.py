@@ -96,7 +96,7 @@ class RandomGraph:
         if not all(wanted) or not subtract([wanted], boxes, lists_of(query, query.whole)):
             return
         host = self.dice.integer(0, len(self.network.sites) - 1)
-        kinds = (*query.kinds, *sorted(query.negated))
+        kinds = (*query.kinds, *sorted(query.all_negated_kinds))
         events = [event for kind in dict.fromkeys(kinds) for event in self.events(kind)]
         vertex = Vertex(whole, host)
         self.inputs[vertex] = tuple(dict.fromkeys((*self.inputs.get(vertex, ()), *events)))

@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.small_networks import same
 
 from weft.errors import QueryError
-from weft_lab.placement.operator_tree import OperatorTreeQuery, operator_tree_queries, written
+from weft_lab.placement.operator_tree import OperatorTreeQuery, operator_tree_queries, tree_to_text
 from weft_lab.placement.operator_tree_text import parse_operator_tree
 
 
@@ -60,7 +60,7 @@ def test_a_negation_goes_with_all_that_stands_around_it(text: str) -> None:
     assert query.n_items == 4
     assert query.projection(0b0111).text == "SEQ(AND(A, B), NOT N, C)"
     assert query.projection(0b1101).text == "SEQ(A, C, D)"
-    assert (query.checked(0b0111), query.checked(0b1101)) == (frozenset({0}), frozenset())
+    assert (query.checked_negations(0b0111), query.checked_negations(0b1101)) == (frozenset({0}), frozenset())
     assert query.negated_kinds(0) == ("N",)
     assert query.needed_kinds(0b1111, (0b0111, 0b1000)) == frozenset()
     assert query.needed_kinds(0b1111, (0b0011, 0b1100)) == {"N"}
@@ -80,7 +80,7 @@ def test_operators_are_the_query_as_it_is_written() -> None:
 @pytest.mark.parametrize("text", ["SEQ(A, B)", "SEQ( AND(A,B) ,NOT C, D )", "AND(A, SEQ(B, C), D)"])
 def test_trees_are_written_as_they_are_read(text: str) -> None:
     tree = parse_operator_tree(text)
-    assert parse_operator_tree(written(tree)) == tree
+    assert parse_operator_tree(tree_to_text(tree)) == tree
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from weft.errors import PlacementError
-from weft.placement.checks import _missing, _repeated, check_graph, is_correct
+from weft.placement.checks import _missing, _overlapping_pair, check_graph, is_correct
 from weft.placement.multi_query import multi_query
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
@@ -129,4 +129,4 @@ def test_boxes_against_all_their_points() -> None:
         if missing is not None:
             assert set(product(*map(bits, missing))) <= left
         overlap = any(one & other for place, one in enumerate(inside) for other in inside[place + 1 :])
-        assert (_repeated(boxes) is not None) == overlap
+        assert (_overlapping_pair(boxes) is not None) == overlap

@@ -128,9 +128,9 @@ def test_a_kind_of_a_list_is_named_twice() -> None:
 
 def test_negations_are_checked_where_their_items_are() -> None:
     (query,) = projected("QUERY q PATTERN SEQ(A a, NOT N n, B b, C c) WHERE n.x > 3 WITHIN 1 minute")
-    assert query.checked(0b011) == {0}
-    assert query.checked(0b101) == frozenset()
-    assert query.checked(0b111) == {0}
+    assert query.checked_negations(0b011) == {0}
+    assert query.checked_negations(0b101) == frozenset()
+    assert query.checked_negations(0b111) == {0}
     assert query.negated_kinds(0) == ("N[x > 3]",)
     assert query.needed_kinds(0b111, (0b011, 0b100)) == frozenset()
     assert query.needed_kinds(0b111, (0b101, 0b010)) == {"N[x > 3]"}
@@ -141,9 +141,9 @@ def test_negations_are_checked_where_their_items_are() -> None:
 
 def test_a_negation_at_the_end_waits_for_the_whole_match() -> None:
     (query,) = projected("QUERY q PATTERN SEQ(A a, B b, NOT N n) WITHIN 1 minute")
-    assert query.checked(query.whole) == {0}
+    assert query.checked_negations(query.whole) == {0}
     (longer,) = projected("QUERY q PATTERN SEQ(A a, B b, C c, NOT N n) WITHIN 1 minute")
-    assert longer.checked(0b011) == frozenset()
+    assert longer.checked_negations(0b011) == frozenset()
 
 
 def test_a_query_of_one_event_is_primitive_unless_more_decides() -> None:

@@ -93,7 +93,7 @@ def test_lists_and_events_are_found_at_one_site_each() -> None:
     }
     for text, message in ((LISTED, "no sink finds"), (NEGATED, None)):
         (query,) = queries_of(text)
-        negated = events["B"] if query.negated else []
+        negated = events["B"] if query.all_negated_kinds else []
         raw: dict[Vertex, tuple[Vertex, ...]] = dict.fromkeys((*events["A"], *events["B"]), ())
         apart = {Vertex(query.root, event.site): (event, *negated) for event in events["A"]}
         twice = {Vertex(query.root, site): (*events["A"], *negated) for site in (0, 1)}

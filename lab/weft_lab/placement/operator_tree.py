@@ -93,7 +93,7 @@ class OperatorTreeQuery(ProjectedQuery):
         """
         if super().implies(items, other, other_items):
             return True
-        if not isinstance(other, OperatorTreeQuery) or other.checked(other_items):
+        if not isinstance(other, OperatorTreeQuery) or other.checked_negations(other_items):
             return False
         types = self.projection(items).kinds
         return (
@@ -110,7 +110,7 @@ class OperatorTreeQuery(ProjectedQuery):
             self._order[items] = frozenset((self.kinds[a], self.kinds[b]) for a, b in pairs)
         return self._order[items]
 
-    def checked(self, items: int) -> frozenset[int]:
+    def checked_negations(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset(
             number for number, negation in enumerate(self._negations) if negation.is_checked(items)
@@ -134,7 +134,7 @@ def operator_tree_queries(
     0.02
     """
     trees = tuple(trees)
-    spellings = {_restrict(tree, tree.items)[0]: written(tree) for tree in reversed(trees)}
+    spellings = {_restrict(tree, tree.items)[0]: tree_to_text(tree) for tree in reversed(trees)}
     return tuple(
         OperatorTreeQuery(f"q{number}", tree, selectivities, spellings)
         for number, tree in enumerate(trees, start=1)
@@ -150,13 +150,13 @@ def leaves(tree: Tree | NegatedOperand) -> list[TreeItem]:
     return [item for operand in tree.operands for item in leaves(operand)]
 
 
-def written(tree: Tree | NegatedOperand) -> str:
+def tree_to_text(tree: Tree | NegatedOperand) -> str:
     """Return the text of a tree as it was written."""
     if isinstance(tree, TreeItem):
         return tree.name
     if isinstance(tree, NegatedOperand):
-        return f"NOT {written(tree.operand)}"
-    return f"{tree.kind}({', '.join(map(written, tree.operands))})"
+        return f"NOT {tree_to_text(tree.operand)}"
+    return f"{tree.kind}({', '.join(map(tree_to_text, tree.operands))})"
 
 
 def _negations(tree: Tree | NegatedOperand) -> list[NegatedOperand]:

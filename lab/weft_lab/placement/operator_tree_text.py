@@ -45,20 +45,25 @@ class _Reader:
     def advance(self) -> str:
         """Go to the next token and return the one before it."""
         read = self.token
-        found = TOKEN.match(self.text, self.end)
-        self.token = found[1] if found else ""
-        self.start, self.end = found.span(1) if found else (self.end, self.end)
+        token = TOKEN.match(self.text, self.end)
+        self.token = token[1] if token else ""
+        self.start, self.end = token.span(1) if token else (self.end, self.end)
         return read
 
     def error(self, message: str, hint: str | None = None) -> QueryError:
         """Return an error at the next token."""
         return QueryError([Problem(message, Span(self.start, self.end), hint)], self.text)
 
+    def unexpected(self, wanted: str) -> QueryError:
+        """Return an error that says what should stand where the next token is."""
+        return self.error(
+            f"expected {wanted}, found {repr(self.token) if self.token else 'the end of the query'}"
+        )
+
     def expect(self, sign: str, where: str) -> None:
         """Go past a sign."""
         if self.token != sign:
-            found = repr(self.token) if self.token else "the end of the query"
-            raise self.error(f"expected {sign!r} {where}, found {found}")
+            raise self.unexpected(f"{sign!r} {where}")
         self.advance()
 
     def operand(self) -> Tree:
@@ -66,8 +71,7 @@ class _Reader:
         if self.token in OPERATORS:
             return self.operator()
         if not re.match(r"[^\W\d]", self.token) or self.token == "NOT":
-            found = repr(self.token) if self.token else "the end of the query"
-            raise self.error(f"expected SEQ, AND or a type of events, found {found}")
+            raise self.unexpected("SEQ, AND or a type of events")
         if self.text[self.end :].lstrip().startswith("("):
             hint = "the operators are SEQ and AND, with NOT inside SEQ"
             raise self.error(f"{self.token} is no operator", hint)

@@ -115,12 +115,12 @@ def _load(text: str, where: str) -> Json:
     """Return JSON as values; a name that occurs twice in an object is no slip to be passed over."""
 
     def unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        values = dict(pairs)
+        if len(values) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise DataError(f"{where}: {twice} occurs twice in one object")
-        return found
+        return values
 
     return json.loads(text, object_pairs_hook=unique)
 
@@ -188,12 +188,12 @@ def _links(document: Json, sites: tuple[str, ...], where: str) -> Numbers | None
     _expect(isinstance(document, dict), where, "the costs of links by site and site", document)
     numbers = {site: number for number, site in enumerate(sites)}
     links = np.full((len(sites), len(sites)), np.nan)
-    for one, costs in document.items():
-        _expect(one in numbers, where, "a known site", one)
-        _expect(isinstance(costs, dict), f"{where}: {one}", "costs by site", costs)
+    for site, costs in document.items():
+        _expect(site in numbers, where, "a known site", site)
+        _expect(isinstance(costs, dict), f"{where}: {site}", "costs by site", costs)
         for other, cost in costs.items():
-            _expect(other in numbers and other != one, f"{where}: {one}", "another known site", other)
-            links[numbers[one], numbers[other]] = _positive(cost, f"{where}: {one} to {other}")
+            _expect(other in numbers and other != site, f"{where}: {site}", "another known site", other)
+            links[numbers[site], numbers[other]] = _positive(cost, f"{where}: {site} to {other}")
     links = np.where(np.isnan(links), links.T, links)
     links = np.where(np.isnan(links), 1.0, links)
     np.fill_diagonal(links, 0.0)

@@ -116,7 +116,7 @@ class StreamAdapter:
             if events.n_events and _migrating(executor).n_plans == 1:
                 _note_work(own, work / events.n_events)
             self._watch_step(own, events, frontier)
-            own.unwatched, own.stored = UnwatchedSteps(), self._stored(own)
+            own.unwatched, own.stored = UnwatchedSteps(), self._to_json(own)
         else:
             own.unwatched.add(events, own.live.types, cost)
         token = uuid4().hex
@@ -235,7 +235,7 @@ class StreamAdapter:
             return {}
         return {item: live.rate_variance(item, known.rate(item)) for item in self._inquiry.items}
 
-    def _stored(self, state: _ShardState) -> Mapping[str, Any]:
+    def _to_json(self, state: _ShardState) -> Mapping[str, Any]:
         """Return all of a state that only steps that are watched change, as values of JSON."""
         watched = state.watched
         return {

@@ -129,13 +129,15 @@ class Invariants(DecisionFunction):
     def _watch_all(self, decided: Decided, shape: Shape, terms: Terms) -> None:
         """Watch all conditions, none of which has to be priced by itself to be chosen."""
         unpriced = [
-            Invariant(block.mask, one, 0.0, 0.0) for block in decided.blocks for one in block.conditions
+            Invariant(block.mask, condition, 0.0, 0.0)
+            for block in decided.blocks
+            for condition in block.conditions
         ]
         self._check = QuickCheck(unpriced, terms)
         taken, other = (side.tolist() for side in self._check.sides(shape))
         self.watched = tuple(
-            replace(one, taken=cost, other=others)
-            for one, cost, others in zip(unpriced, taken, other, strict=True)
+            replace(invariant, taken=cost, other=others)
+            for invariant, cost, others in zip(unpriced, taken, other, strict=True)
         )
 
     def _suspects(self, shape: Shape) -> Sequence[Invariant]:
@@ -185,8 +187,8 @@ class Threshold(DecisionFunction):
         """Return the first statistic that deviates too much."""
         for (subject, mask, value), adopted in zip(statistics_of(shape), self._adopted, strict=False):
             if abs(value - adopted) > self._t * (adopted if self._is_share else 1.0):
-                found = f"is {value:.6g}, {self._allowed} from {adopted:.6g}"
-                return Violation(f"the {subject}", found, mask)
+                deviation = f"is {value:.6g}, {self._allowed} from {adopted:.6g}"
+                return Violation(f"the {subject}", deviation, mask)
         return None
 
 

@@ -98,8 +98,8 @@ class MigratingExecutor:
 
     def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Found]:
         for tenure in reversed(self._tenures):
-            for found in tenure.executor.step(Arrivals(tenure.visible(arrivals.events)), frontier):
-                own = tenure.owned(found)
+            for matches in tenure.executor.step(Arrivals(tenure.visible(arrivals.events)), frontier):
+                own = tenure.own_matches(matches)
                 if own.n_rows:
                     yield own
         self._advance(arrivals.events, frontier)

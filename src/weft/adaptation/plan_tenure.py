@@ -64,15 +64,15 @@ class PlanTenure:
             return events
         return hide(events, self.unseen, events.times > self.latest)
 
-    def owned(self, found: Found) -> Found:
+    def own_matches(self, matches: Found) -> Found:
         """Return the matches that the plan owns."""
-        arrivals = arrivals_of(found.events)
-        kept = np.ones(found.table.n_rows, np.bool_)
+        arrivals = arrivals_of(matches.events)
+        kept = np.ones(matches.table.n_rows, np.bool_)
         if self.first:
-            kept &= ~has_any(found.table, arrivals < self.first)
+            kept &= ~has_any(matches.table, arrivals < self.first)
         if self.until is not None:
-            kept &= has_any(found.table, arrivals < self.until)
-        return found if kept.all() else replace(found, table=found.table.take(np.flatnonzero(kept)))
+            kept &= has_any(matches.table, arrivals < self.until)
+        return matches if kept.all() else replace(matches, table=matches.table.take(np.flatnonzero(kept)))
 
 
 def hide(events: Events, names: Set[str], is_chosen: Array) -> Events:

@@ -91,7 +91,7 @@ class Terms:
         shape, n_items = self._shape, mask.bit_count()
         passed = shape.ready(mask) & checks
         rates = [mask >> item & 1 for item in range(shape.n_items)]
-        inside = [one.mask & ~mask == 0 for one in shape.groups]
+        inside = [group.mask & ~mask == 0 for group in shape.groups]
         survivals = [passed >> number & 1 for number in range(len(shape.checks))]
         powers = [*rates, n_items, max(0, n_items - 1), *inside, *[0] * len(inside), *survivals]
         return shape.order_fraction(mask), np.array(powers, np.float64)
@@ -106,7 +106,7 @@ class Terms:
         powers = self._none.copy()
         powers[first] = max(0, mask.bit_count() - 1)
         after = first + 1 + len(groups)
-        powers[after : after + len(groups)] = [one.mask & ~mask == 0 for one in groups]
+        powers[after : after + len(groups)] = [group.mask & ~mask == 0 for group in groups]
         return powers
 
 
@@ -124,8 +124,8 @@ class QuickCheck:
 
     def __init__(self, watched: Sequence[Invariant], terms: Terms) -> None:
         conditions = [invariant.condition for invariant in watched]
-        sides = [(one.taken, one.counts_matches) for one in conditions]
-        sides += [(one.other, one.counts_matches) for one in conditions]
+        sides = [(condition.taken, condition.counts_matches) for condition in conditions]
+        sides += [(condition.other, condition.counts_matches) for condition in conditions]
         numbers: dict[tuple[PlanStep, bool], int] = {}
         rows: list[int] = []
         priced: list[int] = []
@@ -137,7 +137,7 @@ class QuickCheck:
         factors, self._exponents = terms.prices(numbers)
         self._factors = counts @ factors
         self._factors[:, 0] += [side.constant for side, _ in sides]
-        self._rounding = np.array([1.0 + one.rounding for one in conditions])
+        self._rounding = np.array([1.0 + condition.rounding for condition in conditions])
 
     def sides(self, shape: Shape) -> tuple[Array, Array]:
         """Return what the options taken cost under the statistics of a shape, and the others."""

@@ -145,7 +145,7 @@ class WatchedPlan:
             decision = self._decisions.setdefault(key, self._decide())
             pattern = self._weave.multitree.patterns[key]
             varying = [variances.get(item, 0.0) for item in self._readers[key].items]
-            decision.adopt(self._decided(key, pattern), pattern.shape, varying)
+            decision.adopt(self._explain_tree(key, pattern), pattern.shape, varying)
 
     def _weave_queries(self, queries: Sequence[Query], statistics: Statistics) -> Weave:
         weave = weave_for(self.schema, Planning(plan="auto", statistics=statistics, cost=self.model))
@@ -180,7 +180,7 @@ class WatchedPlan:
         for key, distance in zip(sorted(self._decisions), distances, strict=True):
             self._decisions[key].distance = distance
 
-    def _decided(self, key: Key, pattern: Pattern) -> Decided:
+    def _explain_tree(self, key: Key, pattern: Pattern) -> Decided:
         """Return why a pattern has its tree: its own joins, and what it shares or does not share."""
         shared = self._weave.multitree.shared_parts(key) if self.stored_plan.is_shared else []
         decided = decide_exact_tree(pattern.shape, self.model, shared)

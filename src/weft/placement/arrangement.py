@@ -153,4 +153,4 @@ def cost_to_gather(network: Network, rates: Numbers) -> Numbers:
 def partition_kinds(query: ProjectedQuery, kinds: Iterable[str]) -> tuple[str, ...]:
     """Return those kinds that can divide matches: they occur once, and the query does not negate them."""
     kinds = tuple(kinds)
-    return tuple(kind for kind in kinds if kinds.count(kind) == 1 and kind not in query.negated)
+    return tuple(kind for kind in kinds if kinds.count(kind) == 1 and kind not in query.all_negated_kinds)

@@ -82,7 +82,7 @@ class Targets:
     def _subset(self, items: int) -> "Subset":
         projection = self.query.projection(items)
         kinds = projection.kinds
-        checked = self.query.checked(items)
+        checked = self.query.checked_negations(items)
         negated = {kind for negation in checked for kind in self.query.negated_kinds(negation)}
         elements = items | sum(1 << (self.query.n_items + negation) for negation in checked)
         within = np.array([kind in kinds for kind in self.kinds])
@@ -175,7 +175,7 @@ class CheapestPlan:
                 price = price.copy()
                 price[targets.kinds.index(kind)] = 0.0
             self.single[1 << number] = price
-        for negation in query.checked(query.whole):
+        for negation in query.checked_negations(query.whole):
             kinds = query.negated_kinds(negation)
             self.single[1 << (query.n_items + negation)] = np.sum([arriving[kind] for kind in kinds], axis=0)
 

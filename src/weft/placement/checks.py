@@ -36,7 +36,7 @@ def check_well_formed(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> No
             for site in bits(network.emitters(kind)):
                 if Vertex(Projection(kind, (kind,)), site) not in graph.inputs:
                     raise PlacementError(f"query {query.name}: no vertex for {kind} at {network.sites[site]}")
-    has_negations = any(query.checked(query.whole) for query in queries)
+    has_negations = any(query.checked_negations(query.whole) for query in queries)
     correct: dict[tuple[Projection, frozenset[Projection]], bool] = {}
     for vertex, inputs in graph.inputs.items():
         if not inputs:
@@ -72,7 +72,7 @@ def is_correct(
         is_used = True
         for read, sets in parts.items():
             used = [part for part in sets if part & items == part and (part != items or read.is_primitive)]
-            is_used &= bool(used) or read.text in query.negated
+            is_used &= bool(used) or read.text in query.all_negated_kinds
             for part in used:
                 covered |= part
         if covered == items and is_used:
@@ -145,9 +145,9 @@ def check_complete(graph: MuseGraph, queries: Iterable[ProjectedQuery]) -> None:
                 f"query {query.name}: no sink finds {projection.text} with events from "
                 f"{_origins(network, projection, missing)}"
             )
-        repeated = _repeated(boxes)
-        if repeated is not None:
-            first, second = (_name(network, own[number]) for number in repeated)
+        pair = _overlapping_pair(boxes)
+        if pair is not None:
+            first, second = (_name(network, own[number]) for number in pair)
             raise PlacementError(f"query {query.name}: {first} and {second} find the same matches")
 
 
@@ -158,7 +158,7 @@ def _missing(whole: Box, boxes: tuple[Box, ...]) -> Box | None:
     return remaining[0] if remaining and all(remaining[0]) else None
 
 
-def _repeated(boxes: tuple[Box, ...]) -> tuple[int, int] | None:
+def _overlapping_pair(boxes: tuple[Box, ...]) -> tuple[int, int] | None:
     """Return the numbers of two boxes that overlap."""
     for place in range(len(boxes[0]) if boxes else 0):
         seen = 0
@@ -168,8 +168,8 @@ def _repeated(boxes: tuple[Box, ...]) -> tuple[int, int] | None:
             seen |= box[place]
         else:
             return None  # disjoint in one item, as partitions are
-    for (first, one), (second, other) in combinations(enumerate(boxes), 2):
-        if overlap(one, other) is not None:
+    for (first, box), (second, other) in combinations(enumerate(boxes), 2):
+        if overlap(box, other) is not None:
             return first, second
     return None
 

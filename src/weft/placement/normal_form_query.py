@@ -71,7 +71,9 @@ class NormalFormQuery(ProjectedQuery):
         if items == self.whole:
             return self.whole_form
         variables = {self.whole_form.variables[item] for item in bits(items)}
-        negations = tuple(self.whole_form.negations[number] for number in sorted(self.checked(items)))
+        negations = tuple(
+            self.whole_form.negations[number] for number in sorted(self.checked_negations(items))
+        )
         return replace(project(self.whole_form, variables), negations=negations)
 
     def places(self, items: int) -> tuple[int, ...]:
@@ -83,7 +85,7 @@ class NormalFormQuery(ProjectedQuery):
         numbers = {variable: number for number, variable in enumerate(self.whole_form.variables)}
         return tuple(numbers[variable] for variable in self._description(items).variables)
 
-    def checked(self, items: int) -> frozenset[int]:
+    def checked_negations(self, items: int) -> frozenset[int]:
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset(number for number, needs in enumerate(self._needs) if not needs & ~items)
 

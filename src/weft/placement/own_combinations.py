@@ -25,7 +25,7 @@ def with_own_combinations(draft: GraphDraft, text: str) -> Arrangement | None:
     if (
         query is None
         or kind is None
-        or query.checked(arrangement.items)
+        or query.checked_negations(arrangement.items)
         or len(arrangement.sites) > MOST_HOSTS
     ):
         return None

@@ -89,7 +89,7 @@ class ProjectedQuery(ABC):
         """Whether every match of a projection is one of another, which can then be read in its place."""
         return self.projection(items).text == other.projection(other_items).text
 
-    def checked(self, items: int) -> frozenset[int]:  # noqa: ARG002 - most queries have no negation
+    def checked_negations(self, items: int) -> frozenset[int]:  # noqa: ARG002 - most queries have no negation
         """Return the numbers of the negations that the projection to some items checks."""
         return frozenset()
 
@@ -103,18 +103,18 @@ class ProjectedQuery(ABC):
         An input of a single item is events as they arise, of which nothing has been checked.
         """
         composite = (part for part in inputs if part & part - 1)
-        unchecked = self.checked(items).difference(*map(self.checked, composite))
+        unchecked = self.checked_negations(items).difference(*map(self.checked_negations, composite))
         return frozenset(kind for negation in unchecked for kind in self.negated_kinds(negation))
 
     @cached_property
-    def negated(self) -> frozenset[str]:
+    def all_negated_kinds(self) -> frozenset[str]:
         """The kinds of all negated events."""
         return self.needed_kinds(self.whole, ())
 
     @cached_property
     def event_kinds(self) -> tuple[str, ...]:
         """The kinds of all events that the query looks at, negated ones too, in alphabetical order."""
-        return tuple(sorted({*self.kinds, *self.negated}))
+        return tuple(sorted({*self.kinds, *self.all_negated_kinds}))
 
     def occurrences(self, projection: Projection) -> list[int]:
         """Return the sets of items that give a projection; more than one only if kinds repeat."""
@@ -169,7 +169,7 @@ def usable_projections(queries: Sequence[ProjectedQuery]) -> Usable:
             texts = dict.fromkeys([own] if items != query.whole else [])
             for other, part in group:
                 text = other.projection(part).text
-                if text != own and not query.checked(items) and query.implies(items, other, part):
+                if text != own and not query.checked_negations(items) and query.implies(items, other, part):
                     texts[text] = None
             usable[query][items] = tuple(texts)
     return usable

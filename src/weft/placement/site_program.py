@@ -134,7 +134,7 @@ class _Compiler:
         """Return how a vertex finds the matches of a projection of a query."""
         whole = query.whole_form.negations
         negations, checkers = [], []
-        for number in sorted(query.checked(items)):
+        for number in sorted(query.checked_negations(items)):
             checked_by = self._checkers(vertex, query, items, number)
             if checked_by is None:
                 negations.append(whole[number])
@@ -154,7 +154,7 @@ class _Compiler:
             if not self.graph.inputs[read]:
                 continue
             for part in query.occurrences(read.projection):
-                if part & ~items or number not in query.checked(part):
+                if part & ~items or number not in query.checked_negations(part):
                     continue
                 if read.site != vertex.site:
                     checkers.add((read.projection.text, part))

@@ -117,8 +117,8 @@ def _name(place: int) -> str:
 def _where(predicates: list[Expression]) -> str:
     """Write predicates joined by AND; an AND that must not be split is written as a NOT of an OR."""
     whole = [
-        Not(Or(tuple(Not(part) for part in one.operands))) if isinstance(one, And) else one
-        for one in predicates
+        Not(Or(tuple(Not(part) for part in predicate.operands))) if isinstance(predicate, And) else predicate
+        for predicate in predicates
     ]
     return expression_to_text(whole[0] if len(whole) == 1 else And(tuple(whole)))
 
@@ -161,34 +161,34 @@ class _Reader:
             duration=self._number(fields, "duration", "") if "duration" in fields else None,
         )
 
-    def _refused(self, place: str, found: str, remedy: str) -> WeftError:
+    def _error(self, place: str, found: str, remedy: str) -> WeftError:
         where = f"{self.origin}: {place}" if place else self.origin
         return WeftError(f"{where}: found {found}; {remedy}")
 
     def _fields(self, value: Json, place: str, known: Mapping[str, bool]) -> Mapping[str, Json]:
         if not isinstance(value, dict):
-            raise self._refused(
-                place, f"{_shown(value)}, expected an object", f"its fields are {_listed(known)}"
+            raise self._error(
+                place, f"{_excerpt(value)}, expected an object", f"its fields are {_quote_names(known)}"
             )
         self._check_names(value, known, place, "field")
         for name, is_required in known.items():
             if is_required and name not in value:
-                raise self._refused(place, f'no "{name}"', f"an entry has the fields {_listed(known)}")
+                raise self._error(place, f'no "{name}"', f"an entry has the fields {_quote_names(known)}")
         return value
 
     def _check_names(self, names: Iterable[str], known: Collection[str], place: str, kind: str) -> None:
         for name in names:
             if name not in known:
                 near = near_name(name, known)
-                remedy = f'did you mean "{near}"?' if near else f"the {kind}s are {_listed(known)}"
-                raise self._refused(place, f"the unknown {kind} {_shown(name)}", remedy)
+                remedy = f'did you mean "{near}"?' if near else f"the {kind}s are {_quote_names(known)}"
+                raise self._error(place, f"the unknown {kind} {_excerpt(name)}", remedy)
 
     def _entries(
         self, fields: Mapping[str, Json], name: str, known: Mapping[str, bool]
     ) -> Iterator[tuple[str, Mapping[str, Json]]]:
         entries = fields.get(name, [])
         if not isinstance(entries, list):
-            raise self._refused(name, f"{_shown(entries)}, expected a list", "put the entries in [ ]")
+            raise self._error(name, f"{_excerpt(entries)}, expected a list", "put the entries in [ ]")
         for number, entry in enumerate(entries):
             place = f"{name}[{number}]"
             yield place, self._fields(entry, place, known)
@@ -201,50 +201,48 @@ class _Reader:
             return float(value)
         limits = f"from 0 to {most:g}" if most == 1 else "of at least 0"
         unit = "it is a share of all tuples" if most == 1 else "it counts seconds, or events in a second"
-        raise self._refused(place, f'"{name}": {_shown(value)}, expected a number {limits}', unit)
+        raise self._error(place, f'"{name}": {_excerpt(value)}, expected a number {limits}', unit)
 
     def _agreements(self, value: Json) -> dict[str, float]:
         if not isinstance(value, dict):
             remedy = 'write for example {"user": 0.01}'
-            raise self._refused("agreements", f"{_shown(value)}, expected an object", remedy)
+            raise self._error("agreements", f"{_excerpt(value)}, expected an object", remedy)
         self._check_names(value, self.schema.attributes, "agreements", "attribute")
         return {name: self._number(value, name, "agreements", most=1.0) for name in value}
 
-    def _add(self, found: dict[Any, float], key: object, value: float, place: str) -> None:
-        if key in found:
-            earlier = f"{place.partition('[')[0]}[{list(found).index(key)}]"
-            raise self._refused(
-                place, f"the same events and conditions as in {earlier}", "remove one of them"
-            )
-        found[key] = value
+    def _add(self, known: dict[Any, float], key: object, value: float, place: str) -> None:
+        if key in known:
+            earlier = f"{place.partition('[')[0]}[{list(known).index(key)}]"
+            raise self._error(place, f"the same events and conditions as in {earlier}", "remove one of them")
+        known[key] = value
 
     def _item(self, fields: Mapping[str, Json], place: str) -> ItemKey:
         form = self._form(fields, place)
         if len(form.items) != 1 or form.items[0].is_list:
             remedy = 'give each event an entry of its own, such as "pattern": "A a"'
-            raise self._refused(place, "a pattern of more than one event", remedy)
+            raise self._error(place, "a pattern of more than one event", remedy)
         return item_key(form.items[0], form)
 
     def _group(self, fields: Mapping[str, Json], place: str) -> GroupKey:
         form = self._form(fields, place)
-        own = {one for item in form.items for one in own_predicates(item, form)}
-        about = [one for one in form.predicates if one not in own]
+        own = {predicate for item in form.items for predicate in own_predicates(item, form)}
+        about = [predicate for predicate in form.predicates if predicate not in own]
         names = ", ".join(form.variables)
-        for one in about:
-            if variables_of(one) != set(form.variables):
-                found = f"{expression_to_text(one)}, which does not speak of all of {names}"
-                raise self._refused(place, found, "give it an entry of its own")
+        for predicate in about:
+            if variables_of(predicate) != set(form.variables):
+                found = f"{expression_to_text(predicate)}, which does not speak of all of {names}"
+                raise self._error(place, found, "give it an entry of its own")
         if not about:
             remedy = "a condition on single events belongs to a rate"
-            raise self._refused(place, f"no condition that speaks of all of {names}", remedy)
+            raise self._error(place, f"no condition that speaks of all of {names}", remedy)
         return group_key([item_key(item, form) for item in form.items], in_columns(about, form.variables))
 
     def _form(self, fields: Mapping[str, Json], place: str) -> NormalForm:
         """Return the normal form of an entry: events without order that matters, and conditions."""
         for name in ("pattern", "where"):
             if not isinstance(fields.get(name, ""), str):
-                found = f'"{name}": {_shown(fields[name])}, expected text'
-                raise self._refused(place, found, 'write for example "AND(A a, B b)" or "a.x < b.x"')
+                found = f'"{name}": {_excerpt(fields[name])}, expected text'
+                raise self._error(place, found, 'write for example "AND(A a, B b)" or "a.x < b.x"')
         text = f"PATTERN {fields['pattern']}"
         if fields.get("where", "").strip():
             text += f"\nWHERE {fields['where']}"
@@ -256,28 +254,26 @@ class _Reader:
             raise QueryError(error.problems, text, origin) from None
         if len(forms) != 1 or forms[0].negations:
             remedy = "join single events by AND, without OR, NOT, * and ?"
-            raise self._refused(
-                place, f"a pattern with alternatives or negations: {fields['pattern']}", remedy
-            )
+            raise self._error(place, f"a pattern with alternatives or negations: {fields['pattern']}", remedy)
         query, form = queries[0], forms[0]
         if form.keys:
             remedy = 'how often events agree stands under "agreements"'
-            raise self._refused(place, f"agreement on {', '.join(form.keys)}", remedy)
+            raise self._error(place, f"agreement on {', '.join(form.keys)}", remedy)
         if query.window is not None or query.returns:
-            raise self._refused(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
+            raise self._error(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
         return form
 
 
 def _list_variables(predicate: Expression) -> set[str]:
     """Return the variables of which a predicate concerns more than one element at a time."""
-    places = {one.variable for one in find(predicate, Attribute) if one.place != "each"}
-    return places | {one.variable for one in find(predicate, Aggregate)}
+    places = {attribute.variable for attribute in find(predicate, Attribute) if attribute.place != "each"}
+    return places | {aggregate.variable for aggregate in find(predicate, Aggregate)}
 
 
-def _shown(value: Json) -> str:
+def _excerpt(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _listed(names: Collection[str]) -> str:
+def _quote_names(names: Collection[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)

@@ -25,7 +25,9 @@ class HitRate:
     """The share of the tuples looked at in a sliding window that satisfy predicates."""
 
     def __init__(self, window: float, epsilon: float, state: Sequence[Any] = ((), ())) -> None:
-        self.looked, self.held = (ExponentialHistogram.from_json(one, window, epsilon) for one in state)
+        self.looked, self.held = (
+            ExponentialHistogram.from_json(buckets, window, epsilon) for buckets in state
+        )
 
     def add(self, tick: int, n_looked: int, n_held: int) -> None:
         self.looked.add(tick, n_looked)
