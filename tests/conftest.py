@@ -27,9 +27,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--update", action="store_true", help="write what tests/cases expect, by the reference")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Put the tests that share the session into one group, before pytest-xdist asks for it."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.spark)
+        item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that use Spark, leave out what is too long or too short, and order the rest.
+    """Leave out what is too long or too short, and order the rest.
 
     First come tests that compile the kernels, as the runtime calls them, since each of Spark's own processes
     would compile for itself what it does not find compiled. All tests that share the session are one group,
@@ -38,9 +44,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     wanted, others = [], []
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
         is_long = item.get_closest_marker("soak") is not None
         (wanted if is_long == config.getoption("--soak") else others).append(item)
     config.hook.pytest_deselected(items=others)
@@ -54,8 +57,10 @@ def _turn(item: pytest.Item) -> int:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Two cores, two shuffle partitions, no UI, UTC."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Two cores, two shuffle partitions, no UI, UTC; one for all workers of pytest."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        (tmp_path_factory.getbasetemp().parent / "spark").mkdir()  # a second session would double the time
     session = local_session("local[2]", name="weft tests")
     session.conf.set(*TWO_PARTITIONS)
     yield session
