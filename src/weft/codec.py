@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from weft.errors import DataError
 
-VERSION = 3
+VERSION = 4
 REMEDY = "it was written by another version of Weft: go on with that one, or start anew"
 
 Class = TypeVar("Class", bound=type)
@@ -59,7 +59,7 @@ def to_json(kind: str, value: object) -> str:
 
     >>> text = to_json("limits", {"rate": float("inf"), "sizes": (1, 2)})
     >>> text
-    '{"version": 3, "kind": "limits", "value": {"rate": {"$double": "inf"}, "sizes": [1, 2]}}'
+    '{"version": 4, "kind": "limits", "value": {"rate": {"$double": "inf"}, "sizes": [1, 2]}}'
     >>> from_json("limits", text)
     {'rate': inf, 'sizes': (1, 2)}
     """

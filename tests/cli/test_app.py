@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from weft.cli.app import app
 from weft.cli.console import report_errors
 from weft.cli.demo import demo_queries
+from weft.codec import VERSION
 from weft.language.parser import parse
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -304,7 +305,7 @@ def test_a_plan_that_is_none_is_refused_before_spark_starts(files: Path) -> None
     assert "--plan autos: expected auto, trivial, reorder, share, mcep, motto," in wrong.stderr
     assert "did you mean auto?" in wrong.stderr
     (files / "plan.json").write_text('{"version": 7}')
-    assert "version 7, expected 3" in run(files, "--plan", files / "plan.json").stderr
+    assert f"version 7, expected {VERSION}" in run(files, "--plan", files / "plan.json").stderr
     assert "No such file" in run(files, "--plan", files / "none.json").stderr
 
 

@@ -27,58 +27,58 @@ def test_a_plan_is_read_as_it_was_written(plan: StoredPlan) -> None:
 
 def test_what_is_written_is_readable() -> None:
     written = json.loads(StoredPlan({"q": ([["a", "c"], "b"],)}, is_shared=False).to_json())
-    assert written == {"version": 3, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
+    assert written == {"version": 4, "shared": False, "queries": {"q": [[["a", "c"], "b"]]}}
     assert "é" in StoredPlan({"é": ("a",)}).to_json()
 
 
 def test_a_plan_is_shared_unless_it_says_otherwise() -> None:
-    assert StoredPlan.from_json('{"version": 3, "queries": {}}').is_shared
+    assert StoredPlan.from_json('{"version": 4, "queries": {}}').is_shared
 
 
 WRONG = {
     "not JSON": ("{", "plan.json is not JSON"),
-    "another kind of document": ("[1]", "version 'list', expected 3"),
-    "no version": ('{"queries": {}}', "version None, expected 3"),
-    "another version": ('{"version": 2, "queries": {}}', "version 2, expected 3"),
-    "no queries": ('{"version": 3}', 'lacks "queries"'),
-    "queries of another kind": ('{"version": 3, "queries": []}', 'lacks "queries"'),
-    "one tree instead of a list": ('{"version": 3, "queries": {"q": "a"}}', 'query q: found "a"'),
-    "a join of three": ('{"version": 3, "queries": {"q": [["a", "b", "c"]]}}', "query q: found"),
-    "a join of one": ('{"version": 3, "queries": {"q": [["a"]]}}', "query q: found"),
-    "a number in a tree": ('{"version": 3, "queries": {"q": [["a", 1]]}}', "query q: found"),
-    "an unknown mark": ('{"version": 3, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
-    "a mark on a leaf": ('{"version": 3, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
+    "another kind of document": ("[1]", "version 'list', expected 4"),
+    "no version": ('{"queries": {}}', "version None, expected 4"),
+    "another version": ('{"version": 2, "queries": {}}', "version 2, expected 4"),
+    "no queries": ('{"version": 4}', 'lacks "queries"'),
+    "queries of another kind": ('{"version": 4, "queries": []}', 'lacks "queries"'),
+    "one tree instead of a list": ('{"version": 4, "queries": {"q": "a"}}', 'query q: found "a"'),
+    "a join of three": ('{"version": 4, "queries": {"q": [["a", "b", "c"]]}}', "query q: found"),
+    "a join of one": ('{"version": 4, "queries": {"q": [["a"]]}}', "query q: found"),
+    "a number in a tree": ('{"version": 4, "queries": {"q": [["a", 1]]}}', "query q: found"),
+    "an unknown mark": ('{"version": 4, "queries": {"q": [{"naked": ["a", "b"]}]}}', "query q: found"),
+    "a mark on a leaf": ('{"version": 4, "queries": {"q": [{"bare": "a"}]}}', "query q: found"),
     "demands without an extent": (
-        '{"version": 3, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
+        '{"version": 4, "queries": {"q": [{"parts": ["a", "b"], "order": []}]}}',
         "query q: found",
     ),
     "an order of one": (
-        '{"version": 3, "queries": {"q": [{"parts": ["a", "b"], "order": [["a"]], "extent": null}]}}',
+        '{"version": 4, "queries": {"q": [{"parts": ["a", "b"], "order": [["a"]], "extent": null}]}}',
         "query q: found",
     ),
     "an extent of another kind": (
-        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
+        '{"version": 4, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": 10}]}}',
         "query q: found",
     ),
     "a window that ends before it begins": (
-        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"version": 4, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
         '{"clock": "time", "length": -1, "partition_by": []}}]}}',
         "query q: found",
     ),
     "a window beyond all time": (
-        '{"version": 3, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
+        '{"version": 4, "queries": {"q": [{"bare": ["a", "b"], "order": [], "extent": '
         '{"clock": "time", "length": 9223372036854775807, "partition_by": []}}]}}',
         "query q: found",
     ),
     "far too deep for JSON": ("[" * 200_000, "plan.json is not JSON"),
     "far too deep for a tree": (
-        '{"version": 3, "queries": {"q": [' + '["a", ' * 900 + '"b"' + "]" * 900 + "]}}",
+        '{"version": 4, "queries": {"q": [' + '["a", ' * 900 + '"b"' + "]" * 900 + "]}}",
         "query q: found",
     ),
     "a number of too many digits": ('{"version": ' + "9" * 5_000 + "}", "plan.json is not JSON"),
-    "parts without demands": ('{"version": 3, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
+    "parts without demands": ('{"version": 4, "queries": {"q": [{"parts": ["a", "b"]}]}}', "query q: found"),
     "nothing": (
-        '{"version": 3, "queries": {"q": [null]}}',
+        '{"version": 4, "queries": {"q": [null]}}',
         "query q: found [null], expected a list of trees",
     ),
 }
@@ -94,7 +94,7 @@ def test_what_is_wrong_with_a_stored_plan_is_said(text: str, message: str) -> No
 
 def test_what_is_wrong_with_shared_is_said() -> None:
     with pytest.raises(WeftError, match="shared"):
-        StoredPlan.from_json('{"version": 3, "shared": 1, "queries": {}}')
+        StoredPlan.from_json('{"version": 4, "shared": 1, "queries": {}}')
 
 
 @pytest.mark.parametrize("seed", range(20))

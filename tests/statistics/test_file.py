@@ -239,11 +239,11 @@ def test_files_that_are_no_statistics(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing/s\.json: No such file"):
         save_statistics(Statistics(), tmp_path / "missing" / "s.json")
     for text, message in (
-        (b'{"version": 3,\n oops}', r"s\.json:2:2: this is not JSON: Expecting property name"),
+        (b'{"version": 4,\n oops}', r"s\.json:2:2: this is not JSON: Expecting property name"),
         (b"\xff\xfe", "not a text file in UTF-8"),
         (b"[" * 100_000, "nests too deeply"),
-        (b'{"version": 3, "duration": ' + b"9" * 5_000 + b"}", "digits"),
-        (b'{"version": 3, "duration": NaN}', 'found "duration": NaN'),
+        (b'{"version": 4, "duration": ' + b"9" * 5_000 + b"}", "digits"),
+        (b'{"version": 4, "duration": NaN}', 'found "duration": NaN'),
     ):
         file.write_bytes(text)
         with pytest.raises(WeftError, match=message):

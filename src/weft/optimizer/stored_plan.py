@@ -33,7 +33,7 @@ class StoredPlan:
         """Return the plan as JSON text.
 
         >>> StoredPlan({"q": ([["a", "c"], "b"],)}).to_json()
-        '{"version": 3, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
+        '{"version": 4, "shared": true, "queries": {"q": [[["a", "c"], "b"]]}}'
         """
         queries = {name: list(trees) for name, trees in self.trees.items()}
         return json.dumps(

@@ -1,7 +1,7 @@
 """Statistics as JSON that a person can read and write, and back.
 
 {
-  "version": 3,
+  "version": 4,
   "duration": 3600,
   "total_rate": 1000,
   "rates": [{"pattern": "A a", "where": "a.x > 3", "per_second": 47}],
