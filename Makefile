@@ -1,7 +1,7 @@
 # Every target sets up what it needs; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core lint types fmt fuzz bench docs clean
+.PHONY: help setup demo test test-core soak lint types fmt fuzz bench docs clean
 
 BIN := .venv/bin
 READY := .venv/.ready
