@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.api.planning import load_plan as load_plan
     from weft.api.planning import save_plan as save_plan
     from weft.errors import BudgetError as BudgetError
+    from weft.errors import CautionWarning as CautionWarning
     from weft.errors import DataError as DataError
     from weft.errors import QueryError as QueryError
     from weft.errors import WeftError as WeftError
@@ -58,7 +59,7 @@ _EXPORTS = {
     "api.detection": "Detection",
     "api.options": "Columns Sites Streaming",
     "api.planning": "load_plan save_plan",
-    "errors": "BudgetError DataError QueryError WeftError",
+    "errors": "BudgetError CautionWarning DataError QueryError WeftError",
     "explanation.plans": "explain",
     "hosts.spark.analyze": "Analysis",
     "hosts.spark.monitor": "StreamMonitor",

@@ -54,6 +54,18 @@ def test_output_has_the_documented_columns(spark: SparkSession) -> None:
     ]
 
 
+def test_what_is_likely_to_explode_is_told_before_it_runs(spark: SparkSession) -> None:
+    rows = [(second // 10, "ABC"[second % 3], second) for second in range(600)]
+    frame = events_frame(spark, rows, "at int, kind string, n long")
+    text = (
+        "QUERY many PATTERN SEQ(A a, B b, C c) WITHIN 30 seconds\nQUERY few PATTERN SEQ(A a, B b) WITHIN 1 s"
+    )
+    with pytest.warns(weft.CautionWarning, match="query many: .* matches are expected for one event") as told:
+        weft.detect(frame, text, time="ts", type="kind", id="n")
+    assert len(told) == 1
+    assert "Cautions\n  query many: " in weft.prepare(frame, text, time="ts", type="kind", id="n").explain()
+
+
 def test_typed_frame_of_one_query(spark: SparkSession) -> None:
     """Queries may give one name to values of different types."""
     frame = events_frame(spark, [(1, "A", 7, "x"), (2, "B", 8, "y")], "at int, kind string, n long, s string")

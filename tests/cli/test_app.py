@@ -104,6 +104,17 @@ def test_check_shows_each_query(files: Path) -> None:
     assert "2 queries are fine." in result.stdout
 
 
+def test_check_says_what_is_likely_to_explode(files: Path) -> None:
+    (files / "burst.weft").write_text("QUERY burst PATTERN Failure{10,} f[] WHERE [host] WITHIN 1 minute")
+    result = invoke("check", files / "burst.weft")
+    assert result.exit_code == 0
+    assert "1 query is fine." in result.stdout
+    assert "caution: query burst: f[] has no upper bound: every choice of 10 or more" in result.stderr
+    assert "hint: bound the list" in result.stderr
+    explained = invoke("explain", files / "burst.weft")
+    assert "Cautions\n  query burst: f[] has no upper bound" in explained.stdout
+
+
 def test_check_reports_all_mistakes_with_their_place(files: Path) -> None:
     result = invoke("check", files / "wrong.weft")
     assert (result.exit_code, result.stdout) == (1, "")

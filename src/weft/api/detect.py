@@ -1,5 +1,6 @@
 """The public calls: queries and a DataFrame of events in, a DataFrame of results or a detection out."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ from weft.api.detection import Detection, Workload
 from weft.api.one_place import BatchDetection, StreamDetection
 from weft.api.options import Columns, Sites, Streaming
 from weft.api.sites import SiteBatchDetection, SiteStreamDetection
-from weft.errors import DataError, WeftError
+from weft.errors import CautionWarning, DataError, WeftError
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.local import use_this_python
 from weft.hosts.spark.schemas import event_schema, require_column, value_type
@@ -99,7 +100,10 @@ def detect(
             f"{counted} have no columns in common, so they have no common result\n"
             "  hint: use weft.prepare(...): .matches and .trends are the two results, .outcomes is both"
         )
-    return detection.trends if trends else detection.matches
+    results = detection.trends if trends else detection.matches
+    for caution in detection.cautions:
+        warnings.warn(str(caution), CautionWarning, stacklevel=2)
+    return results
 
 
 def prepare(

@@ -19,7 +19,9 @@ from weft.hosts.spark.outcomes import Outcomes, result_columns, shown_outcomes
 from weft.hosts.spark.pushdown import column_of
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sinks import TrendNames, trend_names
+from weft.normalize.cautions import Caution
 from weft.normalize.template import template_of
+from weft.optimizer.cautions import cautions_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
@@ -65,6 +67,7 @@ class Detection(ABC):
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._statistics = workload.statistics
+        self._sampled: Statistics | None = None  # by a quick look at the events
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -213,6 +216,12 @@ class Detection(ABC):
     def sample_statistics(self) -> Statistics:
         """Take a quick look at the events, unless the statistics are known or would not be used."""
         return self.statistics
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
+        known = self._statistics or self._sampled or Statistics()
+        return cautions_of(self.queries, self.source.schema, known, self.workload.budget.partial_matches)
 
     @abstractmethod
     def choose_plans(

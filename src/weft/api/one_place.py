@@ -17,7 +17,7 @@ from weft.api.planning import (
     why_lines,
 )
 from weft.errors import WeftError
-from weft.explanation.plans import form_lines, plan_lines
+from weft.explanation.plans import caution_lines, form_lines, plan_lines
 from weft.explanation.trends import trend_lines
 from weft.hosts.spark.analyze import Analysis, analyze_plan, analyze_trends
 from weft.hosts.spark.assignment import ShardAssignment, ShardGroup, assign_shards, check_windows
@@ -79,8 +79,6 @@ class OnePlaceDetection(Detection):
 
 class BatchDetection(OnePlaceDetection):
     """Queries on events that are all there."""
-
-    _sampled: Statistics | None = None
 
     @cached_property
     def _outcomes(self) -> "DataFrame":
@@ -163,7 +161,7 @@ class BatchDetection(OnePlaceDetection):
             lines += plan_lines(planned.optimized.plan, estimated)
         if self._templates:
             lines += ([""] if lines else []) + trend_lines(self._templates)
-        return "\n".join(lines)
+        return "\n".join([*lines, *caution_lines(self.cautions)])
 
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
         work = [*self._match_work, *self._trend_work]
@@ -296,7 +294,7 @@ class StreamDetection(OnePlaceDetection):
             lines += [] if adapted is None else adapted.adapter().lines()
         for group, plan in self._trend_plans().items():
             lines += ["", self._headline(group), *trend_lines(plan.templates)]
-        return "\n".join(lines).lstrip("\n")
+        return "\n".join([*lines, *caution_lines(self.cautions)]).lstrip("\n")
 
     def _headline(self, group: ShardGroup) -> str:
         count = group.n_shards(self.assignment.n_shards)

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import Queries, report_errors, terminal
+from weft.cli.console import Queries, report_errors, say_cautions, terminal
 from weft.language.literals import format_duration
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.language.read import read_queries
+from weft.normalize.cautions import list_cautions
 from weft.pattern.nodes import Query
 
 EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/"
@@ -19,6 +20,7 @@ def check(queries: Queries) -> None:
     with report_errors():
         bound = read_queries(queries, None, tie_break=True)
         terminal().print(queries_table(bound))
+        say_cautions(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
 
 

@@ -1,6 +1,6 @@
 """What every command uses: the console, files and their errors, the argument QUERIES."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +29,12 @@ def terminal(*, error: bool = False) -> Console:
 def say_error(message: str) -> None:
     """Print a message for people on standard error, line ends as they are."""
     terminal(error=True).print(Text(message), soft_wrap=True)
+
+
+def say_cautions(cautions: Iterable[object]) -> None:
+    """Print on standard error what is likely to explode."""
+    for caution in cautions:
+        say_error(f"caution: {caution}")
 
 
 @contextmanager

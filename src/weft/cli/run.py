@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import Queries, say_error, terminal
+from weft.cli.console import Queries, say_cautions, say_error, terminal
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.hosts.spark.analyze import Analysis
@@ -71,6 +71,7 @@ def run(
             spark, queries, events, columns, planning, sites=sites, sharing=sharing, budget=limits
         )
         choose_plan(spark, detection, planning)
+        say_cautions(detection.cautions)
         delivery = Delivery(detection, out, is_shown=not as_json)
         with show_progress("Finding matches", spark_progress(spark)):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)

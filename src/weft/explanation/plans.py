@@ -9,6 +9,7 @@ from weft.expressions import Expression
 from weft.language.literals import format_duration
 from weft.language.printer import window_to_text
 from weft.language.read import Queries, read_queries
+from weft.normalize.cautions import Caution, list_cautions
 from weft.normalize.pipeline import normalize
 from weft.normalize.template import template_of
 from weft.optimizer.pipeline import optimize
@@ -48,7 +49,13 @@ def explain(queries: Queries, schema: Schema | None = None) -> str:
     lines = [*form_lines(matched), "", *plan_lines(optimize(matched, schema))] if matched else []
     if templates:
         lines += ([""] if lines else []) + trend_lines(templates)
-    return "\n".join(lines)
+    return "\n".join([*lines, *caution_lines(list_cautions(bound).values())])
+
+
+def caution_lines(cautions: Iterable[Caution]) -> list[str]:
+    """Write what is likely to explode, if anything is."""
+    lines = [line for caution in cautions for line in str(caution).splitlines()]
+    return ["", "Cautions", *(f"  {line}" for line in lines)] if lines else []
 
 
 def form_lines(queries: Sequence[Query]) -> list[str]:
