@@ -54,6 +54,31 @@ QUERY q2 PATTERN SEQ(C, B+) WITHIN 15 seconds SLIDE 5 seconds RETURN COUNT(*) AS
 """
 TRENDS = "A1 A2 C3 B4 B5 B6 B7 A8 A9 C10 C11 C12 B13 B14"  # types and seconds
 WINDOWS = "A0 B1 C2 B4 A5 B6 B8 C11 B13"
+BOOM = "QUERY boom PATTERN SEQ(Pay+ p[], Login l) WITHIN 1 hour"
+MANY = (
+    "ts,type,id,user,amount\n"
+    + "".join(f"{1000 + n},Pay,{n},ann,1\n" for n in range(200))
+    + "2000,Login,999,ann,\n"
+)
+END = "<end of a command>"
+ONE_AFTER_THE_OTHER = f"""
+import json
+import sys
+
+from weft.cli.app import main
+
+statuses = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv[1:] = arguments
+    try:
+        main()
+        statuses.append(0)
+    except SystemExit as end:
+        statuses.append(end.code or 0)
+    for output in (sys.stdout, sys.stderr):
+        print({END!r}, end="", file=output, flush=True)
+print(*statuses)
+"""
 
 
 @pytest.fixture
@@ -90,9 +115,14 @@ def trends(files: Path, queries: str, events: str, *arguments: object) -> tuple[
 
 def weft(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a command as users do, in a process of its own."""
+    return run_apart(WEFT, *arguments)
+
+
+def run_apart(*command: object) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
-    command = [str(WEFT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=clean, timeout=300)
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, env=clean, timeout=300
+    )
 
 
 def test_check_shows_each_query(files: Path) -> None:
@@ -427,27 +457,63 @@ def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:
     assert "PasswordChange" in result.stdout.split("read closely")[1]
 
 
-@pytest.mark.spark
-def test_standard_output_is_the_json_object_alone(files: Path) -> None:
-    result = weft(
-        "run", files / "queries.weft", files / "events.csv", "--time", "ts", "--type", "type", "--json"
-    )
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["matches"] == {"theft": 1, "nothing": 0}
-    assert result.stdout.count("\n") == 1
-    assert result.stderr == ""
+@pytest.fixture(scope="module")
+def two_commands(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, str]]:
+    """Run two commands as users do, in a process of their own, but one after the other in the same.
+
+    Return for each of them the exit status, standard output and standard error.
+    """
+    files = tmp_path_factory.mktemp("two")
+    (files / "queries.weft").write_text(QUERIES)
+    (files / "events.csv").write_text(EVENTS)
+    (files / "boom.weft").write_text(BOOM)
+    (files / "many.csv").write_text(MANY)
+    options = ("--time", "ts", "--type", "type", "--json")
+    commands = [
+        ["run", str(files / queries), str(files / events), *options]
+        for queries, events in (("queries.weft", "events.csv"), ("boom.weft", "many.csv"))
+    ]
+    run = run_apart(sys.executable, "-c", ONE_AFTER_THE_OTHER, json.dumps(commands))
+    assert run.returncode == 0, run.stderr
+    shown, told = run.stdout.split(END), run.stderr.split(END)
+    assert (len(shown), len(told)) == (3, 3)
+    return [
+        (int(status), out, error) for status, out, error in zip(shown[-1].split(), shown, told, strict=False)
+    ]
 
 
 @pytest.mark.spark
-def test_an_exploding_query_ends_with_its_message_alone(files: Path) -> None:
-    (files / "boom.weft").write_text("QUERY boom PATTERN SEQ(Pay+ p[], Login l) WITHIN 1 hour")
-    lines = "".join(f"{1000 + n},Pay,{n},ann,1\n" for n in range(200))
-    (files / "events.csv").write_text(f"ts,type,id,user,amount\n{lines}2000,Login,999,ann,\n")
-    result = weft(
-        "run", files / "boom.weft", files / "events.csv", "--time", "ts", "--type", "type", "--json"
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith("query boom: ")
-    assert "WITHIN" in result.stderr
-    assert "Traceback" not in result.stderr
-    assert "org.apache" not in result.stderr
+@pytest.mark.xdist_group("two commands")
+def test_standard_output_is_the_json_object_alone(two_commands: list[tuple[int, str, str]]) -> None:
+    status, shown, told = two_commands[0]
+    assert status == 0, told
+    assert json.loads(shown)["matches"] == {"theft": 1, "nothing": 0}
+    assert shown.count("\n") == 1
+    assert told == ""
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("two commands")
+def test_an_exploding_query_ends_with_its_message_alone(two_commands: list[tuple[int, str, str]]) -> None:
+    status, shown, told = two_commands[1]
+    assert (status, shown) == (1, "")
+    assert told.startswith("query boom: ")
+    assert "WITHIN" in told
+    assert "Traceback" not in told
+    assert "org.apache" not in told
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+def test_a_process_for_each_command(files: Path) -> None:
+    run = ("run", files / "queries.weft", files / "events.csv", "--time", "ts", "--type", "type", "--json")
+    fine = weft(*run)
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert json.loads(fine.stdout)["matches"] == {"theft": 1, "nothing": 0}
+    assert fine.stdout.count("\n") == 1
+    (files / "queries.weft").write_text(BOOM)
+    (files / "events.csv").write_text(MANY)
+    stopped = weft(*run)
+    assert (stopped.returncode, stopped.stdout) == (1, "")
+    assert stopped.stderr.startswith("query boom: ")
+    assert not any(word in stopped.stderr for word in ("Traceback", "org.apache"))

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -60,19 +61,37 @@ def test_the_example_explains_itself(tmp_path: Path) -> None:
     assert "exists already" in again.stderr
 
 
+def test_the_stream_of_the_example_finds_what_its_batch_found(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the session of the tests, which goes on."""
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), *arguments_of_example(tmp_path, 300, 2)])
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    check_example(capsys.readouterr().out, tmp_path)
+
+
 @pytest.mark.spark
-def test_the_stream_of_the_example_finds_what_its_batch_found(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    run = run_example("--count", "600", "--files", "3", "--keep", str(kept), folder=tmp_path)
+@pytest.mark.soak
+def test_the_example_as_a_script(tmp_path: Path) -> None:
+    run = run_example(*arguments_of_example(tmp_path, 600, 3), folder=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
-    lines = [line.split() for line in run.stdout.splitlines()]
+    check_example(run.stdout, tmp_path)
+
+
+def arguments_of_example(folder: Path, n_events: int, n_files: int) -> list[str]:
+    return ["--count", str(n_events), "--files", str(n_files), "--keep", str(folder / "kept")]
+
+
+def check_example(shown: str, folder: Path) -> None:
+    lines = [line.split() for line in shown.splitlines()]
     assert lines[0] == ["query", "batch", "stream"]
     counts = {name: (int(batch), int(stream)) for name, batch, stream in lines[1:-1]}
     assert set(counts) == {"takeover", "card_testing", "never_called"}
     assert all(batch == stream > 0 for batch, stream in counts.values()), counts
-    assert run.stdout.splitlines()[-1].startswith("equal")
-    assert json.loads((kept / "plan.json").read_text(encoding="utf-8"))["queries"]
-    assert json.loads((kept / "statistics.json").read_text(encoding="utf-8"))
+    assert shown.splitlines()[-1].startswith("equal")
+    assert json.loads((folder / "kept" / "plan.json").read_text(encoding="utf-8"))["queries"]
+    assert json.loads((folder / "kept" / "statistics.json").read_text(encoding="utf-8"))
 
 
 def test_code_of_the_page_on_streams_runs(
