@@ -18,6 +18,9 @@ settings.load_profile("weft")
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 TWO_PARTITIONS = "spark.sql.shuffle.partitions", "2"
+# Spark generates and compiles Java for each of its stages; on a few rows that takes longer than all the rest.
+# A soak does it, and so do the processes that tests start.
+NO_CODE = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 STARTED = time.monotonic()
 
 
@@ -57,12 +60,15 @@ def _turn(item: pytest.Item) -> int:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """Two cores, two shuffle partitions, no UI, UTC; one for all workers of pytest."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         (tmp_path_factory.getbasetemp().parent / "spark").mkdir()  # a second session would double the time
     session = local_session("local[2]", name="weft tests")
     session.conf.set(*TWO_PARTITIONS)
+    if not request.config.getoption("--soak"):
+        for name, value in NO_CODE.items():
+            session.conf.set(name, value)
     yield session
     session.stop()
 
