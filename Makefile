@@ -8,8 +8,8 @@ READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
 INPUTS := pyproject.toml constraints.txt scripts/setup.sh
 ARGS ?=
-# One worker has the Spark session and all tests that share it, the other does the rest.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+# One worker has the Spark session and all tests that share it; two do the rest, which often waits.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
