@@ -76,6 +76,13 @@ class CountTrends:
 
 
 @stored
+class Suppressed:
+    """SUPPRESSED(): how many matches the quiet time before this one swallowed."""
+
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@stored
 class Cast:
     """A conversion of type, put in by the binder."""
 
@@ -180,6 +187,7 @@ Expression: TypeAlias = (
     | Attribute
     | Aggregate
     | CountTrends
+    | Suppressed
     | Cast
     | Negate
     | Absolute
@@ -212,6 +220,8 @@ def type_of(expression: Expression) -> Type:
             return _aggregate_type(expression)
         case CountTrends():
             return decimal(0)
+        case Suppressed():
+            return LONG
         case Cast(to=to):
             return to
         case Negate(operand=operand) | Absolute(operand=operand):

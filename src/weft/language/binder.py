@@ -101,7 +101,7 @@ class _Binding:
         if self.schema is not None:
             order = (query.pattern, where, self.scope, self.schema.time)
             check_order(*order, tie_break=tie_break, findings=self.findings)
-        rest = (query.window, partition_by, columns, query.span, query.slide, group_by)
+        rest = (query.window, partition_by, columns, query.span, query.slide, group_by, query.policy)
         bound = Query(query.name, query.pattern, where, *rest)
         if self.is_trend:
             check_trend_windows(bound, self.source, self.findings)

@@ -150,6 +150,8 @@ def _render(expression: Predicate) -> tuple[str, int]:
             return _attribute(expression), _ATOM
         case expressions.Aggregate() | expressions.CountTrends():
             return aggregate_to_text(expression), _ATOM
+        case expressions.Suppressed():
+            return "SUPPRESSED()", _ATOM
         case expressions.Absolute(operand=operand):
             return f"ABS({_expression(operand, _OR)})", _ATOM
         case expressions.Equivalence(attributes=attributes):

@@ -118,7 +118,7 @@ class Typing:
                 return self._sign(node)
             case Aggregate():
                 return self._aggregate(node)
-            case expressions.CountTrends():
+            case expressions.CountTrends() | expressions.Suppressed():
                 return node, type_of(node)
             case expressions.Cast():
                 return self._type(node.operand)

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from weft.errors import Span
 from weft.expressions import CountTrends, Equivalence, Expression, Predicate
+from weft.pattern.policies import ALL_MATCHES, Policy
 
 MAX_ALTERNATIVES = 256  # of one query: more ways to match are refused
 
@@ -112,6 +113,7 @@ class Query:
     span: Span | None = field(default=None, compare=False, repr=False)
     slide: int | None = None  # microseconds; of a trend query without SLIDE, the length of the window
     group_by: tuple[str, ...] = ()
+    policy: Policy = ALL_MATCHES
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from weft.expressions import (
     Negate,
     Not,
     Or,
+    Suppressed,
     type_of,
 )
 from weft.schema import DOUBLE, Type
@@ -100,8 +101,8 @@ def evaluate(expression: Expression, bindings: Bindings, elements: CurrentElemen
             return _attribute(expression, bindings, elements)
         case Aggregate(variable=variable):
             return aggregate_events(expression, bindings.get(variable, ()), total=_sum, average=_average)
-        case CountTrends():
-            raise ValueError("COUNT(*) is a value of all trends, not of one match")
+        case CountTrends() | Suppressed():
+            raise ValueError("COUNT(*) and SUPPRESSED() are values of all matches together, not of one")
         case Cast(operand=operand, to=to):
             return convert(value_of(operand), type_of(operand), to)
         case Negate(operand=operand) | Absolute(operand=operand):

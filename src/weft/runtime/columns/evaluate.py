@@ -25,6 +25,7 @@ from weft.expressions import (
     Negate,
     Not,
     Or,
+    Suppressed,
     type_of,
 )
 from weft.kernels.trends.segments import (
@@ -109,8 +110,8 @@ def evaluate(expression: Expression, scope: Scope) -> Column:
             return _in_list(operand, values, scope)
         case Like(operand=operand, pattern=pattern):
             return _by_string(operand, _like_test(pattern), scope)
-        case CountTrends():
-            raise TypeError("COUNT(*) is a value of all trends, not of one match")
+        case CountTrends() | Suppressed():
+            raise TypeError("COUNT(*) and SUPPRESSED() are values of all matches together, not of one")
 
 
 def holds_everywhere(predicate: Expression, events: Events, table: Table) -> Array:
