@@ -23,7 +23,7 @@ from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.testing.matcher import return_values
+from weft.testing.matches import return_values
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans

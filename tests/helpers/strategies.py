@@ -34,7 +34,8 @@ from weft.schema import (
     decimal,
 )
 from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import Match, find_matches
+from weft.testing.matcher import find_matches
+from weft.testing.matches import Match
 from weft.testing.values import Value
 
 Item = TypeVar("Item")

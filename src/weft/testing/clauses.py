@@ -16,10 +16,12 @@ class Clause:
     """One alternative: a pattern without OR, SOME and optional parts, outside of its negations.
 
     A repeated group is one part, whose operand is not split. `absent` names the variables of the
-    optional parts left out; the pattern is None when nothing is left.
+    optional parts left out; the pattern is None when nothing is left. In `whole`, the optional lists
+    left out stand in their places.
     """
 
     pattern: Pattern | None
+    whole: Pattern | None
     absent: frozenset[str] = frozenset()
 
 
@@ -34,7 +36,7 @@ def clauses_of(pattern: Pattern) -> tuple[Clause, ...]:
     """
     match pattern:
         case Event() | Negation():
-            return (Clause(pattern),)
+            return (Clause(pattern, pattern),)
         case Disjunction(operands=operands):
             return tuple(clause for operand in operands for clause in clauses_of(operand))
         case Some(operands=operands):
@@ -50,6 +52,7 @@ def clauses_of(pattern: Pattern) -> tuple[Clause, ...]:
             return tuple(
                 Clause(
                     _flat(type(pattern), [clause.pattern for clause in choice]),
+                    _flat(type(pattern), [clause.whole for clause in choice]),
                     frozenset().union(*(clause.absent for clause in choice)),
                 )
                 for choice in product(*(clauses_of(operand) for operand in operands))
@@ -57,7 +60,8 @@ def clauses_of(pattern: Pattern) -> tuple[Clause, ...]:
 
 
 def _absence(kleene: Kleene) -> tuple[Clause, ...]:
-    return (Clause(None, positive_variables(kleene)),) if kleene.least == 0 else ()
+    empty = kleene if isinstance(kleene.operand, Event) else None
+    return (Clause(None, empty, positive_variables(kleene)),) if kleene.least == 0 else ()
 
 
 def _presence(kleene: Kleene) -> tuple[Clause, ...]:
@@ -65,7 +69,8 @@ def _presence(kleene: Kleene) -> tuple[Clause, ...]:
         return ()
     if kleene.most == 1 and not isinstance(kleene.operand, Event):
         return clauses_of(kleene.operand)
-    return (Clause(Kleene(kleene.operand, max(kleene.least, 1), kleene.most)),)
+    present = Kleene(kleene.operand, max(kleene.least, 1), kleene.most)
+    return (Clause(present, present),)
 
 
 def _flat(operator: _Operator, operands: Sequence[Pattern | None]) -> Pattern | None:
@@ -106,3 +111,19 @@ def positive_events(pattern: Pattern | None) -> Iterator[Event]:
         case nodes.Operator(operands=operands):
             for operand in operands:
                 yield from positive_events(operand)
+
+
+def order_of(pattern: Pattern | None) -> frozenset[tuple[str, str]]:
+    """Return the pairs of variables of a clause of which the pattern orders one before the other.
+
+    >>> both = Conjunction((Event("A", "a"), Event("B", "b")))
+    >>> sorted(order_of(nodes.Sequence((both, Event("C", "c")))))
+    [('a', 'c'), ('b', 'c')]
+    """
+    if not isinstance(pattern, nodes.Sequence | Conjunction):
+        return frozenset()
+    within = frozenset[tuple[str, str]]().union(*map(order_of, pattern.operands))
+    if isinstance(pattern, Conjunction):
+        return within
+    pairs = combinations(map(positive_variables, pattern.operands), 2)
+    return within.union(*(product(before, after) for before, after in pairs))

@@ -22,6 +22,11 @@ class ReferenceEvent:
     attributes: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     tie: Value = None
 
+    @property
+    def identity(self) -> int | str:
+        """The id, or the row where there is none."""
+        return self.row if self.id is None else self.id
+
     def value(self, attribute: str) -> Value:
         """Return an attribute; `time` is the event time unless a column has that name."""
         if attribute == "time" and attribute not in self.attributes:

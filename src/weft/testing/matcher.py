@@ -2,43 +2,36 @@
 
 The pattern is split into clauses. In each clause every binding of its variables to events of the
 right type is tried; it is a match when order, window, equivalences and predicates hold and no match
-of a negated pattern lies in the scope of the negation.
+of a negated pattern lies in the scope of the negation. Of these matches, the policy of the query says
+which ones count.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 
 from weft.errors import Problem, QueryError
 from weft.expressions import Expression, variables_of
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
-from weft.testing.clauses import clauses_of, positive_variables
-from weft.testing.evaluate import CurrentElements, evaluate, holds
+from weft.testing.clauses import Clause, clauses_of, positive_variables
+from weft.testing.evaluate import holds
 from weft.testing.events import Bindings, ReferenceEvent, agree
+from weft.testing.matches import Match, bindings_text, match_of
 from weft.testing.occurrences import Occurrence, negations, occurrences
+from weft.testing.strategy import is_kept
 from weft.testing.stream import Stream, prepare
-from weft.testing.values import Value
+from weft.testing.walk import skip_matches, suppress_matches
 from weft.tree import find
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The bound variables with the rows of their events, in order; absent variables are left out.
+def find_matches(
+    query: Query,
+    events: Sequence[ReferenceEvent],
+    *,
+    tie_break: bool = False,
+    identity: Callable[[Match], str] = bindings_text,
+) -> set[Match]:
+    """Return the matches of a bound query that count; the order of `events` does not matter.
 
-    `start` and `end` are the times of the first and of the last event.
-    """
-
-    bindings: frozenset[tuple[str, tuple[int, ...]]]
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
-
-    @property
-    def rows(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each bound variable."""
-        return dict(self.bindings)
-
-
-def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: bool = False) -> set[Match]:
-    """Return the matches of a bound query in a stream; the order of `events` does not matter.
+    `identity` is the `match_id` of a match, by which those that are alike in all else are walked in order.
 
     >>> from weft.pattern import nodes
     >>> query = Query("q", nodes.Sequence((Event("A", "a"), Event("B", "b"))), window=nodes.TimeWindow(10))
@@ -49,7 +42,12 @@ def find_matches(query: Query, events: Sequence[ReferenceEvent], *, tie_break: b
     """
     _refuse_repeated_groups(query.pattern)
     stream = prepare(query, events, tie_break=tie_break)
-    return {_match(occurrence) for occurrence in matching_occurrences(stream)}
+    return suppress_matches(skip_matches(strategic_matches(stream), stream, identity), stream, identity)
+
+
+def strategic_matches(stream: Stream) -> set[Match]:
+    """Return the matches that the strategy of the query keeps, in some clause."""
+    return {match_of(found.lists) for clause, found in _found(stream) if is_kept(clause, found, stream)}
 
 
 def _refuse_repeated_groups(pattern: Pattern) -> None:
@@ -60,33 +58,12 @@ def _refuse_repeated_groups(pattern: Pattern) -> None:
             raise QueryError([Problem(message, kleene.span, "repeat a single event, or count trends")])
 
 
-def return_values(query: Query, match: Match, events: Sequence[ReferenceEvent]) -> dict[str, Value]:
-    """Return the values of the RETURN columns of a match; an absent variable is an empty list.
-
-    >>> from weft.expressions import Aggregate
-    >>> from weft.pattern import nodes
-    >>> column = nodes.ReturnColumn("n", Aggregate("count", "b"))
-    >>> query = Query("q", nodes.Disjunction((Event("A", "a"), Event("B", "b"))), returns=(column,))
-    >>> stream = [ReferenceEvent(0, frozenset("A"), 5)]
-    >>> [return_values(query, match, stream) for match in find_matches(query, stream)]
-    [{'n': 0}]
-    """
-    by_row = {event.row: event for event in events}
-    bindings = {variable: tuple(by_row[row] for row in rows) for variable, rows in match.bindings}
-    elements = CurrentElements(
-        {variable: bound[0] for variable, bound in bindings.items() if len(bound) == 1}
-    )
-    return {column.name: evaluate(column.expression, bindings, elements) for column in query.returns}
-
-
-def _match(occurrence: Occurrence) -> Match:
-    times = [event.time for event in occurrence.events]
-    rows = {(variable, tuple(event.row for event in bound)) for variable, bound in occurrence.lists.items()}
-    return Match(frozenset(rows), min(times), max(times))
-
-
 def matching_occurrences(stream: Stream) -> Iterator[Occurrence]:
     """Yield the occurrences of a query's pattern that are matches; a match may occur in several clauses."""
+    return (occurrence for _, occurrence in _found(stream))
+
+
+def _found(stream: Stream) -> Iterator[tuple[Clause, Occurrence]]:
     pattern = stream.query.pattern
     positive = positive_variables(pattern)
     conditions = [conjunct for conjunct in stream.conjuncts if variables_of(conjunct) <= positive]
@@ -99,8 +76,8 @@ def _matching(
     conditions: Sequence[Expression],
     outer: Bindings,
     stream: Stream,
-) -> Iterator[Occurrence]:
-    """Yield the matches of a pattern among `events`; `outer` are bindings around a negated pattern.
+) -> Iterator[tuple[Clause, Occurrence]]:
+    """Yield the matches of each clause among `events`; `outer` are bindings around a negated pattern.
 
     An absent optional variable is bound to the empty list, so that it has a count. A condition on a
     variable that is bound neither here nor outside belongs to a branch not taken: it is dropped.
@@ -116,7 +93,7 @@ def _matching(
                 _has_match(negation.operand, scope, occurrence, around, stream)
                 for negation, scope in negations(occurrence, stream)
             ):
-                yield occurrence
+                yield clause, occurrence
 
 
 def _satisfies(occurrence: Occurrence, condition: Expression, around: Bindings) -> bool:
