@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from weft.cost.shape import items_of
 from weft.expressions import Attribute, Comparison, Expression, variables_of
+from weft.optimizer.list_walk import walk_of
 from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
     Absence,
+    Await,
     Extent,
     Filter,
     Join,
@@ -74,6 +76,7 @@ class _Assembly:
     context: Context
     demands: Demands
     contents: dict[Node, Content]
+    checks_negations: bool = True
 
     @property
     def extent(self) -> Extent | None:
@@ -94,17 +97,19 @@ class _Assembly:
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            built = self._leaf(self.form.items[next(items_of(tree.mask))])
+            built, walked = self._leaf(self.form.items[next(items_of(tree.mask))])
             self._note(built, tree, 0)
-            return built, frozenset()
+            return built, walked
         if tree.computed_for is not None:
-            built, checked = self._select_rows(tree, tree.computed_for), frozenset[int]()
+            built, checked = self._select_rows(tree, tree.computed_for)
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
-            built, checked = self._join_parts(left, right), left_checked | right_checked
+            built, walked = self._join_parts(left, right)
+            checked = left_checked | right_checked | walked
         self._note(built, tree, sum(1 << number for number in checked))
-        for number in () if tree.unchecked else range(len(self.form.negations)):
+        is_checked = self.checks_negations and not tree.unchecked
+        for number in range(len(self.form.negations)) if is_checked else ():
             negation = self.form.negations[number]
             if (
                 number not in checked
@@ -116,14 +121,12 @@ class _Assembly:
                 self._note(built, tree, sum(1 << number for number in checked))
         return built, checked
 
-    def _select_rows(self, tree: Tree, general: Demands) -> Assembled:
+    def _select_rows(self, tree: Tree, general: Demands) -> tuple[Assembled, frozenset[int]]:
         """Return those rows of a tree, computed for more general demands, that meet the form's own."""
         names = self.form.variables
-        weaker = replace(
-            self.form, order=frozenset((names[a], names[b]) for a, b in general.order), negations=()
-        )
-        inner = _Assembly(weaker, self.context, general, self.contents)
-        built, _ = inner._part(tree._replace(computed_for=None))
+        weaker = replace(self.form, order=frozenset((names[a], names[b]) for a, b in general.order))
+        inner = _Assembly(weaker, self.context, general, self.contents, checks_negations=False)
+        built, walked = inner._part(tree._replace(computed_for=None))
         columns = built.variables
         missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
         order = sorted(
@@ -132,29 +135,33 @@ class _Assembly:
             if not any((a, c) in self.form.order and (c, b) in self.form.order for c in columns)
         )
         own = None if general.extent == self.extent else self.extent
-        return Assembled(Project(built.node, tuple(range(len(columns))), own, tuple(order)), columns)
+        selected = Project(built.node, tuple(range(len(columns))), own, tuple(order))
+        return Assembled(selected, columns), walked
 
-    def _leaf(self, item: Item) -> Assembled:
+    def _leaf(self, item: Item) -> tuple[Assembled, frozenset[int]]:
         source = leaf_node(item, self.form, self.context)
         if len(self.form.items) > 1:
-            return Assembled(source, (item.variable,))
+            return Assembled(source, (item.variable,)), frozenset()
         if item.is_list:
             return self._expand_list(None, item, source)
         keys = [_key(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
-        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,))
+        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
 
-    def _join_parts(self, left: Assembled, right: Assembled) -> Assembled:
-        """Join two parts; a list is expanded where the other part stands."""
+    def _join_parts(self, left: Assembled, right: Assembled) -> tuple[Assembled, frozenset[int]]:
+        """Join two parts; a list is expanded where the other part stands, which may check negations."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
+                walked = frozenset[int]()
                 if self._is_list_leaf(other):
-                    other = self._expand_list(None, self._item(other), other.node)
-                return self._expand_list(other, self._item(part), part.node)
+                    other, walked = self._expand_list(None, self._item(other), other.node)
+                built, own = self._expand_list(other, self._item(part), part.node)
+                return built, walked | own
         options = [(left, right), (right, left)]
         if left.node == right.node:
-            return min((self._join(*option) for option in options), key=lambda join: repr(join.node))
-        return self._join(*min(options, key=lambda option: self._rank(*option)))
+            joins = (self._join(*option) for option in options)
+            return min(joins, key=lambda join: repr(join.node)), frozenset()
+        return self._join(*min(options, key=lambda option: self._rank(*option))), frozenset()
 
     def _is_list_leaf(self, part: Assembled) -> bool:
         return isinstance(part.node, Scan | Filter) and self._item(part).is_list
@@ -181,7 +188,13 @@ class _Assembly:
         )
         return Assembled(node, columns)
 
-    def _expand_list(self, source: Assembled | None, item: Item, elements: Node) -> Assembled:
+    def _expand_list(
+        self, source: Assembled | None, item: Item, elements: Node
+    ) -> tuple[Assembled, frozenset[int]]:
+        """Return rows with lists of an item, and the negation that they have passed, if any.
+
+        What lies in the gaps of a list is known once all events up to its last are there.
+        """
         earlier = source.variables if source else ()
         columns = (*earlier, item.variable)
         conditions = self._conditions(earlier, (item.variable,))
@@ -192,9 +205,11 @@ class _Assembly:
         ]
         if source is None:
             conditions += [_same_key(item.variable, key, self.context) for key in self.form.keys]
+        walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
+        waits = walk is not None
         node = KleeneExpand(
-            source.node if source else None,
-            elements,
+            None if source is None else Await(source.node, 0) if waits else source.node,
+            Await(elements, 0) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),
@@ -202,7 +217,15 @@ class _Assembly:
             in_columns(conditions, columns),
             self.extent,
         )
-        return Assembled(node, columns)
+        if walk is None:
+            return Assembled(node, columns), frozenset()
+        node = replace(
+            node,
+            passed=absence_of(self.form.negations[walk.gap], columns, self.form, self.context),
+            begins_early=walk.begins_early,
+            ends_late=walk.ends_late,
+        )
+        return Assembled(node, columns), frozenset({walk.gap})
 
     def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
         """The predicates that speak of both parts, and agreement of the two on the keys."""
@@ -282,7 +305,7 @@ def _absence(
     )
     inner = assemble(searched, context.tree_of(searched), context)
     columns = (*outer, *inner.variables)
-    conditions = [*negation.predicates, *_key_equalities(anchor, inner.variables[0], form, context)]
+    conditions = [*negation.predicates, *_agreement(negation, anchor, inner.variables[0], form, context)]
     types = {item.variable: item.type for item in (*form.items, *own.items)}
     return Absence(
         inner.node,
@@ -297,7 +320,21 @@ def _absence(
         predicates=in_columns(conditions, columns),
         extent=extent_of(form),
         unless=tuple(_absence(exception, columns, inner.variables[0], own, context) for exception in outward),
+        scope=negation.scope,
     )
+
+
+def _agreement(
+    negation: NegatedForm, anchor: str, negated: str, form: NormalForm, context: Context
+) -> list[Expression]:
+    """Return what makes a negated event agree on the keys; in a gap, with the event before it."""
+    if negation.scope != "gap":
+        return _key_equalities(anchor, negated, form, context)
+    before = [replace(_key(negation.after[0], key, context), place="previous") for key in form.keys]
+    return [
+        Comparison("=", earlier, _key(negated, key, context))
+        for earlier, key in zip(before, form.keys, strict=True)
+    ]
 
 
 def is_single_event(negation: NegatedForm) -> bool:

@@ -201,7 +201,7 @@ def _list_bounds(item: Item, form: NormalForm, statistics: Statistics) -> ListBo
         return statistics.selectivity(_key(form, key, predicates)) if predicates else 1.0
 
     edges, whole = _about_list(item, form)
-    return ListBounds(item.least, item.most, share(edges), share(whole))
+    return ListBounds(item.least, item.most, share(edges), share(whole), item.strategy != "any")
 
 
 def _about_list(item: Item, form: NormalForm) -> tuple[list[Expression], list[Expression]]:
@@ -240,6 +240,8 @@ def _check(
     for variable in negation.before:
         above |= 1 << numbers[variable]
         above |= sum(1 << n for n in range(len(before)) if before[n] >> numbers[variable] & 1)
+    if negation.scope == "gap":
+        return Check(needs, 1.0)  # lists are counted so that they pass it
     n_points = needs.bit_count()  # not all items: then patterns agree on a check they share
     n_open = min(n_points, n_points + 1 - ((below | above) & needs).bit_count())
     return Check(needs, survival(rate, window, n_points, n_open))

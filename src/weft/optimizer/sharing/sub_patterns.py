@@ -144,7 +144,7 @@ class SubPatterns:
                 own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
                 about = in_columns([p for p in own if speaks_of_list(p)], (item.variable,))
                 starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
-                node = ("list", node, item.least, item.most, about, starts)
+                node = ("list", node, item.least, item.most, item.strategy, about, starts)
             elif self.n_items == 1 and self.form.keys:
                 node = ("present", node, self.form.keys)
             numbers.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))

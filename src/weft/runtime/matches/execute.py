@@ -200,6 +200,10 @@ class Executor:
     ) -> tuple[Table, Table]:
         """Return the rows that a batch adds to a node, and those it cannot decide yet."""
         bound = self.program.bound[node]
+
+        def rows_of(negated: Node) -> Table:
+            return deltas[negated].all
+
         match node:
             case Scan(type=name):
                 rows = step.events.rows_of_type(name)
@@ -221,13 +225,14 @@ class Executor:
         if isinstance(bound, BoundJoin):
             return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
         if isinstance(bound, BoundKleene):
-            source_delta = None if bound.node.input is None else deltas[bound.node.input]
-            return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
-        if isinstance(bound, BoundAbsence):
+            joined = None if bound.node.input is None else deltas[bound.node.input]
+            elements = deltas[bound.node.elements]
+            return bound.new_rows(joined, elements, rows_of, step), state.pending
+        if isinstance(bound, BoundAbsence) and isinstance(bound.node, NegationCheck):
             waiting = concatenate_tables([state.pending, deltas[bound.node.input].new])
             ready = bound.is_decidable(waiting, step)
             decided = waiting.take(np.flatnonzero(ready))
-            violated = bound.is_violated(decided, lambda negated: deltas[negated].all, step)
+            violated = bound.is_violated(decided, rows_of, step)
             return decided.take(np.flatnonzero(~violated)), waiting.take(np.flatnonzero(~ready))
         raise TypeError(f"cannot run {type(node).__name__}")
 

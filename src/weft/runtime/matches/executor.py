@@ -9,7 +9,7 @@ from weft.plan.nodes import Plan, Scan
 from weft.runtime.budget import Budget, Meter
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Executor, Found, Program
-from weft.runtime.matches.table import Table, as_lists
+from weft.runtime.matches.table import Table, as_lists, offsets_of
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import wake_after
 from weft.runtime.state.segments import arrivals_of
@@ -81,7 +81,8 @@ def has_any(table: Table, is_marked: Array) -> Array:
     """Say of each row of a table whether it has a marked event."""
     has_marked = np.zeros(table.n_rows, np.bool_)
     for column in map(as_lists, table.columns):
-        has_marked[column.owners[is_marked[column.rows]]] = True
+        n_marked = offsets_of(is_marked[column.rows])
+        has_marked |= n_marked[column.starts + column.lengths] > n_marked[column.starts]
     return has_marked
 
 

@@ -242,7 +242,7 @@ def _come_from(matches: Found, origins: Origins) -> Array:
     for column, allowed in zip(matches.table.columns, origins, strict=True):
         if isinstance(column, Lists):
             owners = np.repeat(np.arange(matches.n_rows), column.lengths)
-            inside[owners[~np.isin(sites[column.rows], allowed)]] = False
+            inside[owners[~np.isin(sites[column.elements], allowed)]] = False
         else:
             inside &= np.isin(sites[column], allowed)
     return inside
