@@ -150,7 +150,8 @@ class _NextEvents:
                 continue
             bound = {*self.form.variables, variable}
             condition = resolve_absent(written, bound, self.empty - {variable})
-            if condition is None or _speaks_of_whole(condition, variable):
+            is_single = any(item.variable == variable and not item.is_list for item in self.form.items)
+            if condition is None or not is_single and _speaks_of_whole(condition, variable):
                 continue
             others = variables_of(condition) - {variable}
             speaks_of_pairs = any(
@@ -238,6 +239,8 @@ def _about_event(condition: Expression, variable: str, name: str, after: Place |
     """Return a condition on an item as one on another event, and on what that comes after."""
 
     def change(node: object) -> object:
+        if isinstance(node, Aggregate) and node.variable == variable:
+            return replace(node, variable=name)
         if not isinstance(node, Attribute) or node.variable != variable:
             return node
         if node.place == "previous" and after is not None:

@@ -143,20 +143,19 @@ class BoundKleene:
 
     def new_rows(self, source: Delta | None, elements: Delta, rows_of: RowsOf, step: Step) -> Table:
         """Return the rows with a new input row or a new element in the list."""
-        every = elements.all
         if source is None:
-            return self._expand(every, every, rows_of, step, seeded=True)
+            return self._expand(elements.all, elements, rows_of, step, seeded=True)
         parts = [empty_table(list_columns(self.node))]
         if source.new.n_rows:
-            parts.append(self._expand(source.new, every, rows_of, step, all_new=True))
+            parts.append(self._expand(source.new, elements, rows_of, step, all_new=True))
         if source.old.n_rows and elements.new.n_rows:
-            parts.append(self._expand(source.old, every, rows_of, step))
+            parts.append(self._expand(source.old, elements, rows_of, step))
         return concatenate_tables(parts)
 
     def _expand(
         self,
         table: Table,
-        elements: Table,
+        elements: Delta,
         rows_of: RowsOf,
         step: Step,
         *,
@@ -179,15 +178,20 @@ class BoundKleene:
         return result.sorted()
 
     def _candidates(
-        self, rule: ListRule, table: Table, elements: Table, step: Step, *, seeded: bool, all_new: bool
+        self, rule: ListRule, table: Table, elements: Delta, step: Step, *, seeded: bool, all_new: bool
     ) -> Candidates | None:
         """Return the rows and the elements, in runs that agree on what must be equal; None without any."""
-        row_side, element_side = rule.comparisons.left(table, step), rule.comparisons.right(elements, step)
+        row_side, element_side = (
+            rule.comparisons.left(table, step),
+            rule.comparisons.right(elements.all, step),
+        )
         kept_rows, kept_elements = row_side.rows, element_side.rows
         if not kept_rows.n_rows or not kept_elements.n_rows:
             return None
         order, runs = hash_runs(row_side, element_side)
         element_rows = kept_elements.first[order]
+        is_new = np.zeros(step.events.n_events, np.bool_)
+        is_new[elements.new.first] = True
         clock = step.clock(self.node.extent)
         element_clocks = clock.values[element_rows]
         seeds = np.full(kept_rows.n_rows, -1, np.int64)
@@ -205,7 +209,7 @@ class BoundKleene:
             step.events.ranks[element_rows],
             element_clocks,
             element_side.values[:, order],
-            step.is_new[element_rows],
+            is_new[element_rows],
         )
         hashes = element_side.hashes[order] if element_side.hashes.size else np.zeros(order.size, np.int64)
         is_growing = clock.monotone or grows_in_runs(element_clocks, element_side, order)
