@@ -10,6 +10,7 @@ import numpy as np
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
 from weft.plan.extents import longest
+from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import (
     Await,
     DistinctUnion,
@@ -31,6 +32,7 @@ from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.kleene import BoundKleene
+from weft.runtime.matches.nearest import bind_join
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
 from weft.runtime.matches.retention import Lags, lags_of, needs_of
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
@@ -78,7 +80,8 @@ class Program:
         self.order = topological_order(plan)
         self.readers = readers(plan)
         lags = lags_of(self.order)
-        self.bound = {node: _bind(node, lags) for node in self.order}
+        nearest = nearest_joins(plan)
+        self.bound = {node: _bind(node, lags, nearest) for node in self.order}
         self.needs = needs_of(self.order, lags)
         self.reach = longest(need.reach for needs in self.needs.values() for need in needs)
         self.is_list = {node: list_columns(node) for node in self.order}
@@ -270,10 +273,12 @@ class Executor:
         return table.take(np.flatnonzero(~past)) if past.any() else table
 
 
-def _bind(node: Node, lags: Lags) -> BoundJoin | BoundKleene | BoundAbsence | None:
+def _bind(
+    node: Node, lags: Lags, nearest: Mapping[Join, int]
+) -> BoundJoin | BoundKleene | BoundAbsence | None:
     match node:
         case Join():
-            return BoundJoin(node)
+            return bind_join(node, nearest.get(node))
         case KleeneExpand():
             return BoundKleene(node)
         case NegationCheck():
