@@ -25,7 +25,8 @@ from weft.tree import transform_up
 def nearest_joins(plan: Plan) -> dict[Join, int]:
     """Return the joins with a column of single events of which each row of the other side needs the earliest.
 
-    That comes after the row, and fits. An event of a pair that is left out has one before it that whoever reads the join forbids.
+    That comes after the row, and fits. An event of a pair that is left out has one before it that whoever
+    reads the join forbids.
 
     >>> from weft.plan.nodes import Branch, Extent, Output
     >>> pairs = Join(Scan("A"), Scan("B"), ((0, 1),), (), (), Extent("time", 9))
