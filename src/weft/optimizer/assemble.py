@@ -1,14 +1,23 @@
 """Assemble plan nodes from a normal form along an evaluation tree."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from weft.cost.shape import items_of
-from weft.expressions import Attribute, Comparison, Expression, variables_of
+from weft.expressions import Comparison, Expression, variables_of
+from weft.optimizer.demands import (
+    Context,
+    anchor_of,
+    demands_of,
+    extent_of,
+    key_equalities,
+    key_of,
+    may_collide,
+    same_key,
+)
 from weft.optimizer.list_walk import walk_of
 from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
-from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
     Absence,
@@ -23,24 +32,6 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
-from weft.schema import Type
-
-LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What assembling needs to know besides the form.
-
-    `attribute_type` gives the type of a key attribute; `types_overlap` says that one event may have
-    several types, so that two items of different types may compete for it; `tree_of` chooses the tree
-    of a negated pattern; scans with different `copy` numbers are not shared.
-    """
-
-    attribute_type: Callable[[str], Type | None]
-    types_overlap: bool
-    tree_of: Callable[[NormalForm], Tree]
-    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +135,7 @@ class _Assembly:
             return Assembled(source, (item.variable,)), frozenset()
         if item.is_list:
             return self._expand_list(None, item, source)
-        keys = [_key(item.variable, key, self.context) for key in self.form.keys]
+        keys = [key_of(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
         return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
 
@@ -204,7 +195,7 @@ class _Assembly:
             if variables_of(predicate) == {item.variable} and speaks_of_list(predicate)
         ]
         if source is None:
-            conditions += [_same_key(item.variable, key, self.context) for key in self.form.keys]
+            conditions += [same_key(item.variable, key, self.context) for key in self.form.keys]
         walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
         waits = walk is not None
         node = KleeneExpand(
@@ -239,7 +230,7 @@ class _Assembly:
         ]
         if left:
             anchors = anchor_of(left, self.form), anchor_of(right, self.form)
-            conditions += _key_equalities(*anchors, self.form, self.context)
+            conditions += key_equalities(*anchors, self.form, self.context)
         return conditions
 
     def _order(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -271,18 +262,6 @@ class _Assembly:
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     """Return the events of an item that satisfy the predicates on it alone."""
     return _add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
-
-
-def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
-    """Return the variable that stands for all in an equality of keys: a single event if there is one."""
-    lists = {item.variable for item in form.items if item.is_list}
-    return next((variable for variable in variables if variable not in lists), variables[0])
-
-
-def may_collide(type_a: str, type_b: str, pair: tuple[str, str], form: NormalForm, context: Context) -> bool:
-    """Say whether one event could be bound to both variables of a pair."""
-    ordered = pair in form.order or (pair[1], pair[0]) in form.order
-    return not ordered and (type_a == type_b or context.types_overlap)
 
 
 def absence_of(negation: NegatedForm, outer: tuple[str, ...], form: NormalForm, context: Context) -> Absence:
@@ -329,10 +308,10 @@ def _agreement(
 ) -> list[Expression]:
     """Return what makes a negated event agree on the keys; in a gap, with the event before it."""
     if negation.scope != "gap":
-        return _key_equalities(anchor, negated, form, context)
-    before = [replace(_key(negation.after[0], key, context), place="previous") for key in form.keys]
+        return key_equalities(anchor, negated, form, context)
+    before = [replace(key_of(negation.after[0], key, context), place="previous") for key in form.keys]
     return [
-        Comparison("=", earlier, _key(negated, key, context))
+        Comparison("=", earlier, key_of(negated, key, context))
         for earlier, key in zip(before, form.keys, strict=True)
     ]
 
@@ -362,22 +341,6 @@ def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> l
     ]
 
 
-def demands_of(form: NormalForm) -> Demands:
-    """Return what a form demands of its matches, its items by their numbers."""
-    numbers = {variable: number for number, variable in enumerate(form.variables)}
-    return Demands(frozenset((numbers[a], numbers[b]) for a, b in form.order), extent_of(form))
-
-
-def extent_of(form: NormalForm) -> Extent | None:
-    """Return the extent that the window of a form gives to all its nodes."""
-    if form.window is None:
-        return None
-    length = min(form.window.length, LONGEST)
-    if isinstance(form.window, CountWindow):
-        return Extent("position", length - 1, tuple(sorted(form.partition_by)))
-    return Extent("time", length)
-
-
 def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
     placed = in_columns(predicates, columns)
     if not placed:
@@ -386,17 +349,3 @@ def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[s
         merged = dict.fromkeys((*source.predicates, *placed))
         return Filter(source.input, tuple(sorted(merged, key=repr)))
     return Filter(source, placed)
-
-
-def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:
-    return [Comparison("=", _key(a, key, context), _key(b, key, context)) for key in form.keys]
-
-
-def _key(variable: str, key: str, context: Context) -> Attribute:
-    return Attribute(variable, key, type=context.attribute_type(key))
-
-
-def _same_key(variable: str, key: str, context: Context) -> Expression:
-    """All elements of a list agree with its first one on a key."""
-    first = Attribute(variable, key, "first", context.attribute_type(key))
-    return Comparison("=", _key(variable, key, context), first)

@@ -6,7 +6,8 @@ from itertools import chain
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
-from weft.optimizer.assemble import Context, needs_of
+from weft.optimizer.assemble import needs_of
+from weft.optimizer.demands import Context
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm

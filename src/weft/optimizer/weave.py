@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import Assembled, Content, Context, absence_of, assemble
+from weft.optimizer.assemble import Assembled, Content, absence_of, assemble
+from weft.optimizer.demands import Context
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
