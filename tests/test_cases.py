@@ -33,7 +33,7 @@ from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_work
 from weft.runtime.trends.executor import TrendPlan
 
 CASES = load_cases()
-NOT_YET_ON_THE_ENGINE = ("strategies", "skips", "timeouts")  # policies: to be deleted when the engine obeys
+NOT_YET_ON_THE_ENGINE = ("skips", "timeouts")  # policies: to be deleted when the engine obeys
 MATCHES = [case for case in CASES if not case.is_trend and case.file.stem not in NOT_YET_ON_THE_ENGINE]
 TRENDS = [case for case in CASES if case.is_trend]
 
