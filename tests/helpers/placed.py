@@ -13,6 +13,7 @@ from weft.optimizer.assemble import assemble, leaf_node
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Tree, order_tree
 from weft.pattern.nodes import CountWindow
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.placement.boxes import Box
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph
@@ -90,7 +91,7 @@ def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
         for kind, key in query.kind_keys.items():
             counts = np.zeros(n_sites)
             for event, site in zip(case.events, sites, strict=True):
-                counts[site] += key.type in event.types
+                counts[site] += key.type in {*event.types, EVERY_TYPE}
             rates[kind] = counts
     network = Network(tuple(f"s{site}" for site in range(n_sites)), rates)
     able = tuple(query for query in queries if all(network.emitters(kind) for kind in query.kinds))

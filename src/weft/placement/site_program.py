@@ -9,12 +9,12 @@ another site has checked is not: what a match has in common with that input must
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, type_of
+from weft.expressions import RANK, Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import context_of, returns_of, weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
-from weft.pattern.normal_form import Item, NormalForm
+from weft.pattern.normal_form import EVERY_TYPE, Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph, Vertex
@@ -306,9 +306,9 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
             by_type.setdefault(name, set()).update(keys)
         for part in (form, *(column.expression for column in query.query.returns)):
             for node in walk(part):
-                if isinstance(node, Attribute | Aggregate) and node.name and node.variable in types:
+                if isinstance(node, Attribute | Aggregate) and node.variable in types and node.name:
                     by_type[types[node.variable]].add(node.name)
-    if schema.types_overlap:  # an event of one type is one of another too
+    if schema.types_overlap or EVERY_TYPE in by_type:  # an event of one type is one of another too
         every = set[str]().union(*by_type.values())
         by_type = dict.fromkeys(by_type, every)
-    return {name: tuple(sorted(attributes)) for name, attributes in by_type.items()}
+    return {name: tuple(sorted(attributes - {RANK})) for name, attributes in by_type.items()}
