@@ -52,13 +52,25 @@ class Content:
 
 
 def assemble(
-    form: NormalForm, tree: Tree, context: Context, contents: dict[Node, Content] | None = None
+    form: NormalForm,
+    tree: Tree,
+    context: Context,
+    contents: dict[Node, Content] | None = None,
+    *,
+    checks_strategy_last: bool = False,
 ) -> Assembled:
     """Return the plan node that computes the matches of a normal form.
 
-    What the nodes hold is noted in `contents`.
+    What the nodes hold is noted in `contents`. Where the strategy is checked last, all joins are those of the
+    same query under any other.
     """
-    return _Assembly(form, context, demands_of(form), {} if contents is None else contents).whole(tree)
+    noted = {} if contents is None else contents
+    last = frozenset(
+        number
+        for number, negation in enumerate(form.negations)
+        if checks_strategy_last and negation.is_strategic
+    )
+    return _Assembly(form, context, demands_of(form), noted, last).whole(tree)
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,7 @@ class _Assembly:
     context: Context
     demands: Demands
     contents: dict[Node, Content]
+    checked_last: frozenset[int] = frozenset()
     checks_negations: bool = True
 
     @property
@@ -103,7 +116,7 @@ class _Assembly:
         for number in range(len(self.form.negations)) if is_checked else ():
             negation = self.form.negations[number]
             if (
-                number not in checked
+                number not in checked | self.checked_last
                 and not negation.needs_whole_match
                 and needs_of(negation, self.form, self.context) <= set(built.variables)
             ):
