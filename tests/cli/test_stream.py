@@ -263,6 +263,8 @@ def test_parquet_is_written_and_a_costly_query_is_stopped_alone(spark: SparkSess
     assert summary["matches"] == {"boom": 0, "alone": 1}
     assert list(summary["stopped"]) == ["boom"]
     assert "query boom was stopped, the others go on" in result.stderr
+    assert summary["stopped"]["boom"].endswith("or raise the budget (--budget)")
+    assert "weft.Budget" not in result.stderr
     (file,) = (files / "out").glob("*.parquet")
     (row,) = pyarrow.parquet.read_table(file).to_pylist()
     assert (row["query"], row["events"][0]["id"]) == ("alone", 60)
