@@ -517,7 +517,9 @@ def test_an_exploding_query_is_stopped_with_its_message(two_commands: list[tuple
     caution, hint, message, remedy = told.splitlines()
     assert caution.startswith("caution: query boom: p[] has no upper bound")
     assert hint.startswith("  hint: STRATEGY NEXT")
-    assert message.startswith("query boom was stopped in 2 shards (slices 0, ...), the others go on: query boom")
+    assert message.startswith(
+        "query boom was stopped in 2 shards (slices 0, ...), the others go on: query boom"
+    )
     assert remedy.endswith("or raise the budget (--budget)")
     assert summary["stopped"]["boom"].endswith(remedy)
     assert "Traceback" not in told
