@@ -82,6 +82,7 @@ class _Compiler:
         self.levels = _levels(self.graph)
         self.leaves = {kind_of(*leaf): leaf for query in self.queries for leaf in leaves_of(query.whole_form)}
         self.attributes = attributes_by_type(self.queries, self.schema)
+        self.serves = self._serves()
 
     def program(self) -> SiteProgram:
         tasks = [self._sent_task(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
@@ -174,6 +175,17 @@ class _Compiler:
                 sites[sent.projection.text] |= 1 << sent.site
         return all(not self.graph.network.emitters(kind) & ~present for kind, present in sites.items())
 
+    def _serves(self) -> dict[Vertex, set[str]]:
+        """Return the queries for which a vertex is evaluated."""
+        serves: dict[Vertex, set[str]] = {vertex: set() for vertex in self.graph.order}
+        for query in self.queries:
+            for sink in self.bindings.sinks(query):
+                serves[sink].add(query.query.name)
+        for vertex in reversed(self.graph.order):
+            for read in self.graph.inputs[vertex]:
+                serves[read] |= serves[vertex]
+        return serves
+
     def _reads(self, vertex: Vertex) -> set[int]:
         """Return the channels that a vertex depends on at its site."""
         channels: set[int] = set()
@@ -221,8 +233,9 @@ class _Compiler:
         return replace(form, predicates=(*form.predicates, *conditions))
 
     def _finding(self, task: _Task, variables: tuple[str, ...], reads: Sequence[int]) -> Finding:
+        serves = tuple(sorted(self.serves[task.vertex]))
         if task.query is None:
-            return Finding((0,), channels=self._channels_of(task.vertex))
+            return Finding((0,), channels=self._channels_of(task.vertex), serves=serves)
         places = _columns(task.query, task.items, variables)
         is_product = len(task.boxes) == 1
         return Finding(
@@ -241,6 +254,7 @@ class _Compiler:
             ),
             within=() if is_product else tuple(_origins(box, places) for box in task.boxes),
             elsewhere=tuple(_origins(box, places) for box in task.elsewhere),
+            serves=(task.query.query.name,) if task.is_match else serves,
         )
 
     def _channels_of(self, vertex: Vertex) -> tuple[int, ...]:

@@ -106,6 +106,8 @@ class Shard:
                 results = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
+                if self.program.on_budget == "error":
+                    raise
                 journal = self._stop_queries(journal, error, report)
         previous_wake = journal.wake
         journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, arrivals)

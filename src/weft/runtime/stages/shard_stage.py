@@ -70,8 +70,11 @@ class ShardStage:
         for result in results:
             owned = result if slices is None or own is None else slices.keep_owned(result, own)
             yield from self.outcomes.rows([owned])
+        report = Report(stopped=executor.stopped or {})
         if self.task.analyze:
-            yield self.outcomes.report(shard, Report(activity=executor.activity))
+            report.activity = executor.activity
+        if self.task.analyze or (report.stopped and self.task.has_reports):
+            yield self.outcomes.report(shard, report)
 
     def program(self, number: int) -> ShardProgram:
         """Return what the shards of a group run."""
@@ -86,6 +89,7 @@ class ShardStage:
             self.task.delay,
             OWNER if group.is_owner else None,
             self._adapters.get(number),
+            self.task.on_budget,
         )
 
 
