@@ -19,6 +19,7 @@ from weft.hosts.spark.progress import spark_progress
 from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
 from weft.language.read import read_queries
+from weft.runtime.budget import Budget
 
 SHOWN_OF_TRANSFERS = (
     *("projection", "source", "target"),
