@@ -63,7 +63,7 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
     events, table = matches.events, matches.table
     bound = _Bound(matches, branch)
     returned = {
-        name: _evaluate_return(expression, Scope(events, table))
+        name: _evaluate_return(expression, Scope(events, table, swallowed=matches.swallowed))
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
@@ -77,6 +77,11 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
         value = returned.get(field.name)
         arrays.append(pa.nulls(table.n_rows, field.type) if value is None else value.cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def match_ids(matches: Found) -> pa.Array:
+    """Return the ids of matches."""
+    return _Bound(matches, matches.output.branches[matches.branch]).match_ids(matches.query)
 
 
 class _Bound:
