@@ -24,6 +24,7 @@ from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.language.read import read_queries
 from weft.pattern.nodes import Event, Kleene, Negation, Query, ReturnColumn, Sequence, TimeWindow
+from weft.pattern.policies import ALL_MATCHES, Suppression
 from weft.schema import (
     BOOLEAN,
     DATE,
@@ -284,6 +285,33 @@ def test_with_a_tie_break_events_in_sequence_may_have_equal_times() -> None:
 )
 def test_patterns_that_make_sense(text: str) -> None:
     assert bind_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a, B b) STRATEGY STRICT AFTER MATCH SKIP PAST LAST PREFER LONGEST",
+        "PATTERN A+ a STRATEGY NEXT AFTER MATCH SKIP NONE",
+        "PATTERN SEQ(A a, B+ b) SUPPRESS 1 hour PER a.x, a.time RETURN SUPPRESSED()",
+        "PATTERN OR(SEQ(A a, B b), SEQ(A a, C c)) SUPPRESS 1 hour PER a.x",
+        "PATTERN SOME(AND(A a, B b)) SUPPRESS 1 hour PER b.x",
+        "PATTERN A SUPPRESS 1 hour PER x",
+        "PATTERN SEQ(A a, B b) WITHIN 1 hour TIMEOUTS",
+        "PATTERN SEQ(A a, NOT Guard g, SEQ(NOT C d, B+ b, C? c)) WITHIN 1 hour TIMEOUTS",
+    ],
+)
+def test_what_may_be_said_of_which_matches_count(text: str) -> None:
+    query = bind_text(text)
+    assert query.policy != ALL_MATCHES
+    assert bind([query], SCHEMA) == (query,)
+    assert bind(parse(text), None, source=text)
+
+
+def test_attributes_of_suppress_are_typed() -> None:
+    query = bind_text("PATTERN SEQ(A a, B b) SUPPRESS 1 hour PER a.time, b.name, a.ts")
+    assert query.policy.suppression == Suppression(
+        3_600_000_000, (attribute("a", "ts"), attribute("b", "name"))
+    )
 
 
 RIDES = Schema(

@@ -1,6 +1,7 @@
 """What the parser makes of right text, and what it says of wrong text."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 from tests.helpers.mistakes import load_mistakes
@@ -22,10 +23,12 @@ from weft.expressions import (
     Negate,
     Not,
     Or,
+    Suppressed,
 )
 from weft.language.binder import bind
 from weft.language.nesting import MAX_NESTING
 from weft.language.parser import parse
+from weft.language.read import read_queries
 from weft.pattern.nodes import (
     Conjunction,
     CountWindow,
@@ -35,10 +38,12 @@ from weft.pattern.nodes import (
     Negation,
     Pattern,
     Query,
+    ReturnColumn,
     Sequence,
     Some,
     TimeWindow,
 )
+from weft.pattern.policies import ALL_MATCHES, Policy, Suppression
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 from weft.tree import walk
 
@@ -316,12 +321,113 @@ def test_words_of_trend_queries_remain_names() -> None:
     assert not only(text).is_trend
 
 
+HOUR = 60 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("STRATEGY ANY", Policy(strategy="any")),
+        ("strategy next", Policy(strategy="next")),
+        ("STRATEGY STRICT", Policy(strategy="strict")),
+        ("AFTER MATCH SKIP NONE", Policy(skip="none")),
+        ("after match\n skip To Next", Policy(skip="to next")),
+        ("AFTER MATCH SKIP PAST LAST", Policy(skip="past last")),
+        ("PREFER LONGEST", Policy(prefer_longest=True)),
+        ("SUPPRESS 1 hour", Policy(suppression=Suppression(HOUR))),
+        ("SUPPRESS .5 h 30 min", Policy(suppression=Suppression(HOUR))),
+        (
+            "SUPPRESS 1 hour PER a.x, a.per",
+            Policy(suppression=Suppression(HOUR, (Attribute("a", "x"), Attribute("a", "per")))),
+        ),
+        (
+            "SUPPRESS 1 hour TIMEOUTS PREFER LONGEST STRATEGY NEXT AFTER MATCH SKIP TO NEXT",
+            Policy("next", "to next", prefer_longest=True, suppression=Suppression(HOUR), timeouts=True),
+        ),
+    ],
+)
+def test_which_matches_count(text: str, policy: Policy) -> None:
+    query = Query("query", Sequence((Event("A", "a"), Event("B", "b"))), policy=policy)
+    assert only(f"PATTERN SEQ(A a, B b) {text}") == query
+    assert only(f"{text} PATTERN SEQ(A a, B b)") == query
+    after_where = only(f"PATTERN SEQ(A a, B b) WHERE a.x = 3 {text} PARTITION BY k")
+    assert after_where == replace(query, where=(Comparison("=", A_X, Literal(3, LONG)),), partition_by=("k",))
+
+
+@pytest.mark.parametrize("ending", ["A", "A a", "A+", "A? a[]", "A a{2}"])
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("STRATEGY NEXT", Policy(strategy="next")),
+        ("PREFER LONGEST", Policy(prefer_longest=True)),
+        ("SUPPRESS 1 hour", Policy(suppression=Suppression(HOUR))),
+        ("SLIDE 1 hour TIMEOUTS", Policy(timeouts=True)),
+    ],
+)
+def test_a_clause_after_a_pattern_without_parentheses(ending: str, text: str, policy: Policy) -> None:
+    query = only(f"PATTERN {ending} {text}")
+    assert (query.pattern, query.policy) == (pattern(ending), policy)
+
+
+def test_words_of_what_counts_remain_names() -> None:
+    text = """
+    next: PATTERN SEQ(Strategy next, Prefer longest, AFTER match, TIMEOUTS suppress, STRICT skip)
+          WHERE next.skip = 1 AND suppress.timeouts + 2 > longest.per AND match.strategy = strict
+          PARTITION BY strategy, timeouts
+          RETURN skip.suppress AS timeouts, next.per AS per
+    strategy: PATTERN strategy
+    any: PATTERN A strategy
+    next_one: PATTERN A timeouts WHERE strategy - 3 > prefer + suppress * 2 AND suppress
+    QUERY suppress PATTERN suppress prefer
+    longest: PATTERN A+ timeouts WITHIN 1 hour
+    QUERY timeouts PATTERN NOT timeouts
+    """
+    queries = parse(text)
+    assert [query.name for query in queries] == [
+        *("next", "strategy", "any", "next_one", "suppress", "longest", "timeouts"),
+    ]
+    assert {query.policy for query in queries} == {ALL_MATCHES}
+    assert queries[0].pattern == Sequence(
+        (
+            Event("Strategy", "next"),
+            Event("Prefer", "longest"),
+            Event("AFTER", "match"),
+            Event("TIMEOUTS", "suppress"),
+            Event("STRICT", "skip"),
+        )
+    )
+    assert queries[0].partition_by == ("strategy", "timeouts")
+    assert [column.name for column in queries[0].returns] == ["timeouts", "per"]
+    assert queries[2].pattern == Event("A", "strategy")
+    assert queries[4].pattern == Event("suppress", "prefer")
+    assert queries[5].pattern == Kleene(Event("A", "timeouts"), 1, None)
+
+
+def test_how_many_matches_were_suppressed() -> None:
+    (column,) = only("PATTERN SEQ(A a, B b) SUPPRESS 1 hour RETURN Suppressed ()").returns
+    assert column == ReturnColumn("column1", Suppressed())
+
+
+def test_a_mistake_in_a_clause_makes_no_other() -> None:
+    text = (
+        "QUERY a PATTERN SEQ(A a, B b) AFTER MATCH SKIP LAST PREFER LONGEST\n"
+        "QUERY b PATTERN SEQ(A a, B b) SUPPRESS 1 parsec RETURN SUPPRESSED()"
+    )
+    with pytest.raises(QueryError) as raised:
+        read_queries(text, None)
+    assert [problem.message for problem in raised.value.problems] == [
+        "found LAST in AFTER MATCH SKIP, expected NONE, PAST LAST or TO NEXT",
+        "unknown unit parsec",
+    ]
+
+
 def test_every_node_has_its_span() -> None:
     text = (
         "QUERY q PATTERN SEQ(A a, NOT B+ b[], OR(C, D{2} d)) "
         "WHERE [k] AND (a.x IN (1, 2) OR NOT a.y LIKE 'x') AND a.x BETWEEN 1 AND -a.y "
         "AND ABS(a.x) IS NOT NULL "
-        "WITHIN 5 min RETURN COUNT(b) AS n, FIRST(b).x AS f, a.x + TIMESTAMP '2024-01-01' AS t"
+        "WITHIN 5 min SUPPRESS 1 h PER a.x "
+        "RETURN COUNT(b) AS n, SUPPRESSED() AS m, FIRST(b).x AS f, a.x + TIMESTAMP '2024-01-01' AS t"
     )
     query = only(text)
     for node in walk(query):
@@ -330,7 +436,7 @@ def test_every_node_has_its_span() -> None:
             assert 0 <= node.span.start < node.span.end <= len(text)
     event = query.pattern.operands[1].operand.operand
     assert text[event.span.start : event.span.end] == "B+ b[]"
-    column = query.returns[2]
+    column = query.returns[3]
     assert text[column.span.start : column.span.end] == "a.x + TIMESTAMP '2024-01-01' AS t"
 
 

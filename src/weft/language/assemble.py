@@ -1,7 +1,7 @@
 """Put the parsed clauses of one query together, checking what concerns more than one clause."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from weft.language.pattern_rules import WrittenGroupKey
 from weft.language.printer import expression_to_text
 from weft.language.scope import variables_in
 from weft.pattern.nodes import Event, Query, ReturnColumn
+from weft.pattern.policies import Policy
 from weft.tree import transform_up
 
 CONDITIONS = ("WHERE", "ON")
@@ -63,6 +64,7 @@ def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
         span,
         clauses.get("SLIDE"),
         tuple(dict.fromkeys(key.name for key in keys)),
+        _policy(clauses),
     )
     if draft.without_variable:
         query = _resolve_missing_variables(query, draft)
@@ -70,6 +72,16 @@ def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
     draft.problems += check_column_names(query.returns, is_trend=query.is_trend)
     draft.problems += _check_group(keys, draft.events)
     return query
+
+
+def _policy(clauses: Mapping[str, Any]) -> Policy:
+    return Policy(
+        clauses.get("STRATEGY"),
+        clauses.get("AFTER"),
+        clauses.get("PREFER") is not None,
+        clauses.get("SUPPRESS"),
+        clauses.get("TIMEOUTS") is not None,
+    )
 
 
 def _check_group(keys: Sequence[WrittenGroupKey], events: Sequence[Event]) -> Iterator[Problem]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from weft.errors import Problem, Span
 from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
@@ -10,6 +10,7 @@ from weft.language.bare_names import missing_variable, read_names_as_texts
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.checks.order import check_order
 from weft.language.checks.pattern import check_pattern
+from weft.language.checks.policies import check_policy, check_suppressed_column, refuse_suppressed
 from weft.language.checks.trends import (
     check_trend_column,
     check_trend_pattern,
@@ -26,6 +27,7 @@ from weft.language.printer import window_to_text
 from weft.language.scope import Scope, in_different_negations, mentions, never_together
 from weft.language.typing_of_expressions import Typing
 from weft.pattern.nodes import Query, ReturnColumn, Window
+from weft.pattern.policies import Policy
 from weft.schema import Schema
 from weft.tree import find, transform_up
 
@@ -101,8 +103,9 @@ class _Binding:
         if self.schema is not None:
             order = (query.pattern, where, self.scope, self.schema.time)
             check_order(*order, tie_break=tie_break, findings=self.findings)
-        rest = (query.window, partition_by, columns, query.span, query.slide, group_by, query.policy)
+        rest = (query.window, partition_by, columns, query.span, query.slide, group_by, self._bind_policy())
         bound = Query(query.name, query.pattern, where, *rest)
+        check_policy(bound, self.scope, self.source, self.findings)
         if self.is_trend:
             check_trend_windows(bound, self.source, self.findings)
             check_trend_result(bound, self.source, self.findings)
@@ -140,6 +143,7 @@ class _Binding:
             return Equivalence(names, predicate.span)
         known = len(self.findings.problems)
         self._refuse_count_of_trends(predicate)
+        refuse_suppressed(predicate, self.findings)
         checked = self._check_mentions(predicate)
         if self.typing is not None:
             checked = self.typing.predicate(checked)
@@ -151,6 +155,8 @@ class _Binding:
         known = len(self.findings.problems)
         if not isinstance(column.expression, CountTrends):
             self._refuse_count_of_trends(column.expression)
+        if not self.is_trend:
+            check_suppressed_column(column, self.query.policy, self.findings)
         checked = self._check_mentions(column.expression, in_return=True)
         if self.typing is not None:
             checked = self.typing.value(checked)
@@ -158,6 +164,27 @@ class _Binding:
         if self.is_trend and len(self.findings.problems) == known:
             check_trend_column(bound, group_by, self.findings)
         return bound
+
+    def _bind_policy(self) -> Policy:
+        policy = self.query.policy
+        suppression = policy.suppression
+        if suppression is None or not suppression.per:
+            return policy
+        per = dict.fromkeys(self._bind_attribute(attribute) for attribute in suppression.per)
+        return replace(policy, suppression=replace(suppression, per=tuple(per)))
+
+    def _bind_attribute(self, attribute: Attribute) -> Attribute:
+        """Return an attribute of one event with its type; whose it is may not be known."""
+        if not attribute.variable:
+            self.findings.note(missing_variable(attribute, self.scope))
+        elif attribute.variable not in self.scope:
+            self._complain_of_variable(attribute)
+        typed = attribute if self.typing is None else self.typing.value(attribute)
+        return cast(Attribute, typed)
+
+    def _complain_of_variable(self, mention: Attribute | Aggregate) -> None:
+        message = f"unknown variable {quote_name(mention.variable)}"
+        self.complain(message, mention.span, self.findings.suggest(mention.variable, self.scope))
 
     def _refuse_count_of_trends(self, expression: Expression) -> None:
         for count in find(expression, CountTrends):
@@ -180,8 +207,7 @@ class _Binding:
                 self.findings.note(missing_variable(mention, scope))
                 continue
             if variable is None:
-                message = f"unknown variable {quote_name(mention.variable)}"
-                self.complain(message, mention.span, self.findings.suggest(mention.variable, scope))
+                self._complain_of_variable(mention)
                 continue
             known.append(mention)
             place = mention.place if type(mention) is Attribute else None

@@ -16,7 +16,7 @@ from weft.language.findings import Notes, span_of
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.syntax_errors import unexpected_end, unexpected_token
 
-_CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY"}
+_CLAUSE_NAMES = {"PARTITION": "PARTITION BY", "GROUP": "GROUP BY", "AFTER": "AFTER MATCH SKIP"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from weft.pattern.nodes import ReturnColumn
 from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP, Type
 from weft.tree import walk
 
-FUNCTIONS = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ABS")
-
+_OF_ATTRIBUTES = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX")
+FUNCTIONS = (*_OF_ATTRIBUTES, "ABS", "SUPPRESSED")
 _OPERATORS = {"==": "=", "<>": "!="}  # what is written otherwise than in an expression
 _PLACES: dict[str, Place] = {"i": "current", "i-1": "previous"}
 _TIMES = {
@@ -25,7 +25,8 @@ _TIMES = {
 }
 _VALUES = (
     *(Literal, Attribute, Aggregate, Type),
-    *(expressions.CountTrends, expressions.Arithmetic, expressions.Negate, expressions.Absolute),
+    *(expressions.CountTrends, expressions.Suppressed),
+    *(expressions.Arithmetic, expressions.Negate, expressions.Absolute),
 )
 
 
@@ -170,6 +171,8 @@ class Rules(PatternRules):
     def call(self, parts: list[Any]) -> Expression:
         function, arguments = parts[0].value.upper(), parts[2:-1:2]
         span = span_of(parts[0], parts[-1])
+        if function == "SUPPRESSED" and not arguments:
+            return expressions.Suppressed(span)
         if len(arguments) != 1:
             return self._refuse_call(parts[0].value, span)
         argument = arguments[0]
@@ -178,7 +181,7 @@ class Rules(PatternRules):
             return expressions.CountTrends(span)
         if not is_star and function == "ABS":
             return expressions.Absolute(argument, span)
-        if function not in FUNCTIONS or type(argument) is not Attribute or argument.place != "each":
+        if function not in _OF_ATTRIBUTES or type(argument) is not Attribute or argument.place != "each":
             return self._refuse_call(parts[0].value, span)
         if argument.variable:
             return _of_attribute(function, argument.variable, argument.name, span)
@@ -209,6 +212,8 @@ class Rules(PatternRules):
             self.complain(f"unknown function {word}", Span(span.start, span.start + len(word)), hint)
         elif function == "ABS":
             self.complain("ABS takes one value", span, "for example ABS(a.x - b.x)")
+        elif function == "SUPPRESSED":
+            self.complain("SUPPRESSED takes no value", span, "write SUPPRESSED()")
         else:
             forms = {"COUNT": "COUNT(*), COUNT(v) or COUNT(v.x)", "FIRST": "FIRST(v).x", "LAST": "LAST(v).x"}
             form = forms.get(function, f"{function}(v.x)")

@@ -15,9 +15,41 @@ _SOFT_KEYWORDS = {
     "SOME": re.compile(r"\s*\("),
     "TIMESTAMP": re.compile(r"\s*'"),
     "DATE": re.compile(r"\s*'"),
-    "SLIDE": re.compile(r"\s*\.?\d"),
 }
-RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | {"PARTITION", "GROUP"}
+
+# Words that start a clause where no name can stand. After `PATTERN A` one can: there what follows decides.
+_LENGTH = r"\s*-?\s*\.?\d"
+_SOFT_CLAUSES = {
+    "SLIDE": re.compile(_LENGTH),
+    "STRATEGY": re.compile(r"\s+(?:ANY|NEXT|STRICT)\b(?!\s*:)", re.IGNORECASE),
+    "PREFER": re.compile(r"\s+LONGEST\b(?!\s*:)", re.IGNORECASE),
+    "SUPPRESS": re.compile(_LENGTH),
+    "TIMEOUTS": re.compile(r"(?!)"),  # nothing follows that no variable has
+}
+_PHRASES = frozenset({"PARTITION", "GROUP", "AFTER"})  # the first words of PARTITION BY, AFTER MATCH SKIP ...
+_CLAUSE_KINDS = CLAUSES | _SOFT_CLAUSES.keys() | _PHRASES
+RESERVED = KEYWORDS | frozenset(_SOFT_KEYWORDS) | frozenset(_SOFT_CLAUSES) | _PHRASES
+
+# Words that are keywords after one other alone: STRATEGY NEXT, AFTER MATCH SKIP TO NEXT, 1 hour PER u.user.
+_FOLLOWERS = {
+    "STRATEGY": frozenset({"ANY", "NEXT", "STRICT"}),
+    "AFTER": frozenset({"NONE", "TO", "PAST"}),
+    "TO": frozenset({"NEXT"}),
+    "PAST": frozenset({"LAST"}),
+    "PREFER": frozenset({"LONGEST"}),
+    "UNIT": frozenset({"PER"}),
+    "NUMBER": frozenset({"PER"}),
+}
+POLICY_WORDS = frozenset[str]().union(*_FOLLOWERS.values())
+
+# After these nothing but a clause begins with a word; after a name too, save that an event has a variable.
+_COMPLETE = frozenset(
+    {
+        *("", "RPAR", "RBRACK", "STRING", "NUMBER", "UNIT", "NULL", "TRUE", "FALSE"),
+        *("ANY", "NEXT", "STRICT", "NONE", "LAST", "LONGEST", "TIMEOUTS"),
+    }
+)
+_BEFORE_VARIABLE = frozenset({"NAME", "PLUS", "STAR", "QUESTION", "RBRACE"})
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
@@ -47,7 +79,7 @@ _TOKEN = token_pattern(
     rf"""
       (?P<skip>\s+|{COMMENT})
     | (?P<comment>//[^\n]*)
-    | (?P<by>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b)
+    | (?P<phrase>(?i:partition|group)(?:\s+|\s*-\s*)(?i:by)\b|(?i:after\s+match\s+skip)\b(?!\s*:))
     | (?P<label>[^\W\d]\w*(?=\s*:))
     """,
     symbols=r"[=<>+\-*/%?!()\[\]{},.]",
@@ -78,7 +110,10 @@ SYMBOLS = {
 
 _KIND_OF_NAME = {"word": "NAME", "call": "CALL", "label": "NAME"}
 
-_CLAUSE_WORD = r"(?:(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE)\b|(?:GROUP|PARTITION)[\s-])(?!\s*\.)"
+_CLAUSE_WORD = (
+    r"(?:(?:PATTERN|WHERE|WITHIN|RETURN|SLIDE)\b|(?:GROUP|PARTITION)[\s-]|AFTER\s+MATCH\s+SKIP\b"
+    r"|STRATEGY\s+(?:ANY|NEXT|STRICT)\b|PREFER\s+LONGEST\b|SUPPRESS\s+(?=\d))(?!\s*\.)"
+)
 _LABEL = rf"[^\W\d]\w*\s*:\s*{_CLAUSE_WORD}"
 _BETWEEN = rf"(?:\s+|//[^\n]*|{COMMENT})*+"
 _BEFORE_CLAUSE = re.compile(rf"[^\W\d]\w*\s*:{_BETWEEN}{_CLAUSE_WORD}", re.IGNORECASE | re.DOTALL)
@@ -100,6 +135,7 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
     [('WITHIN', 'WITHIN'), ('NUMBER', '10'), ('UNIT', 'min')]
     """
     previous = ""
+    in_pattern = False
     position = start + int(text.startswith("\ufeff", start))
     end = len(text)
     while position < end:
@@ -118,14 +154,17 @@ def tokenize(text: str, start: int = 0, *, doubt_long_texts: bool = False) -> It
                 kind, position = "NAME", text.index(":", position) + 1
                 yield Token("QUERY", value, start, None, None, None, None, position)
             elif group == "word" or group == "call" or group == "label":
-                kind = _kind_of_word(value, previous, text, position) or _KIND_OF_NAME[group]
-            elif group == "by":
+                known = _kind_of_word(value, previous, text, position, in_pattern=in_pattern)
+                kind = known or _KIND_OF_NAME[group]
+            elif group == "phrase":
                 kind = value.split("-")[0].split()[0].upper()
             else:
                 kind, value, length = read_constant(match, doubt_long_texts=doubt_long_texts)
                 position = start + length
             yield Token(kind, value, start, None, None, None, None, position)
             previous = kind
+            if kind in _CLAUSE_KINDS:
+                in_pattern = kind == "PATTERN"
             if position != match.end():
                 break  # go on after the first line of a doubted text, the colon of a label, or a slash
         else:
@@ -170,7 +209,7 @@ def _starts_query(word: str, previous: str, text: str, gap: int, start: int) -> 
     return starts_labeled_query(text, start)
 
 
-def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:
+def _kind_of_word(word: str, previous: str, text: str, end: int, *, in_pattern: bool) -> str | None:
     """Return the kind of a word that context or the list of keywords decides, None for others."""
     if previous == "DOT" or previous == "AS":
         return "NAME"
@@ -179,9 +218,19 @@ def _kind_of_word(word: str, previous: str, text: str, end: int) -> str | None:
         return upper
     if upper in _SOFT_KEYWORDS and _SOFT_KEYWORDS[upper].match(text, end):
         return upper
-    if upper == "SLIDE" and previous == "UNIT":
+    if upper in _FOLLOWERS.get(previous, ()):
+        return upper
+    if upper in _SOFT_CLAUSES and _may_start_clause(upper, previous, text, end, in_pattern=in_pattern):
         return upper
     return "UNIT" if previous == "NUMBER" else None
+
+
+def _may_start_clause(word: str, previous: str, text: str, end: int, *, in_pattern: bool) -> bool:
+    if previous in _COMPLETE:
+        return True
+    if in_pattern:
+        return previous in _BEFORE_VARIABLE and _SOFT_CLAUSES[word].match(text, end) is not None
+    return previous == "NAME"
 
 
 def quote_name(name: str, *, after_dot: bool = False) -> str:

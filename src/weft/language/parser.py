@@ -18,9 +18,12 @@ from weft.pattern.nodes import Query
 
 DEFAULT_NAME = "query"
 
-_CLAUSES = ("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN")
+_CLAUSES = (
+    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
+    *("STRATEGY", "AFTER", "PREFER", "SUPPRESS", "TIMEOUTS"),
+)
 _LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
-_TREND_CLAUSES = ("SLIDE", "GROUP")
+_DECISIVE = ("SLIDE", "GROUP", "AFTER", "SUPPRESS")  # what other clauses mean depends on these
 
 
 def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:
@@ -114,6 +117,6 @@ def _parse_query(
         draft, DEFAULT_NAME if name is None else name.value, span_of(tokens[0], tokens[-1])
     )
     problems += (replace(problem, query=name and name.value) for problem in draft.problems)
-    if any(keyword in written and draft.clauses.get(keyword) is None for keyword in _TREND_CLAUSES):
-        return None  # without the clause it would be another kind of query
+    if any(keyword in written and draft.clauses.get(keyword) is None for keyword in _DECISIVE):
+        return None  # it would be judged by what is not meant
     return query

@@ -1,16 +1,18 @@
-"""Build patterns and windows from the rules of the grammar."""
+"""Build patterns, windows and policies from the rules of the grammar."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lark import Token
 
 from weft.errors import Span
+from weft.expressions import Attribute
 from weft.language.findings import Notes, span_of
 from weft.language.lexer import CLAUSES, quote_name
 from weft.language.literals import INT64_MAX, UNITS, duration_of
 from weft.language.printer import OPERATOR_WORDS
 from weft.pattern import nodes
 from weft.pattern.nodes import Event, Kleene, Pattern, Window
+from weft.pattern.policies import Skip, Strategy, Suppression
 
 _OPERATORS: dict[str, Any] = {word: operator for operator, word in OPERATOR_WORDS.items()}
 _CALENDAR_UNITS = frozenset({"month", "months", "year", "years"})
@@ -41,7 +43,7 @@ class WrittenGroupKey(NamedTuple):
 
 
 class PatternRules(Notes):
-    """One method per rule of the grammar that describes patterns and windows."""
+    """One method per rule of the grammar that describes patterns, windows and which matches count."""
 
     def event(self, parts: list[Any]) -> Pattern:
         name = parts[0]
@@ -124,13 +126,18 @@ class PatternRules(Notes):
         return None if length is None else nodes.TimeWindow(sign * length, span)
 
     def slide_clause(self, parts: list[Token]) -> int | None:
-        sign, quantities = self.quantities("SLIDE", parts, ("seconds", "minutes"))
+        return self._time("SLIDE", parts, "1 minute")
+
+    def _time(self, clause: str, parts: list[Token], example: str) -> int | None:
+        """Return the length of a clause that takes no number of events."""
+        sign, quantities = self.quantities(clause, parts, ("seconds", "minutes"))
         if quantities and counts_events(quantities):
             span = span_of(parts[0], parts[-1])
-            self.complain("SLIDE takes a time, found a number of events", span, "write SLIDE 1 minute")
+            hint = f"write {clause} {example}"
+            self.complain(f"{clause} takes a time, found a number of events", span, hint)
             return None
-        step = self.microseconds(quantities)
-        return None if step is None else sign * step
+        length = self.microseconds(quantities)
+        return None if length is None else sign * length
 
     def quantities(self, clause: str, parts: list[Token], units: tuple[str, ...]) -> tuple[int, list[Token]]:
         """Return the sign and the numbers with their units; complain of a number that has none."""
@@ -181,6 +188,28 @@ class PatternRules(Notes):
     def group_key(self, parts: list[Token]) -> WrittenGroupKey:
         variable = parts[0].value if len(parts) == 3 else None
         return WrittenGroupKey(variable, parts[-1].value, span_of(parts[0], parts[-1]))
+
+    def strategy_clause(self, parts: list[Token]) -> Strategy:
+        return cast(Strategy, parts[0].type.lower())
+
+    def after_clause(self, parts: list[Token]) -> Skip:
+        return cast(Skip, " ".join(part.type for part in parts).lower())
+
+    def prefer_clause(self, _parts: list[Token]) -> bool:
+        return True
+
+    def timeouts_clause(self, _parts: list[Token]) -> bool:
+        return True
+
+    def suppress_clause(self, parts: list[Any]) -> Suppression | None:
+        *written, last = parts
+        per: tuple[Attribute, ...] = last if type(last) is tuple else ()
+        tokens = written if per else parts
+        length = self._time("SUPPRESS", tokens, "1 hour")
+        return None if length is None else Suppression(length, per, span_of(tokens[0], (*tokens, *per)[-1]))
+
+    def per(self, parts: list[Any]) -> tuple[Attribute, ...]:
+        return tuple(parts[1::2])
 
 
 def counts_events(quantities: list[Token]) -> bool:

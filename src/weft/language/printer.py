@@ -11,6 +11,7 @@ from weft.language.lexer import quote_name, quote_text
 from weft.language.literals import format_date, format_duration, format_timestamp
 from weft.pattern import nodes
 from weft.pattern.nodes import CountWindow, Event, Kleene, Pattern, Query, ReturnColumn, Window
+from weft.pattern.policies import Policy
 from weft.tree import find
 
 OPERATOR_WORDS: dict[type[nodes.Operator], str] = {
@@ -49,6 +50,7 @@ def to_text(given: Query | QueryBuilder) -> str:
         lines.append("PARTITION BY " + ", ".join(map(quote_name, query.partition_by)))
     if query.group_by:
         lines.append("GROUP BY " + ", ".join(map(quote_name, query.group_by)))
+    lines += policy_lines(query.policy)
     if query.returns:
         columns = (
             _column(column, position, is_trend=query.is_trend)
@@ -56,6 +58,23 @@ def to_text(given: Query | QueryBuilder) -> str:
         )
         lines.append("RETURN " + ", ".join(columns))
     return "\n".join(lines)
+
+
+def policy_lines(policy: Policy) -> list[str]:
+    """Return the clauses that say which matches count, a line each.
+
+    >>> policy_lines(Policy("next", "past last", prefer_longest=True))
+    ['STRATEGY NEXT', 'AFTER MATCH SKIP PAST LAST', 'PREFER LONGEST']
+    """
+    lines = [] if policy.strategy is None else [f"STRATEGY {policy.strategy.upper()}"]
+    if policy.skip is not None:
+        lines.append(f"AFTER MATCH SKIP {policy.skip.upper()}")
+    if policy.prefer_longest:
+        lines.append("PREFER LONGEST")
+    if policy.suppression is not None:
+        length, per = policy.suppression.length, ", ".join(map(_attribute, policy.suppression.per))
+        lines.append(f"SUPPRESS {format_duration(length)}{per and f' PER {per}'}")
+    return [*lines, "TIMEOUTS"] if policy.timeouts else lines
 
 
 def _column(column: ReturnColumn, position: int, *, is_trend: bool) -> str:

@@ -17,6 +17,7 @@ _GAP = re.compile(rf"(?:\s+|;|//[^\n]*|{COMMENT})*+", re.DOTALL)
 _UNFINISHED = frozenset(
     {
         *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
+        *("STRATEGY", "AFTER", "TO", "PAST", "PREFER", "SUPPRESS", "PER"),
         *("SEQ", "AND", "OR", "SOME", "NOT", "AS", "IS", "IN", "BETWEEN", "LIKE", "COMPARE"),
         *("BANG", "MINUS", "DIVIDE", "COMMA", "DOT", "LPAR", "LBRACK", "LBRACE"),
     }

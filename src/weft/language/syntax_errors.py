@@ -6,9 +6,12 @@ from lark import Token
 
 from weft.errors import Problem, Span, near_name
 from weft.language.expression_rules import FUNCTIONS
-from weft.language.lexer import KEYWORDS, RESERVED, SYMBOLS, quote_name, quote_text
+from weft.language.lexer import KEYWORDS, POLICY_WORDS, RESERVED, SYMBOLS, quote_name, quote_text
 
-_CLAUSE_WORDS = ("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "RETURN")
+_CLAUSE_WORDS = (
+    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "RETURN"),
+    *("STRATEGY", "AFTER MATCH SKIP", "PREFER LONGEST", "SUPPRESS", "TIMEOUTS"),
+)
 
 _QUANTIFIERS = frozenset({"PLUS", "STAR", "QUESTION", "LBRACE"})
 
@@ -39,6 +42,8 @@ _SHOWN = {kind: f"'{symbol}'" for symbol, kind in reversed(SYMBOLS.items())} | {
     "STRING": "a text in single quotes",
     "COMPARE": "a comparison",
     "$END": "the end of the clause",
+    "TO": "TO NEXT",
+    "PAST": "PAST LAST",
 }
 
 
@@ -128,7 +133,7 @@ def _hint(
 ) -> str | None:
     token = tokens[place]
     for word in () if token.type == "DOT" else (token, *tokens[max(0, place - 1) : place]):
-        close = _near_keyword(word, keywords)
+        close = _near_keyword(word, expected, keywords)
         if close:
             return f"did you mean {close} instead of {word.value}?"
     if token.type in RESERVED and expected == {"NAME"}:
@@ -136,13 +141,17 @@ def _hint(
     return _hint_of_clause(clause, tokens, place, expected)
 
 
-def _near_keyword(token: Token, keywords: Sequence[str]) -> str | None:
+def _near_keyword(token: Token, expected: Collection[str], keywords: Sequence[str]) -> str | None:
     if token.type not in ("NAME", "CALL", "UNIT") or len(token.value) < 3:
         return None
+    if policy_words := sorted(POLICY_WORDS & set(expected)):
+        return near_name(token.value, policy_words)
     known = [*(keywords or (*_CLAUSE_WORDS, *sorted(KEYWORDS - {"OR", "AS", "IS", "IN"})))]
     if token.type == "CALL":
         known += FUNCTIONS
-    return near_name(token.value, known)
+    word = token.value.upper()
+    begun = (phrase for phrase in known if phrase.startswith(f"{word} "))
+    return next(begun, None) or near_name(token.value, [other for other in known if other != word])
 
 
 def _hint_of_clause(
@@ -154,6 +163,8 @@ def _hint_of_clause(
             return "put the events in SEQ(...) or AND(...)"
         case "PATTERN", ("AND" | "OR"):
             return f"write {token.type}(A a, B b)"
+        case "SUPPRESS", "CALL":
+            return "name an attribute of a single event, as in PER u.user"
         case "PARTITION BY", "DOT":
             return "name the attribute without a variable"
         case "RETURN", "NAME":
