@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, cast
 
 from hypothesis import strategies as st
+from tests.helpers.identities import match_ids
 from tests.helpers.random_queries import TYPES, Dice, QueryWriter
 
 from weft.errors import QueryError
@@ -111,7 +112,13 @@ class Case:
     @cached_property
     def _expected(self) -> dict[str, set[Match]]:
         return {
-            query.name: find_matches(query, self.events, tie_break=self.tie_break) for query in self.queries
+            query.name: find_matches(
+                query,
+                self.events,
+                tie_break=self.tie_break,
+                identity=match_ids(query.name, self.events),
+            )
+            for query in self.queries
         }
 
     def __repr__(self) -> str:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from weft.expressions import Expression, Literal, Suppressed
+from weft.expressions import Expression, Suppressed
 from weft.pattern.nodes import Query
-from weft.schema import LONG
 from weft.testing.evaluate import CurrentElements, evaluate
 from weft.testing.events import Bindings, ReferenceEvent
 from weft.testing.values import Value
-from weft.tree import transform_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +61,8 @@ def return_values(query: Query, match: Match, events: Sequence[ReferenceEvent]) 
 
 def value_of(expression: Expression, match: Match, events: Mapping[int, ReferenceEvent]) -> Value:
     """Return the value of an expression on a match, given the event of each row."""
-
-    def fill_in(node: object) -> object:
-        return Literal(match.swallowed, LONG) if isinstance(node, Suppressed) else node
-
+    if isinstance(expression, Suppressed):
+        return match.swallowed
     bindings = {variable: tuple(events[row] for row in rows) for variable, rows in match.bindings}
     single = {variable: bound[0] for variable, bound in bindings.items() if len(bound) == 1}
-    return evaluate(transform_up(expression, fill_in), bindings, CurrentElements(single))
+    return evaluate(expression, bindings, CurrentElements(single))

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from tests.helpers.engine import EPOCH, arrow_events, plan_of
+from tests.helpers.engine import EPOCH, arrow_events, plan_of, run_case
+from tests.helpers.identities import match_ids
 from tests.helpers.strategies import SCHEMA, Case, event
 
 from weft.runtime.columns.ingest import ingest
@@ -88,6 +89,18 @@ def test_match_ids_do_not_depend_on_the_order_of_arrival() -> None:
     arrived = tuple(replace(one, row=row) for row, one in enumerate(shuffled))
     assert sorted(ids_of(text, arrived)) == expected
     assert len(set(expected)) == len(expected) > 12
+
+
+def test_the_reference_walks_matches_in_the_order_of_the_same_ids() -> None:
+    case = Case("QUERY q PATTERN SEQ(A+ a[], OR(B b, C c))", (*PAIR, event(2, "A", 15, key=3)))
+    outcome = run_case(case)
+    names = {row: one.id for row, one in enumerate(case.events)}
+    match_id = match_ids("q", case.events)
+    expected = {
+        frozenset((name, tuple(names[row] for row in rows)) for name, rows in match.bindings): match_id(match)
+        for match in case.expected()["q"]
+    }
+    assert dict(zip(outcome.matches["q"], outcome.ids["q"], strict=True)) == expected
 
 
 def test_both_assignments_of_two_events_are_two_matches() -> None:
