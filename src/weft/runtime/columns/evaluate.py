@@ -58,7 +58,6 @@ class Scope:
 
     `selected` gives the table row of each evaluated row (None: all rows, once); `elements` and
     `previous` give, for a list column, the event row that stands for `v` or `v[i]`, and for `v[i-1]`.
-    `swallowed` says how many matches the quiet time before each row swallowed.
     """
 
     events: Events
@@ -66,7 +65,6 @@ class Scope:
     selected: Array | None = None
     elements: Mapping[int, Array] = field(default_factory=dict)
     previous: Mapping[int, Array] = field(default_factory=dict)
-    swallowed: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -112,12 +110,8 @@ def evaluate(expression: Expression, scope: Scope) -> Column:
             return _in_list(operand, values, scope)
         case Like(operand=operand, pattern=pattern):
             return _by_string(operand, _like_test(pattern), scope)
-        case Suppressed():
-            return Column(
-                LONG, np.zeros(scope.n_rows, np.int64) if scope.swallowed is None else scope.swallowed
-            )
-        case CountTrends():
-            raise TypeError("COUNT(*) is a value of all trends together, not of one")
+        case CountTrends() | Suppressed():
+            raise TypeError("COUNT(*) and SUPPRESSED() are values of all matches together, not of one")
 
 
 def holds_everywhere(predicate: Expression, events: Events, table: Table) -> Array:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.expressions import Expression, Literal
+from weft.expressions import Expression, Literal, Suppressed
 from weft.kernels.matches.identity import hash_bindings, sort_bindings, write_hex, write_names
 from weft.plan.nodes import Branch, column_types
 from weft.runtime.columns.evaluate import Scope, evaluate
@@ -63,7 +63,9 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
     events, table = matches.events, matches.table
     bound = _Bound(matches, branch)
     returned = {
-        name: _evaluate_return(expression, Scope(events, table, swallowed=matches.swallowed))
+        name: _evaluate_return(expression, Scope(events, table))
+        if not isinstance(expression, Suppressed)
+        else _counts(matches)
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
@@ -82,6 +84,11 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
 def match_ids(matches: Found) -> pa.Array:
     """Return the ids of matches."""
     return _Bound(matches, matches.output.branches[matches.branch]).match_ids(matches.query)
+
+
+def _counts(matches: Found) -> pa.Array:
+    """Return how many matches the quiet time before each swallowed."""
+    return pa.array(np.zeros(matches.n_rows, np.int64) if matches.swallowed is None else matches.swallowed)
 
 
 class _Bound:

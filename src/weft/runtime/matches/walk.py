@@ -5,9 +5,9 @@ first what ends first, then what begins first, then what has more events; one th
 first what begins first, then what ends last. What is still equal is taken in the order of match ids.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,14 @@ from weft.runtime.matches.emit import SECOND_SEED, match_ids
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.table import Lists, first_rows
 from weft.runtime.matches.walk_state import (
+    FOREVER,
     LOWEST,
     Moments,
     WalkState,
     concatenate_ties,
     no_state,
     number_keys,
+    owners_of,
     tie_codes,
     times_alone,
     walk_on,
@@ -40,12 +42,14 @@ HIGHEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Walked:
-    """Matches as a walk sees them.
+    """Matches as the walk of their `owner` sees them.
 
-    `skip_keys` and `quiet_keys` tell the partitions of AFTER MATCH SKIP and of SUPPRESS, or with TO NEXT the first
-    events; `names` gives the match ids of some rows, and is asked for those alone that are alike in all else.
+    `skip_keys` and `quiet_keys` tell the partitions of AFTER MATCH SKIP and of SUPPRESS, or with TO NEXT the
+    first events; `names` gives the match ids of some rows, and is asked for those alone that are alike in all
+    else.
     """
 
+    owner: int
     skip_keys: Array
     quiet_keys: Array
     first: Moments
@@ -60,6 +64,7 @@ class Walked:
     def take(self, rows: Array) -> "Walked":
         """Return some of the rows."""
         return Walked(
+            self.owner,
             self.skip_keys[rows],
             self.quiet_keys[rows],
             self.first.take(rows),
@@ -109,6 +114,7 @@ def concatenate_walked(parts: Sequence[Walked]) -> Walked:
         )
 
     return Walked(
+        parts[0].owner,
         np.concatenate([part.skip_keys for part in parts]),
         np.concatenate([part.quiet_keys for part in parts]),
         moments([part.first for part in parts]),
@@ -120,7 +126,7 @@ def concatenate_walked(parts: Sequence[Walked]) -> Walked:
 
 @dataclass
 class Walker:
-    """Walks the matches of all queries of a shard; `changed` is what its state has gained since it was read."""
+    """Walks the matches of all queries of a shard; `changed` is what its state gained since it was stored."""
 
     state: WalkState
     changed: list[WalkState]
@@ -155,7 +161,7 @@ class Walker:
             ends, until = walked.last, walked.last.times
         else:  # one match for each first event
             ends, until = times_alone(np.full(order.size, HIGHEST)), walked.first.times
-        passed = walk_on(self.state, walked.skip_keys, walked.first, ends, until)
+        passed = walk_on(self.state, rows.owner, walked.skip_keys, walked.first, ends, until, counts=False)
         self._change(passed.changed)
         return np.asarray(np.sort(order[passed.is_kept]))
 
@@ -165,7 +171,8 @@ class Walker:
         walked = rows.take(order)
         times = walked.last.times
         starts, ends = times_alone(times - quiet), times_alone(times - 1)
-        passed = walk_on(self.state, walked.quiet_keys, starts, ends, times + quiet, counts=walk.counts)
+        until = np.full(times.size, FOREVER) if walk.counts else times + quiet
+        passed = walk_on(self.state, rows.owner, walked.quiet_keys, starts, ends, until, counts=walk.counts)
         self._change(passed.changed)
         kept, swallowed = order[passed.is_kept], passed.swallowed[passed.is_kept]
         by_row = np.argsort(kept)
@@ -205,6 +212,15 @@ class Walker:
         return kept
 
 
+def walk_steps(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield the matches of a batch that count, those of one step of a plan after those of another."""
+    walker = new_walker()
+    for _, step in groupby(
+        found, key=lambda one: id(one.events)
+    ):  # a step's matches have their events in common
+        yield from walker.walk_found(step)
+
+
 def new_walker() -> Walker:
     """Return a walker that has seen nothing."""
     return Walker(no_state(), [])
@@ -214,13 +230,15 @@ def _as_chosen(rows: Walked) -> WalkState:
     """Return the state that remembers rows by their names, until they come again."""
     n_rows = rows.n_rows
     reached = times_alone(np.full(n_rows, LOWEST))
-    return WalkState(_name_keys(rows), reached, rows.last.times, np.zeros(n_rows, np.int64))
+    keys = _name_keys(rows)
+    return WalkState(keys, owners_of(rows.owner, keys), reached, rows.last.times, np.zeros(n_rows, np.int64))
 
 
 def _name_keys(rows: Walked) -> Array:
     """Return keys that tell rows by their names, those of one walk from those of another."""
-    names = hash_values(pa.array(rows.names(np.arange(rows.n_rows)), pa.string()))
-    return hash_columns("chosen", [rows.quiet_keys[:, 0], rows.quiet_keys[:, 1], names], rows.n_rows)
+    names = pa.array(rows.names(np.arange(rows.n_rows)), pa.string())
+    halves = [hash_values(pc.utf8_slice_codeunits(names, start, start + 16)) for start in (0, 16)]
+    return hash_columns(f"chosen {rows.owner}", halves, rows.n_rows)
 
 
 def _walked_of(walk: Walk, found: Sequence[Found], since: int) -> Walked | None:
@@ -235,20 +253,23 @@ def walked_of(walk: Walk, found: Found, since: int = 0) -> Walked:
     keys = [hash_of_values(events.columns[name].take(first), events.strings) for name in walk.keys]
     scope = Scope(events, table)
     per = [hash_of_values(evaluate(part, scope), events.strings) for part in branch.per]
-    own = f"{found.query} {since}"
-    if walk.skip == "to next":
-        told_by = [hash_numbers(events.times[first]), events.id_hashes[first]]
-    else:
-        told_by = keys
+    owner = owner_of(found.query, since)
+    event = [hash_numbers(events.times[first]), events.id_hashes[first]]
     lengths = [column.lengths if isinstance(column, Lists) else 1 for column in table.columns]
     return Walked(
-        hash_columns(f"skip {own}", told_by, table.n_rows),
-        hash_columns(f"suppress {own}", per or keys, table.n_rows),
+        owner,
+        hash_columns(f"skip {owner}", event if walk.skip == "to next" else keys, table.n_rows),
+        hash_columns(f"suppress {owner}", per or keys, table.n_rows),
         _moments(events, table.first),
         _moments(events, table.last),
         np.zeros(table.n_rows, np.int64) + sum(lengths),
         lambda rows: match_ids(found.take(rows)).to_numpy(zero_copy_only=False).astype("U32"),
     )
+
+
+def owner_of(query: str, since: int) -> int:
+    """Return a number for the walk of a query that came with a step."""
+    return int(hash_values(pa.array([f"{query} {since}"]))[0].view(np.int64))
 
 
 def first_events(found: Found) -> Array:
@@ -269,7 +290,7 @@ def first_events(found: Found) -> Array:
     ranked = np.where(is_first[:, tied], ranks[places.reshape(-1, tied.size)], HIGHEST)
     first = table.first.copy()
     first[tied] = rows[np.argmin(ranked, axis=0), tied]
-    return cast(Array, first)
+    return first
 
 
 def _moments(events: Events, rows: Array) -> Moments:

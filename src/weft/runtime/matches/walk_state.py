@@ -3,7 +3,8 @@
 A key that has reached nothing has no row; one that can affect no match to come is given up.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from weft.runtime.state.segments import TIME_COLUMN
 
 LOWEST = np.iinfo(np.int64).min
 FOREVER = 1 << 62
-HIGH, LOW, REACHED, TIE_REACHED, SWALLOWED = "high", "low", "reached", "tie", "swallowed"
+HIGH, LOW, OWNER, REACHED, TIE_REACHED, SWALLOWED = "high", "low", "owner", "reached", "tie", "swallowed"
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ def times_alone(times: Array) -> Moments:
 
 @dataclass(frozen=True)
 class WalkState:
-    """Where walks are, sorted by key; a row matters until a time, `until`."""
+    """Where walks are, sorted by key; a row matters `until` a time, and as long as its `owner` runs."""
 
     keys: Array  # two numbers of 64 bits each
+    owners: Array
     reached: Moments
     until: Array
     swallowed: Array
@@ -48,7 +50,13 @@ class WalkState:
 
     def take(self, rows: Array) -> "WalkState":
         """Return some of the rows."""
-        return WalkState(self.keys[rows], self.reached.take(rows), self.until[rows], self.swallowed[rows])
+        return WalkState(
+            self.keys[rows],
+            self.owners[rows],
+            self.reached.take(rows),
+            self.until[rows],
+            self.swallowed[rows],
+        )
 
     def has(self, keys: Array) -> Array:
         """Say which of the keys have reached anything."""
@@ -62,15 +70,15 @@ class WalkState:
         is_known[inside] = (self.keys[places[inside]] == keys[inside]).all(axis=1)
         return places, is_known
 
-    def known(self, keys: Array) -> "WalkState":
-        """Return what keys have reached, each of its own row; nothing where they are new."""
+    def known(self, keys: Array, owner: int) -> "WalkState":
+        """Return what the keys of an owner have reached; nothing where they are new."""
         places, is_known = self._find(keys)
         rows = np.flatnonzero(is_known)
         times, until = np.full(places.size, LOWEST), np.full(places.size, LOWEST)
         swallowed, ties = np.zeros(places.size, np.int64), _no_ties(places.size, self.reached.ties)
         times[rows], ties[rows] = self.reached.times[places[rows]], self.reached.ties[places[rows]]
         until[rows], swallowed[rows] = self.until[places[rows]], self.swallowed[places[rows]]
-        return WalkState(keys, Moments(times, ties), until, swallowed)
+        return WalkState(keys, owners_of(owner, keys), Moments(times, ties), until, swallowed)
 
     def updated(self, changed: "WalkState") -> "WalkState":
         """Return the state with some rows changed or added, each key once."""
@@ -83,9 +91,9 @@ class WalkState:
         """Return the state in the order of its keys."""
         return self.take(np.lexsort((self.keys[:, 1], self.keys[:, 0])))
 
-    def since(self, oldest: int) -> "WalkState":
-        """Return what matters at a time and later; the same object where that is all."""
-        matters = self.until >= oldest
+    def since(self, oldest: int, owners: Sequence[int]) -> "WalkState":
+        """Return what matters to owners at a time and later; the same object where that is all."""
+        matters = (self.until >= oldest) & np.isin(self.owners, np.array(owners, np.int64))
         return self if matters.all() else self.take(np.flatnonzero(matters))
 
     def to_table(self) -> pa.Table:
@@ -96,6 +104,7 @@ class WalkState:
                 TIME_COLUMN: pa.array(self.until),
                 HIGH: pa.array(self.keys[:, 0]),
                 LOW: pa.array(self.keys[:, 1]),
+                OWNER: pa.array(self.owners),
                 REACHED: pa.array(self.reached.times),
                 TIE_REACHED: pa.array(ties, pa.string() if ties.dtype == object else pa.int64()),
                 SWALLOWED: pa.array(self.swallowed),
@@ -103,10 +112,15 @@ class WalkState:
         )
 
 
+def owners_of(owner: int, keys: Array) -> Array:
+    """Return the owner of keys for each of them."""
+    return np.full(len(keys), owner, np.int64)
+
+
 def no_state() -> WalkState:
     """Return the state in which nothing has been walked."""
     none = np.empty(0, np.int64)
-    return WalkState(np.empty((0, 2), np.uint64), times_alone(none), none, none)
+    return WalkState(np.empty((0, 2), np.uint64), none, times_alone(none), none, none)
 
 
 def state_from(tables: list[pa.Table]) -> WalkState:
@@ -120,15 +134,15 @@ def state_from(tables: list[pa.Table]) -> WalkState:
 def _read(table: pa.Table) -> WalkState:
     column = {name: table[name].to_numpy() for name in table.column_names}
     keys = np.stack([column[HIGH], column[LOW]], axis=1)
-    return WalkState(
-        keys, Moments(column[REACHED], column[TIE_REACHED]), column[TIME_COLUMN], column[SWALLOWED]
-    )
+    reached = Moments(column[REACHED], column[TIE_REACHED])
+    return WalkState(keys, column[OWNER], reached, column[TIME_COLUMN], column[SWALLOWED])
 
 
 def concatenate_states(states: list[WalkState]) -> WalkState:
     """Return the rows of states, one after the other."""
     return WalkState(
         np.concatenate([state.keys for state in states]),
+        np.concatenate([state.owners for state in states]),
         Moments(
             np.concatenate([state.reached.times for state in states]),
             concatenate_ties([state.reached.ties for state in states]),
@@ -179,14 +193,14 @@ class Passed:
 
 
 def walk_on(
-    state: WalkState, keys: Array, starts: Moments, ends: Moments, until: Array, *, counts: bool = False
+    state: WalkState, owner: int, keys: Array, starts: Moments, ends: Moments, until: Array, *, counts: bool
 ) -> Passed:
     """Walk rows in the order given; a key whose row is kept has reached its end, which matters until a time.
 
     Where it `counts`, how many a key has swallowed is remembered until it keeps a row.
     """
     own, partitions = number_keys(keys)
-    known = state.known(own)
+    known = state.known(own, owner)
     before, opened, closed = tie_codes([known.reached.ties, starts.ties, ends.ties])
     swallowed = known.swallowed.copy()
     is_kept, counted, latest = walk_in_order(
@@ -196,16 +210,15 @@ def walk_on(
         np.stack([known.reached.times, before], axis=1),
         swallowed,
     )
-    if not counts:
-        swallowed = known.swallowed
     moved = np.flatnonzero(latest >= 0)
     rows = latest[moved]
     ties = concatenate_ties([known.reached.ties, ends.ties])
     ties[moved] = ties[len(own) + rows]
     times, untils = known.reached.times.copy(), known.until.copy()
     times[moved], untils[moved] = ends.times[rows], until[rows]
-    untils[swallowed > 0] = FOREVER
-    after = WalkState(own, Moments(times, ties[: len(own)]), untils, swallowed)
-    return Passed(
-        is_kept, counted, after.take(np.flatnonzero((latest >= 0) | (swallowed != known.swallowed)))
-    )
+    reached = Moments(times, ties[: len(own)])
+    if not counts:
+        swallowed = known.swallowed
+    changed = np.flatnonzero((latest >= 0) | (swallowed != known.swallowed))
+    after = replace(known, reached=reached, until=untils, swallowed=swallowed)
+    return Passed(is_kept, counted, after.take(changed))

@@ -1,0 +1,35 @@
+"""Oracle tests of AFTER MATCH SKIP, PREFER LONGEST and SUPPRESS: the reference's matches on every path."""
+
+import random
+
+import pytest
+from tests.helpers.engine import expected_outcome, run_case, run_plan
+from tests.helpers.random_plans import random_plan
+from tests.helpers.tally import Count, seed_blocks
+from tests.helpers.walked_cases import WalkedCase, walked_case
+
+
+def n_left_out(case: WalkedCase) -> int:
+    """Return how many matches the walks leave out."""
+    return (
+        WalkedCase(case.text, case.events, case.order_by, case.id, has_policies=False).n_matches
+        - case.n_matches
+    )
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(140_000, 100, soak=3_000))
+def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
+    """In one batch, in random batches that respect a frontier, and with random trees."""
+    left_out = 0
+    for seed in seeds:
+        case = walked_case(seed)
+        expected = expected_outcome(case)
+        assert run_case(case).matches == expected, case
+        n_batches = random.Random(seed).randint(2, 6)
+        assert run_case(case, n_batches=n_batches, seed=seed).matches == expected, (n_batches, case)
+        assert run_plan(case, random_plan(case, seed), n_batches=n_batches, seed=seed).matches == expected, (
+            case
+        )
+        left_out += n_left_out(case)
+    assert left_out > len(seeds)
+    count(cases=len(seeds), left_out=left_out)
