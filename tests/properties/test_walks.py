@@ -3,10 +3,16 @@
 import random
 
 import pytest
-from tests.helpers.engine import expected_outcome, run_case, run_plan
+from tests.helpers.engine import expected_outcome, is_supported, run_case, run_plan
 from tests.helpers.random_plans import random_plan
+from tests.helpers.strategies import Case
+from tests.helpers.streams import as_stream, counted, run_stream
 from tests.helpers.tally import Count, seed_blocks
 from tests.helpers.walked_cases import WalkedCase, walked_case
+
+
+def is_streamable(case: Case) -> bool:
+    return bool(case.events) and is_supported(case)
 
 
 def n_left_out(case: WalkedCase) -> int:
@@ -33,3 +39,20 @@ def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
         left_out += n_left_out(case)
     assert left_out > len(seeds)
     count(cases=len(seeds), left_out=left_out)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(141_000, 40, soak=2_000))
+def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None:
+    """In pieces, out of order, twice, with retries and restarts, with plans that change."""
+    n_steps = left_out = 0
+    for seed in seeds:
+        case = as_stream(walked_case(seed, is_streamable))
+        outcome, stream = run_stream(case, seed)
+        expected = {name: own for name, own in expected_outcome(case).items() if own}
+        assert {name: own for name, own in outcome.matches.items() if own} == expected, (seed, case)
+        assert stream.late == 0
+        assert counted(stream) == {name: len(own) for name, own in expected.items()}
+        assert stream.wake is None
+        n_steps += len(stream.outcomes)
+        left_out += n_left_out(case)
+    count(streams=len(seeds), steps=n_steps, left_out=left_out)

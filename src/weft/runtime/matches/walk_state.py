@@ -15,7 +15,8 @@ from weft.runtime.state.segments import TIME_COLUMN
 
 LOWEST = np.iinfo(np.int64).min
 FOREVER = 1 << 62
-HIGH, LOW, OWNER, REACHED, TIE_REACHED, SWALLOWED = "high", "low", "owner", "reached", "tie", "swallowed"
+HIGH, LOW, OWNER, REACHED, SWALLOWED = "high", "low", "owner", "reached", "swallowed"
+TIE_REACHED, TEXT_REACHED = "tie", "tie text"
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class WalkState:
     def to_table(self) -> pa.Table:
         """Return the rows as they are stored."""
         ties = self.reached.ties
+        is_text = ties.dtype == object
         return pa.table(
             {
                 TIME_COLUMN: pa.array(self.until),
@@ -106,7 +108,8 @@ class WalkState:
                 LOW: pa.array(self.keys[:, 1]),
                 OWNER: pa.array(self.owners),
                 REACHED: pa.array(self.reached.times),
-                TIE_REACHED: pa.array(ties, pa.string() if ties.dtype == object else pa.int64()),
+                TIE_REACHED: pa.array(np.zeros(ties.size, np.int64) if is_text else ties),
+                TEXT_REACHED: pa.array(ties if is_text else _no_ties(ties.size, np.empty(0, object))),
                 SWALLOWED: pa.array(self.swallowed),
             }
         )
@@ -134,7 +137,8 @@ def state_from(tables: list[pa.Table]) -> WalkState:
 def _read(table: pa.Table) -> WalkState:
     column = {name: table[name].to_numpy() for name in table.column_names}
     keys = np.stack([column[HIGH], column[LOW]], axis=1)
-    reached = Moments(column[REACHED], column[TIE_REACHED])
+    texts = column[TEXT_REACHED].astype(object)
+    reached = Moments(column[REACHED], texts if (texts != "").any() else column[TIE_REACHED])
     return WalkState(keys, column[OWNER], reached, column[TIME_COLUMN], column[SWALLOWED])
 
 
