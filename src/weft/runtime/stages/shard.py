@@ -183,9 +183,10 @@ class Shard:
     ) -> tuple[ShardExecutor, Walker | None]:
         """Return executor and walker after the last step: those at hand, brought up to date, or new ones."""
         remembered = self.memory.pop(self.name)
-        since, running = 0, plan
+        since, running, walker = 0, plan, None
         if remembered is not None and self._serves(remembered, plan) and _leads_to(remembered, journal):
             executor, since, running = remembered.executor, remembered.step, remembered.plan
+            walker = remembered.walker if since == journal.step else None
         else:
             executor = self.program.executor(plan)
         first_steps = {name: served.since for name, served in journal.queries.items()}
@@ -204,7 +205,6 @@ class Shard:
         if adapter is not None and isinstance(plan, Plan) and running != plan:
             adapter.switch(executor, plan, journal.adaptation)
         executor.begin(self.program.budget, first_steps)
-        walker = remembered.walker if remembered is not None and since == journal.step else None
         return executor, self._walker(journal, plan, walker)
 
     def _walker(self, journal: Journal, plan: ShardPlan, known: Walker | None) -> Walker | None:
