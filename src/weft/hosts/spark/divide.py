@@ -79,7 +79,7 @@ def traits_of(query: Query) -> QueryTraits:
 def _keys_of_walk(query: Query, forms: Sequence[NormalForm], keys: frozenset[str]) -> frozenset[str]:
     """Return those of the keys whose values divide the walk of a query too.
 
-    Matches that are suppressed PER attributes meet by these: a key must be one of an event that every match has.
+    Matches that are suppressed PER attributes meet by these: a key must be one of an event in every match.
     """
     if not query.policy.walks:
         return keys
