@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from weft.language.builder import same as same
     from weft.language.builder import seq as seq
     from weft.language.builder import some as some
+    from weft.language.builder import suppressed as suppressed
     from weft.language.parser import parse as parse
     from weft.language.printer import to_text as to_text
     from weft.language.terms import constant as constant
@@ -65,7 +66,7 @@ _EXPORTS = {
     "hosts.spark.monitor": "StreamMonitor",
     "hosts.spark.outcomes": "Outcomes",
     "language.binder": "bind",
-    "language.builder": "QueryBuilder and_ count_trends event not_ or_ query repeat same seq some",
+    "language.builder": "QueryBuilder and_ count_trends event not_ or_ query repeat same seq some suppressed",
     "language.parser": "parse",
     "language.printer": "to_text",
     "language.terms": "constant",

@@ -13,9 +13,12 @@ from tests.helpers.tally import Count, seed_blocks
 
 import weft
 from weft.errors import BudgetError, DataError, QueryError, WeftError
+from weft.expressions import Attribute
 from weft.hosts.spark.failures import failure_of
 from weft.optimizer.planning import Strategy
 from weft.pattern.nodes import CountWindow
+from weft.pattern.policies import Policy, Suppression
+from weft.schema import LONG
 
 PAIR = "QUERY pair PATTERN SEQ(A a, B b) WITHIN 10 seconds"
 
@@ -52,6 +55,20 @@ def test_output_has_the_documented_columns(spark: SparkSession) -> None:
         {"variable": "a", "type": "A", "ts": one, "id": 7},
         {"variable": "b", "type": "B", "ts": two, "id": 8},
     ]
+
+
+def test_which_matches_count_where_queries_do_not_say(spark: SparkSession) -> None:
+    frame = events_frame(spark, [(1, "A", 7), (2, "B", 8)], "at int, kind string, n long")
+    columns = {"time": "ts", "type": "kind", "id": "n"}
+    text = f"{PAIR}\nQUERY all PATTERN SEQ(A a, B b) STRATEGY ANY AFTER MATCH SKIP NONE SUPPRESS 1 s PER b.n"
+    hour = Suppression(3_600_000_000)
+    detection = weft.prepare(frame, text, **columns, strategy="next", skip="past last", suppress="1 hour")
+    pair, every = (query.policy for query in detection.queries)
+    assert pair == Policy("next", "past last", suppression=hour)
+    per = (Attribute("b", "n", type=LONG),)
+    assert every == Policy("any", "none", suppression=Suppression(1_000_000, per))
+    with pytest.raises(WeftError, match="skip is 'last'; expected 'none', 'to next', 'past last'"):
+        weft.detect(frame, PAIR, **columns, skip="last")
 
 
 def test_what_is_likely_to_explode_is_told_before_it_runs(spark: SparkSession) -> None:

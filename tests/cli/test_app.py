@@ -197,6 +197,35 @@ def test_explain_shows_the_shared_plan(files: Path) -> None:
     assert "nothing" in result.stdout
 
 
+def test_which_matches_count_where_queries_do_not_say(files: Path) -> None:
+    (files / "longest.weft").write_text(
+        "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 h PREFER LONGEST RETURN SUPPRESSED()"
+    )
+    assert invoke("check", files / "longest.weft").exit_code == 1
+    options = ("--strategy", "next", "--skip", "past-last", "--suppress", "90 min")
+    assert "1 query is fine." in invoke("check", files / "longest.weft", *options).stdout
+    shown = invoke("explain", files / "longest.weft", *options).stdout
+    assert [line.strip() for line in shown.splitlines() if "counts" in line] == [
+        "counts  STRATEGY NEXT",
+        "counts  AFTER MATCH SKIP PAST LAST",
+        "counts  PREFER LONGEST",
+        "counts  SUPPRESS 90 minutes",
+    ]
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "run", "stream"])
+def test_what_no_match_can_count_by_is_refused_before_spark_starts(files: Path, command: str) -> None:
+    needed = {
+        "run": ("events.csv",),
+        "stream": ("events.csv", "--out", "o", "--checkpoint", "c", "--watermark", "1s"),
+    }
+    columns = ("--time", "ts", "--type", "type") if command in needed else ()
+    for option, value in (("--strategy", "nxt"), ("--skip", "past"), ("--suppress", "soon")):
+        result = invoke(command, files / "queries.weft", *needed.get(command, ()), *columns, option, value)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"{option} is '{value}'; expected ")
+
+
 def test_usage_errors_exit_with_2(files: Path) -> None:
     for arguments in (
         ("run", files / "queries.weft"),

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import weft
 from weft.cli.app import SUMMARIES, app
-from weft.cli.options import PlanOptions, with_groups
+from weft.cli.groups import with_groups
+from weft.cli.options import PlanOptions
 from weft.cli.steps import planning_of
 from weft.optimizer.planning import Planning
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -103,11 +104,13 @@ class QueryWriter:
     negations: int = 0
     disjunctions: int = 0
     is_returning: bool = False
+    with_policies: bool = False  # whether queries say which matches count
 
     def query(self, name: str) -> str:
         """Return the text of a query."""
         dice = self.dice
-        lines = [f"QUERY {name}", f"PATTERN {self.pattern()}"]
+        pattern = self.pattern()
+        lines = [f"QUERY {name}", f"PATTERN {pattern}"]
         conjuncts = self.several(self.conjunct, percent=55, most=3)
         if dice.chance(20):
             conjuncts.append(dice.pick(("[k]", "[name]", "[k, name]", "[y]", "[amount]", "[flag]")))
@@ -118,7 +121,11 @@ class QueryWriter:
         window = self.window()
         if window:
             lines.append(f"WITHIN {window}")
+        policies = self.policies(pattern, window) if self.with_policies else []
+        lines += policies
         columns = self.several(self.returned, percent=50, most=4)
+        if any(line.startswith("SUPPRESS") for line in policies) and dice.chance(50):
+            columns.append("SUPPRESSED()")
         if columns:
             lines.append("RETURN " + ", ".join(f"{text} AS c{index}" for index, text in enumerate(columns)))
         return "\n".join(lines)
@@ -139,6 +146,44 @@ class QueryWriter:
                 ("2 seconds", "3 seconds", "4 seconds", "5 seconds", "1500 milliseconds", "1 minute")
             )
         return f"{dice.integer(2, 12)} EVENTS" if kind == "count" else None
+
+    def policies(self, pattern: str, window: str | None) -> list[str]:
+        """Return clauses that say which matches count, as far as they have a meaning for the pattern."""
+        dice = self.dice
+        lines = []
+        if dice.chance(40):
+            lines.append("STRATEGY " + dice.pick(("NEXT", "NEXT", "STRICT", "ANY")))
+        if dice.chance(40):
+            skip = dice.pick(("PAST LAST", "TO NEXT", "NONE"))
+            lines.append(f"AFTER MATCH SKIP {skip}")
+            if skip != "NONE" and dice.chance(40):
+                lines.append("PREFER LONGEST")
+        if dice.chance(30):
+            lines.append(self.suppress(pattern))
+        if dice.chance(70) and self.may_time_out(pattern, window):
+            lines.append("TIMEOUTS")
+        return lines
+
+    def suppress(self, pattern: str) -> str:
+        """Return a quiet time, perhaps for each value of attributes of events that every match binds."""
+        dice = self.dice
+        length = dice.pick(("2 seconds", "1 seconds", "3500 milliseconds", "1 minute"))
+        single = [each for each in self.variables if not each.is_list and each.place == Place()]
+        if "SOME(" in pattern or not single or not dice.chance(70):
+            return f"SUPPRESS {length}"
+        kinds = ("string", "long", "boolean", "decimal", "date")
+        per = (
+            f"{dice.pick(single).name}.{dice.pick(ATTRIBUTES[dice.pick(kinds)])}"
+            for _ in range(dice.integer(1, 2))
+        )
+        return f"SUPPRESS {length} PER {', '.join(per)}"
+
+    def may_time_out(self, pattern: str, window: str | None) -> bool:
+        """Say whether the pattern is a SEQ of events and lists that begins with an event, in a time."""
+        positive = [each for each in self.variables if not each.place.negations]
+        is_sequence = pattern.startswith("SEQ(") and not re.search(r"(?<!NOT )(AND|OR|SOME)\(", pattern)
+        has_time = window is not None and not window.endswith("EVENTS")
+        return is_sequence and has_time and len(positive) > 1 and not positive[0].is_list
 
     # Patterns.
 

@@ -204,9 +204,11 @@ def cases(draw: Draw, *, most_queries: int = 4, most_events: int = 16) -> Case:
     return _case(_HypothesisDice(draw), most_queries, most_events)
 
 
-def random_case(seed: int, *, most_queries: int = 4, most_events: int = 16) -> Case:
-    """Return the case of a seed."""
-    return _case(SeededDice(seed), most_queries, most_events)
+def random_case(
+    seed: int, *, most_queries: int = 4, most_events: int = 16, with_policies: bool = False
+) -> Case:
+    """Return the case of a seed, whose queries may say which matches count."""
+    return _case(SeededDice(seed), most_queries, most_events, with_policies=with_policies)
 
 
 def matching_case(
@@ -224,7 +226,7 @@ def matching_case(
         seed += SEED_STEP
 
 
-def _case(dice: Dice, most_queries: int, most_events: int) -> Case:
+def _case(dice: Dice, most_queries: int, most_events: int, *, with_policies: bool = False) -> Case:
     has_ids, has_ties = dice.chance(50), dice.chance(40)
     events = _stream(dice, most_events, has_ids=has_ids, has_ties=has_ties)
     counts = {name: sum(name in event.types for event in events) for name in TYPES}
@@ -233,17 +235,18 @@ def _case(dice: Dice, most_queries: int, most_events: int) -> Case:
     def next_query(dice: Dice) -> str | None:
         if texts and not dice.chance(45):
             return None
-        return _query(dice, counts, f"q{len(texts)}", tie_break=has_ties)
+        name = f"q{len(texts)}"
+        return _query(dice, counts, name, tie_break=has_ties, with_policies=with_policies)
 
     while len(texts) < most_queries and (text := dice.group(next_query)) is not None:
         texts.append(text)
     return Case("\n\n".join(texts), events, "rank" if has_ties else None, "id" if has_ids else None)
 
 
-def _query(dice: Dice, counts: dict[str, int], name: str, *, tie_break: bool) -> str:
+def _query(dice: Dice, counts: dict[str, int], name: str, *, tie_break: bool, with_policies: bool) -> str:
     """Return the text of a query, again when the binder sees that its times can never hold."""
     for _ in range(5):
-        text = QueryWriter(dice, counts).query(name)
+        text = QueryWriter(dice, counts, with_policies=with_policies).query(name)
         try:
             bind(parse(text), SCHEMA, source=text, tie_break=tie_break)
         except QueryError as error:

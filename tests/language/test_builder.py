@@ -20,6 +20,7 @@ from weft.language.builder import (
     same,
     seq,
     some,
+    suppressed,
 )
 from weft.language.parser import parse
 from weft.language.terms import Term, constant
@@ -69,6 +70,20 @@ def test_a_trend_query() -> None:
     """
     assert parse(text) == (as_query(built),)
     assert built.slide(timedelta(minutes=1)) == built
+
+
+def test_which_matches_count() -> None:
+    start = query("query").pattern(seq(a, b)).within("1 hour")
+    built = start.strategy("next").skip("past last").prefer_longest().timeouts().returns(suppressed())
+    per = built.suppress(timedelta(hours=1), per=[a.user, a["odd name"]])
+    text = (
+        "PATTERN SEQ(A a, B+ b) WITHIN 1 hour STRATEGY NEXT AFTER MATCH SKIP PAST LAST "
+        "PREFER LONGEST TIMEOUTS RETURN SUPPRESSED()"
+    )
+    assert parse(text) == (as_query(built),)
+    assert parse(f'{text} SUPPRESS 1 hour PER a.user, a."odd name"') == (as_query(per),)
+    assert built.suppress("60 min") == built.suppress(timedelta(hours=1))
+    assert built.strategy("NEXT").skip("Past-Last") == built
 
 
 @pytest.mark.parametrize(
@@ -169,6 +184,11 @@ def test_a_constant_column() -> None:
         lambda: query("q").within("a while"),
         lambda: query("q").slide("a while"),
         lambda: query("q").group_by(a.x + 1),
+        lambda: query("q").strategy("nxt"),
+        lambda: query("q").skip("last"),
+        lambda: query("q").suppress("a while"),
+        lambda: query("q").suppress("1 hour", per=[a.x + 1]),
+        lambda: query("q").suppress("1 hour", per="x"),
         lambda: constant(float("nan")),
         lambda: a.x > 2**63,
         lambda: a.x > object(),

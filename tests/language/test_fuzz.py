@@ -23,6 +23,9 @@ VALID = [
     "q1: RETURN k, COUNT(*), SUM(b.x) PATTERN SEQ(A a, B b+, NOT C c) WHERE [y] AND a.k=Pool AND b.x < 3 "
     "GROUP-BY k WITHIN 30 min SLIDE 1 min\n"
     "q2: PATTERN (SEQ(A a, NOT C c, (B+ b)*)){2,} WHERE b[i].x > b[i-1].x + 1 RETURN COUNT(*), MAX(b.y) AS m",
+    "QUERY next PATTERN SEQ(A a, B+ b, C strict) WITHIN 1 h STRATEGY NEXT AFTER MATCH SKIP PAST LAST "
+    "PREFER LONGEST SUPPRESS 1 hour 30 min PER a.k, strict.x TIMEOUTS RETURN SUPPRESSED() AS skip\n"
+    "timeouts: PATTERN A suppress STRATEGY STRICT SUPPRESS 1 s WHERE x > 1",
     "CREATE OUTPUT STREAM s AS SELECT a.x, b.y AS z FROM A a, B AS b, C, D\n"
     "MATCHING: [1 min 30 sec: a, (b | !C) & !(D)] ON a.x = b.x = C.x AND a.y > 3;\n"
     "SELECT * FROM A MATCHING [5 sec: A]\nQUERY q PATTERN A a",
@@ -60,6 +63,8 @@ WORDS = [
     *("1", "2.5", "1e400", "99999999999999999999", '"name"', "\n", "\u00e9", "\u2028", "\x00"),
     *"()()[]{},.+-*/%?!=<>;#'\"\\",
     *("==", "!=", "<>", "<=", ">=", "--", ":", "q:", "COUNT(*)", "(A a)+"),
+    *("STRATEGY", "NEXT", "ANY", "AFTER MATCH SKIP", "TO", "PAST", "LAST", "PREFER", "LONGEST", "SUPPRESS"),
+    *("PER", "TIMEOUTS", "SUPPRESSED()", "STRATEGY NEXT", "SUPPRESS 1 hour", "WITHIN 1 hour"),
     *("CREATE", "STREAM", "SELECT", "FROM", "MATCHING", "ON", "&", "|", "[1 sec: a, !b]", "//"),
 ]
 WORDS_OF_A_MESSAGE = re.compile(r"[a-z]{2,}.* .*[^\s:,]$", re.IGNORECASE | re.DOTALL)  # two words at least

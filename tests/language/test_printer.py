@@ -1,11 +1,14 @@
 """Printing a query and parsing the text gives the query back."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.helpers.strategies import SCHEMA as CASES_SCHEMA
+from tests.helpers.strategies import random_case
 
 from weft.errors import QueryError
 from weft.expressions import (
@@ -25,6 +28,7 @@ from weft.expressions import (
     Negate,
     Not,
     Or,
+    Suppressed,
 )
 from weft.language.binder import bind
 from weft.language.columns import check_column_names, default_column_name
@@ -46,6 +50,7 @@ from weft.pattern.nodes import (
     Some,
     TimeWindow,
 )
+from weft.pattern.policies import Policy, Suppression
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 
 FIRST_TIME = round((datetime.min.replace(tzinfo=EPOCH.tzinfo) - EPOCH).total_seconds()) * 1_000_000
@@ -73,6 +78,7 @@ leaves = st.one_of(
     st.builds(Attribute, names, names, places),
     st.builds(Aggregate, st.sampled_from(["sum", "avg", "min", "max", "count"]), names, names),
     st.builds(Aggregate, st.just("count"), names),
+    st.just(Suppressed()),
 )
 
 
@@ -126,6 +132,19 @@ windows = (
     | st.builds(TimeWindow, st.integers(-10, INT64_MAX))
     | st.builds(CountWindow, st.integers(-9, 99))
 )
+policies = st.builds(
+    Policy,
+    st.sampled_from([None, "any", "next", "strict"]),
+    st.sampled_from([None, "none", "to next", "past last"]),
+    st.booleans(),
+    st.none()
+    | st.builds(
+        Suppression,
+        st.integers(-INT64_MAX, INT64_MAX),
+        st.lists(st.builds(Attribute, names, names), max_size=2).map(tuple),
+    ),
+    st.booleans(),
+)
 
 
 @st.composite
@@ -145,7 +164,11 @@ def queries(draw: st.DrawFn) -> Query:
             columns[position - 1] = ReturnColumn(f"value{position}", column.expression)
     keys = draw(st.lists(names, max_size=2))
     where = draw(st.lists(conjuncts, max_size=3))
-    rest = (draw(windows), tuple(keys), tuple(columns), None, slide, group_by)
+    window = draw(windows)
+    policy = draw(policies)
+    if window is None:  # TIMEOUTS right after a pattern such as `A` is read as its variable
+        policy = replace(policy, timeouts=False)
+    rest = (window, tuple(keys), tuple(columns), None, slide, group_by, policy)
     query = Query(draw(names), draw(patterns), tuple(where), *rest)
     assume(query.is_trend == is_trend)  # COUNT(*) may have been left out
     return query
@@ -212,6 +235,35 @@ def test_a_whole_query() -> None:
         "RETURN g.person AS who, COUNT(l) AS steps, v.level"
     )
     assert to_text(parse(text)[0]) == text
+
+
+def test_which_matches_count() -> None:
+    text = (
+        "QUERY burst\n"
+        'PATTERN SEQ(Failure+ f[], "Timeouts")\n'
+        "WITHIN 10 minutes\n"
+        "STRATEGY NEXT\n"
+        "AFTER MATCH SKIP PAST LAST\n"
+        "PREFER LONGEST\n"
+        'SUPPRESS 90 minutes PER "Timeouts".user, "Timeouts".timeouts\n'
+        "TIMEOUTS\n"
+        "RETURN COUNT(f) AS n, SUPPRESSED()"
+    )
+    assert to_text(parse(text)[0]) == text
+
+
+def test_random_queries_bind_and_read_back() -> None:
+    """Those with clauses for which matches count, as tests of the engine draw them."""
+    counts = Counter[str]()
+    for seed in range(120):
+        case = random_case(seed, with_policies=True)
+        for query in case.queries:
+            read = parse(to_text(query))
+            assert bind(read, CASES_SCHEMA, tie_break=case.order_by is not None) == (query,)
+            counts.update(line.split(" ")[0] for line in to_text(query).splitlines())
+            counts["PER"] += query.policy.suppression is not None and bool(query.policy.suppression.per)
+    drawn = {word: counts[word] for word in ("STRATEGY", "AFTER", "PREFER", "SUPPRESS", "PER", "TIMEOUTS")}
+    assert min(drawn.values()) >= 10, drawn
 
 
 def test_a_trend_query() -> None:

@@ -1,6 +1,7 @@
 """The public calls: queries and a DataFrame of events in, a DataFrame of results or a detection out."""
 
 import warnings
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from weft.hosts.spark.local import use_this_python
 from weft.hosts.spark.schemas import event_schema, require_column, value_type
 from weft.hosts.spark.stream import Lateness
 from weft.language.literals import parse_duration
+from weft.language.policy_words import default_policy
 from weft.language.read import Queries, read_queries
 from weft.optimizer.planning import Planning
 from weft.runtime.budget import Budget
@@ -34,6 +36,9 @@ def detect(
     time: str,
     type: str | None = None,
     id: str | None = None,
+    strategy: str | None = None,
+    skip: str | None = None,
+    suppress: str | timedelta | None = None,
     watermark: str | None = None,
     columns: Columns | None = None,
     planning: Planning | None = None,
@@ -59,6 +64,9 @@ def detect(
     time, type, id
         The columns that hold an event's time, its type and its identity; without an id, the content of the
         row is its identity.
+    strategy, skip, suppress
+        Which matches count in queries for matches that do not say: STRATEGY ("any", "next", "strict"), AFTER
+        MATCH SKIP ("none", "to next", "past last") and SUPPRESS (a length of time, such as "1 hour").
     watermark
         Of a stream: how late events may come, for example "10 seconds". Later ones are not matched, but
         counted. Not needed where the time column has a watermark.
@@ -82,6 +90,9 @@ def detect(
         time=time,
         type=type,
         id=id,
+        strategy=strategy,
+        skip=skip,
+        suppress=suppress,
         watermark=watermark,
         columns=columns,
         planning=planning,
@@ -113,6 +124,9 @@ def prepare(
     time: str,
     type: str | None = None,
     id: str | None = None,
+    strategy: str | None = None,
+    skip: str | None = None,
+    suppress: str | timedelta | None = None,
     watermark: str | None = None,
     columns: Columns | None = None,
     planning: Planning | None = None,
@@ -129,11 +143,13 @@ def prepare(
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
     meaning = columns or Columns()
+    default = default_policy(strategy, skip, suppress)
+    tie_break = meaning.order_by is not None
     source = _event_frame(events, time=time, type=type, id=id, columns=meaning, sites=sites)
     planning = planning or Planning()
     workload = Workload(
         source,
-        read_queries(queries, source.schema, origin=origin, tie_break=meaning.order_by is not None),
+        read_queries(queries, source.schema, origin=origin, tie_break=tie_break, default=default),
         planning,
         budget or Budget(),
         partitions,

@@ -6,6 +6,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from weft.cli.console import Queries, report_errors, say_cautions, terminal
+from weft.cli.groups import with_groups
+from weft.cli.policy_options import PolicyOptions
 from weft.language.literals import format_duration
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.language.read import read_queries
@@ -15,10 +17,11 @@ from weft.pattern.nodes import Query
 EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/"
 
 
-def check(queries: Queries) -> None:
+@with_groups
+def check(queries: Queries, *, policies: PolicyOptions) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
     with report_errors():
-        bound = read_queries(queries, None, tie_break=True)
+        bound = read_queries(queries, None, tie_break=True, default=policies.policy())
         terminal().print(queries_table(bound))
         say_cautions(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")

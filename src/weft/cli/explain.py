@@ -6,6 +6,8 @@ import typer
 
 from weft.cli import options
 from weft.cli.console import Queries, check_picture
+from weft.cli.groups import with_groups
+from weft.cli.policy_options import PolicyOptions
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.codec import write_text
 from weft.errors import WeftError
@@ -22,7 +24,7 @@ EXAMPLES = (
 )
 
 
-@options.with_groups
+@with_groups
 def explain(
     queries: Queries,
     events: Annotated[
@@ -31,6 +33,7 @@ def explain(
     ] = None,
     *,
     columns: options.UsualColumnOptions,
+    policies: PolicyOptions,
     planning: options.StoredPlanOptions,
     placed: options.PlacementOptions,
     master: options.Master = "local[*]",
@@ -41,7 +44,8 @@ def explain(
     """
     with report_failures():
         _check(placed, events)
-        bound = read_queries(queries, None, tie_break=columns.order_by is not None)
+        tie_break = columns.order_by is not None
+        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy())
         if events is None:
             typer.echo(explain_queries(bound))
             return
@@ -49,7 +53,7 @@ def explain(
         find_events(events)
         spark = start_spark(master)
         sites = options.SiteOptions(site=placed.site)
-        detection = prepare_files(spark, queries, events, columns, planning, sites=sites)
+        detection = prepare_files(spark, queries, events, columns, planning, policies=policies, sites=sites)
         choose_plan(spark, detection, planning)
         typer.echo(detection.explain())
         if placed.picture is not None:

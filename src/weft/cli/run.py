@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, Row
 from weft.api.detection import Detection
 from weft.cli import options
 from weft.cli.console import Queries, say_cautions, say_error, terminal
+from weft.cli.groups import with_groups
+from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.hosts.spark.analyze import Analysis
@@ -34,12 +36,13 @@ EXAMPLES = (
 )
 
 
-@options.with_groups
+@with_groups
 def run(
     queries: Queries,
     events: options.Events,
     *,
     columns: options.ColumnOptions,
+    policies: PolicyOptions,
     out: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +61,7 @@ def run(
     """Find all matches of queries in events, and the aggregates of trend queries."""
     with report_failures():
         # Mistakes show before Spark starts.
-        read_queries(queries, None, tie_break=columns.order_by is not None)
+        read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
         sites.check()
         planning_of(planning, sharing)
         find_events(events)
@@ -68,7 +71,15 @@ def run(
         started = clock.perf_counter()
         limits = Budget(partial_matches=budget)
         detection = prepare_files(
-            spark, queries, events, columns, planning, sites=sites, sharing=sharing, budget=limits
+            spark,
+            queries,
+            events,
+            columns,
+            planning,
+            policies=policies,
+            sites=sites,
+            sharing=sharing,
+            budget=limits,
         )
         choose_plan(spark, detection, planning)
         say_cautions(detection.cautions)

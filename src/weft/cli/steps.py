@@ -13,6 +13,7 @@ from weft.api.options import Columns, Sites
 from weft.api.planning import load_plan, save_plan
 from weft.cli.console import report_errors
 from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
+from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
 from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
@@ -67,6 +68,7 @@ def prepare_files(
     columns: ColumnOptions,
     planning: PlanOptions,
     *,
+    policies: PolicyOptions,
     sites: SiteOptions = NO_SITES,
     sharing: Sharing = "dynamic",
     budget: Budget | None = None,
@@ -78,6 +80,9 @@ def prepare_files(
         time=columns.time,
         type=columns.type,
         id=columns.id,
+        strategy=policies.strategy,
+        skip=policies.skip,
+        suppress=policies.suppress,
         columns=Columns(order_by=columns.order_by),
         planning=planning_of(planning, sharing),
         sites=sites_of(sites),

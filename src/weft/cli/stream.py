@@ -18,6 +18,8 @@ from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
 from weft.cli.console import Queries, say_cautions, say_error, terminal
+from weft.cli.groups import with_groups
+from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import print_summary, show_progress, show_stream
 from weft.cli.steps import (
     planning_of,
@@ -61,12 +63,13 @@ EXAMPLES = (
 )
 
 
-@options.with_groups
+@with_groups
 def stream(
     queries: Queries,
     source: options.Source,
     *,
     columns: options.ColumnOptions,
+    policies: PolicyOptions,
     feed: options.SourceOptions,
     running: options.RunningOptions,
     output: options.OutputOptions,
@@ -84,7 +87,8 @@ def stream(
     does NOT come appears once the watermark has passed its window, and so do the results of trend queries.
     """
     with report_failures():
-        bound = read_queries(queries, None, tie_break=columns.order_by is not None)
+        tie_break = columns.order_by is not None
+        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy())
         check_windows(bound)
         sites.check()
         if sites.site is not None and running.adapt != "off":
@@ -92,7 +96,7 @@ def stream(
         planning_of(planning, sharing)
         if sites.history is not None:
             find_events(sites.history)
-        job = StreamJob(queries, source, columns, feed, running, planning, sites, sharing, budget)
+        job = StreamJob(queries, source, columns, policies, feed, running, planning, sites, sharing, budget)
         writer = _writer(bound, output)
         job.check(writer.directories)
         spark = start_spark(master)
@@ -133,6 +137,7 @@ class StreamJob:
     queries: Path
     source: str
     columns: options.ColumnOptions
+    policies: PolicyOptions
     feed: options.SourceOptions
     running: options.RunningOptions
     planning: options.PlanOptions
@@ -191,6 +196,9 @@ class StreamJob:
             time=columns.time,
             type=columns.type,
             id=columns.id,
+            strategy=self.policies.strategy,
+            skip=self.policies.skip,
+            suppress=self.policies.suppress,
             watermark=self.feed.watermark,
             columns=Columns(order_by=columns.order_by),
             planning=planning,
@@ -214,7 +222,15 @@ class StreamJob:
         if history is None:
             return None
         with show_progress("Looking at the past", spark_progress(spark)):
-            past = prepare_files(spark, self.queries, history, self.columns, self.planning, sites=self.sites)
+            past = prepare_files(
+                spark,
+                self.queries,
+                history,
+                self.columns,
+                self.planning,
+                policies=self.policies,
+                sites=self.sites,
+            )
             if not past.network.sites:
                 raise DataError(f"{history}: no event has a site (--site {self.sites.site})")
         return past

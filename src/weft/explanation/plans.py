@@ -7,7 +7,7 @@ from functools import cached_property
 from weft.explanation.trends import conjunction_text, trend_lines, where_text
 from weft.expressions import Expression
 from weft.language.literals import format_duration
-from weft.language.printer import window_to_text
+from weft.language.printer import policy_lines, window_to_text
 from weft.language.read import Queries, read_queries
 from weft.normalize.cautions import Caution, list_cautions
 from weft.normalize.pipeline import normalize
@@ -71,7 +71,7 @@ def _query_lines(query: Query) -> list[str]:
         if len(forms) > 1:
             lines.append(f"    alternative {number}")
         lines += [f"    {line}" for line in _form_lines(form)]
-    return lines
+    return lines + [f"    counts  {line}" for line in policy_lines(query.policy)]
 
 
 def _form_lines(form: NormalForm) -> list[str]:

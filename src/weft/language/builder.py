@@ -1,13 +1,23 @@
 """Build the same queries from Python: variables, predicates and patterns as ordinary objects."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Place, Predicate, conjuncts
+from weft.expressions import (
+    Aggregate,
+    Attribute,
+    CountTrends,
+    Equivalence,
+    Place,
+    Predicate,
+    Suppressed,
+    conjuncts,
+)
 from weft.language.columns import name_columns
-from weft.language.literals import parse_duration
+from weft.language.policy_words import SKIPS, STRATEGIES, Word, microseconds_of, word_among
 from weft.language.terms import Term, expression_of, refusal
 from weft.pattern.nodes import (
     Conjunction,
@@ -24,6 +34,7 @@ from weft.pattern.nodes import (
     TimeWindow,
     Window,
 )
+from weft.pattern.policies import ALL_MATCHES, Policy, Suppression
 
 _COUNT_WINDOW = re.compile(r"\s*(\d+)\s+EVENTS?\s*", re.IGNORECASE | re.ASCII)
 
@@ -182,6 +193,15 @@ def count_trends() -> Term:
     return Term(CountTrends())
 
 
+def suppressed() -> Term:
+    """Return how many matches the quiet time before a match left out, `SUPPRESSED()`.
+
+    >>> suppressed()
+    Term(Suppressed())
+    """
+    return Term(Suppressed())
+
+
 def same(*attributes: str) -> Equivalence:
     """Return the predicate `[a, b]`: all events of a match agree on each attribute.
 
@@ -214,6 +234,7 @@ class QueryBuilder:
     columns: tuple[ReturnColumn, ...] = ()  # without a name until the query is built
     step: int | None = None
     group: tuple[str, ...] = ()
+    policy: Policy = ALL_MATCHES
 
     def pattern(self, part: Part) -> "QueryBuilder":
         """Set the pattern."""
@@ -237,10 +258,7 @@ class QueryBuilder:
 
     def slide(self, step: str | timedelta) -> "QueryBuilder":
         """Start a window of a trend query every so often: a timedelta, or a text such as "1 minute"."""
-        microseconds = _microseconds(step)
-        if microseconds is None:
-            raise refusal(f"{step!r} is no length of time", 'write for example "1 minute"')
-        return replace(self, step=microseconds)
+        return replace(self, step=_microseconds(step, "1 minute"))
 
     def group_by(self, *attributes: str | Term) -> "QueryBuilder":
         """Aggregate the trends of each combination of values of the attributes by themselves."""
@@ -249,6 +267,28 @@ class QueryBuilder:
     def partition_by(self, *attributes: str) -> "QueryBuilder":
         """Match each combination of values of the attributes by itself."""
         return replace(self, keys=attributes)
+
+    def strategy(self, strategy: str) -> "QueryBuilder":
+        """Say which events a match may leave out between its own: "any", none that fit ("next"), "strict"."""
+        return replace(self, policy=replace(self.policy, strategy=_word(STRATEGIES, strategy)))
+
+    def skip(self, skip: str) -> "QueryBuilder":
+        """Say which matches count after one that does: all ("none"), "to next" or "past last"."""
+        return replace(self, policy=replace(self.policy, skip=_word(SKIPS, skip)))
+
+    def prefer_longest(self) -> "QueryBuilder":
+        """Let `skip` take of the matches that begin with an event the longest, not the one complete first."""
+        return replace(self, policy=replace(self.policy, prefer_longest=True))
+
+    def suppress(self, length: str | timedelta, *, per: Iterable[Term] = ()) -> "QueryBuilder":
+        """Keep no match that ends so soon after the last one kept, for each value of attributes."""
+        attributes = tuple(map(_attribute, per))
+        suppression = Suppression(_microseconds(length, "1 hour"), attributes)
+        return replace(self, policy=replace(self.policy, suppression=suppression))
+
+    def timeouts(self) -> "QueryBuilder":
+        """Tell also of first events that nothing completed in time."""
+        return replace(self, policy=replace(self.policy, timeouts=True))
 
     def returns(self, *columns: Term, **named: Term) -> "QueryBuilder":
         """Add RETURN columns; one without a name gets the name that the language gives it."""
@@ -267,7 +307,7 @@ def as_query(given: Query | QueryBuilder) -> Query:
         return given
     if given.parts is None:
         raise refusal(f"the query {given.name} has no pattern", "call .pattern(seq(...))")
-    rest = (given.window, given.keys, given.columns, None, given.step, given.group)
+    rest = (given.window, given.keys, given.columns, None, given.step, given.group, given.policy)
     return name_columns(Query(given.name, given.parts, given.predicates, *rest))
 
 
@@ -282,21 +322,35 @@ def _node(part: Part) -> Pattern:
 def _key(attribute: str | Term) -> str:
     if isinstance(attribute, str):
         return attribute
-    expression = attribute.expression
+    return _attribute(attribute, 'group_by("district")').name
+
+
+def _attribute(term: str | Term, example: str = "per=[u.user]") -> Attribute:
+    expression = term.expression if isinstance(term, Term) else None
     if isinstance(expression, Attribute) and expression.place == "each":
-        return expression.name
-    raise refusal(f"expected an attribute, found {attribute!r}", 'write for example group_by("district")')
+        return expression
+    raise refusal(f"expected an attribute, found {term!r}", f"write for example {example}")
+
+
+def _word(words: tuple[Word, ...], given: str) -> Word:
+    word = word_among(words, given)
+    if word is None:
+        raise refusal(f"{given!r} is none of {', '.join(map(repr, words))}")
+    return word
 
 
 def _window(length: str | timedelta) -> Window:
     events = _COUNT_WINDOW.fullmatch(length) if isinstance(length, str) else None
     if events:
         return CountWindow(int(events[1]))
-    microseconds = _microseconds(length)
+    microseconds = microseconds_of(length)
     if microseconds is None:
         raise refusal(f"{length!r} is no window", 'write for example "10 minutes" or "500 EVENTS"')
     return TimeWindow(microseconds)
 
 
-def _microseconds(length: str | timedelta) -> int | None:
-    return length // timedelta(microseconds=1) if isinstance(length, timedelta) else parse_duration(length)
+def _microseconds(length: str | timedelta, example: str) -> int:
+    microseconds = microseconds_of(length)
+    if microseconds is None:
+        raise refusal(f"{length!r} is no length of time", f'write for example "{example}"')
+    return microseconds

@@ -7,10 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 from weft.errors import DataError, Problem, QueryError, QueryText, WeftError
 from weft.language.binder import bind, same_name
-from weft.language.builder import QueryBuilder
+from weft.language.builder import QueryBuilder, as_query
 from weft.language.findings import raise_together
 from weft.language.parser import parse_sound
 from weft.pattern.nodes import Query
+from weft.pattern.policies import ALL_MATCHES, Policy
 from weft.schema import Schema
 
 ENDINGS = (".weft", ".ccl")
@@ -26,13 +27,19 @@ class _File(NamedTuple):
 
 
 def read_queries(
-    queries: Queries, schema: Schema | None, *, origin: str = "<query>", tie_break: bool = False
+    queries: Queries,
+    schema: Schema | None,
+    *,
+    origin: str = "<query>",
+    tie_break: bool = False,
+    default: Policy = ALL_MATCHES,
 ) -> tuple[Query, ...]:
     """Return queries checked against a schema, in the order in which they are given.
 
     A text that names a file or directory, or a line that ends in `.weft` or `.ccl`, is a path; any other is
     query text, for which errors name `origin`. Of a directory, all files with these endings are read, in
-    order of name. One query's mistake in syntax hides no other's wrong name.
+    order of name. One query's mistake in syntax hides no other's wrong name. `default` is which matches
+    count in queries that do not say.
 
     >>> from weft.language.builder import event, query, seq
     >>> built = query("p").pattern(seq(event("A"), event("B")))
@@ -47,10 +54,10 @@ def read_queries(
         raise WeftError("no query was given: `queries` takes query text, paths, Query objects and builders")
     has_text = bool(source.text.strip()) or not built
     written, problems = parse_sound(source.text, source.starts) if has_text else ([], [])
-    bound = _bind(written, schema, source.text, problems, tie_break=tie_break)
+    bound = _bind(written, schema, source.text, problems, default, tie_break=tie_break)
     places = [files[source.number_of(query.span.start)].place for query in bound if query.span is not None]
     of_objects: list[Problem] = []
-    objects = _bind(list(built.values()), schema, "", of_objects, tie_break=tie_break)
+    objects = _bind(list(built.values()), schema, "", of_objects, default, tie_break=tie_break)
     names = {query.name for query in written}
     of_objects += (same_name(query.name) for query in built.values() if query.name in names)
     problems += (replace(problem, span=None) for problem in of_objects)  # their text is not at hand
@@ -59,17 +66,32 @@ def read_queries(
     return tuple(query for _, query in in_order)
 
 
+def with_defaults(queries: Sequence[Query | QueryBuilder], default: Policy) -> tuple[Query, ...]:
+    """Return queries in which a policy fills in what those for matches do not say; trend queries stay.
+
+    >>> from weft.language.parser import parse
+    >>> text = "QUERY a PATTERN A STRATEGY ANY QUERY b PATTERN B QUERY c PATTERN C RETURN COUNT(*)"
+    >>> [query.policy.strategy for query in with_defaults(parse(text), Policy("next"))]
+    ['any', 'next', None]
+    """
+    return tuple(
+        query if query.is_trend else replace(query, policy=query.policy.or_else(default))
+        for query in map(as_query, queries)
+    )
+
+
 def _bind(
     queries: Sequence[Query | QueryBuilder],
     schema: Schema | None,
     text: str,
     problems: list[Problem],
+    default: Policy,
     *,
     tie_break: bool,
 ) -> tuple[Query, ...]:
     """Return bound queries, or none after adding what is wrong with them to the problems."""
     try:
-        return bind(queries, schema, source=text, tie_break=tie_break)
+        return bind(with_defaults(queries, default), schema, source=text, tie_break=tie_break)
     except QueryError as error:
         problems += error.problems
         return ()
