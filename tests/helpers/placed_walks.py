@@ -1,4 +1,4 @@
-"""All stages of a program of sites, that where matches meet included: what goes out, in batch and on a stream."""
+"""All stages of a program of sites, that where matches meet too: what goes out, in batch and on a stream."""
 
 import random
 from collections.abc import Sequence
