@@ -8,6 +8,7 @@ import pytest
 from tests.helpers.case_files import (
     FOLDER,
     TextCase,
+    is_on_the_engine,
     load_cases,
     match_lines,
     read_cases,
@@ -33,13 +34,6 @@ from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.walk import walk_steps
 from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 from weft.runtime.trends.executor import TrendPlan
-
-
-def is_on_the_engine(case: TextCase) -> bool:
-    """Say whether the engine obeys the policy of a case; to be deleted when it obeys all."""
-    policy = case.bound.policy
-    return policy.strategy in (None, "any") and not policy.timeouts
-
 
 CASES = load_cases()
 MATCHES = [case for case in CASES if not case.is_trend and is_on_the_engine(case)]
