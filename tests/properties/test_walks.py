@@ -1,25 +1,17 @@
 """Oracle tests of AFTER MATCH SKIP, PREFER LONGEST and SUPPRESS: the reference's matches on every path."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from tests.helpers.engine import expected_outcome, is_supported, run_case, run_plan
-from tests.helpers.mutations import queries_in
 from tests.helpers.placed import is_placeable, placed_case
 from tests.helpers.placed_walks import run_stages, stream_stages
 from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
 from tests.helpers.strategies import Case, SeededDice
-from tests.helpers.streams import as_stream, counted, never_settled, run_stream
+from tests.helpers.streams import counted, never_settled, run_stream
 from tests.helpers.tally import Count, seed_blocks
-from tests.helpers.walked_cases import WalkedCase, walked_case
-
-from weft.hosts.spark.assignment import is_unordered
-
-
-def is_streamable(case: Case) -> bool:
-    return bool(case.events) and is_supported(case)
+from tests.helpers.walked_cases import WalkedCase, walked_case, walked_stream
 
 
 def is_placed(case: Case) -> bool:
@@ -29,14 +21,6 @@ def is_placed(case: Case) -> bool:
 def is_stream(case: Case) -> bool:
     """Say whether time alone decides all matches of a case."""
     return all(query.window is not None for query in case.queries) and not never_settled(case)
-
-
-def walked_stream(seed: int) -> WalkedCase:
-    """Return a case of which a stream knows at some time which match is next."""
-    case = as_stream(walked_case(seed, is_streamable))
-    unordered = {query.name for query in case.queries if is_unordered(query)}
-    texts = [text for text in queries_in(case.text) if text.split()[1] not in unordered]
-    return replace(case, text="\n\n".join(texts or ["QUERY q0\nPATTERN A a WITHIN 1 second"]))
 
 
 def n_left_out(case: Case) -> int:

@@ -229,11 +229,11 @@ def walk_on(
     rows = latest[moved]
     ties = concatenate_ties([known.reached.ties, ends.ties])
     ties[moved] = ties[len(own) + rows]
-    times, untils = known.reached.times.copy(), known.until.copy()
-    times[moved], untils[moved] = ends.times[rows], until[rows]
+    times, lasting = known.reached.times.copy(), known.until.copy()
+    times[moved], lasting[moved] = ends.times[rows], until[rows]
     reached = Moments(times, ties[: len(own)])
     if not counts:
         swallowed = known.swallowed
     changed = np.flatnonzero((latest >= 0) | (swallowed != known.swallowed))
-    after = replace(known, reached=reached, until=untils, swallowed=swallowed)
+    after = replace(known, reached=reached, until=lasting, swallowed=swallowed)
     return Passed(is_kept, counted, after.take(changed))
