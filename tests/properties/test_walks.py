@@ -1,11 +1,13 @@
 """Oracle tests of AFTER MATCH SKIP, PREFER LONGEST and SUPPRESS: the reference's matches on every path."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from tests.helpers.engine import expected_outcome, is_supported, run_case, run_plan
+from tests.helpers.mutations import queries_in
 from tests.helpers.placed import is_placeable, placed_case
-from tests.helpers.placed_walks import run_stages, stream_stages
+from tests.helpers.placed_walks import run_slices, run_stages, slices_of, stream_stages
 from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
 from tests.helpers.strategies import Case, SeededDice
@@ -64,6 +66,25 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
         n_steps += len(stream.outcomes)
         left_out += n_left_out(case)
     count(streams=len(seeds), steps=n_steps, left_out=left_out)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(143_000, 40, soak=1_000))
+def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count: Count) -> None:
+    """As short as they may be, so that matches and walks go from one slice to the next."""
+    n_cases = n_matches = 0
+    for seed in seeds:
+        case = walked_case(seed, is_placed)
+        walked = {query.name for query in case.queries if query.policy.walks}
+        texts = [text for text in queries_in(case.text) if text.split()[1] in walked]
+        case = replace(case, text="\n\n".join(texts))
+        slices = slices_of(case) if texts else None
+        if slices is None:
+            continue
+        expected = {name: own for name, own in expected_outcome(case).items() if own}
+        assert run_slices(case, slices) == expected, (seed, case)
+        n_cases, n_matches = n_cases + 1, n_matches + case.n_matches
+    count(cases=n_cases, matches=n_matches)
+    assert n_cases > len(seeds) // 4
 
 
 @pytest.mark.parametrize("seeds", seed_blocks(142_000, 20, soak=1_000))

@@ -10,10 +10,23 @@ from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.walk import Walked, Walker, owner_of, walked_of
 from weft.runtime.matches.walk_state import Moments, moments_from, moments_to
+from weft.runtime.stages.outcomes import OutcomeColumns
 
 HIDDEN = "weft_walk_"
 SKIP, QUIET = f"{HIDDEN}skip", f"{HIDDEN}quiet"
 FIRST, LAST, N_EVENTS = f"{HIDDEN}first", f"{HIDDEN}last", f"{HIDDEN}n_events"
+
+
+def rows_to_meet(outcomes: OutcomeColumns, found: Found) -> list[pa.RecordBatch]:
+    """Return matches as outcomes, with what a walk asks of them, if there is one."""
+    rows, walk = list(outcomes.rows([found])), found.output.walk
+    if not rows or walk is None:
+        return rows
+    table = pa.Table.from_batches(rows)
+    hidden = walk_columns(found, walk)
+    for name in hidden.column_names:
+        table = table.append_column(name, hidden[name])
+    return list(table.to_batches())
 
 
 def walk_columns(found: Found, walk: Walk) -> pa.Table:
@@ -28,14 +41,6 @@ def walk_columns(found: Found, walk: Walk) -> pa.Table:
             N_EVENTS: pa.array(walked.n_events),
         }
     )
-
-
-def with_walk_columns(rows: pa.Table, found: Found, walk: Walk) -> pa.Table:
-    """Return matches as rows together with what a walk asks of them."""
-    hidden = walk_columns(found, walk)
-    for name in hidden.column_names:
-        rows = rows.append_column(name, hidden[name])
-    return rows
 
 
 def choose_rows(
