@@ -68,7 +68,7 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
     count(streams=len(seeds), steps=n_steps, left_out=left_out)
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(143_000, 40, soak=1_000))
+@pytest.mark.parametrize("seeds", seed_blocks(143_000, 100, soak=1_000))
 def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count: Count) -> None:
     """As short as they may be, so that matches and walks go from one slice to the next."""
     n_cases = n_matches = 0
@@ -98,6 +98,9 @@ def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
         able = {query.query.name for query in placed.queries}
         expected = {name: own for name, own in expected_outcome(placed.case).items() if own and name in able}
         assert run_stages(placed, program) == expected, (seed, placed.case)
+        slices = slices_of(placed.case)
+        if slices is not None:
+            assert run_stages(placed, program, slices) == expected, (seed, placed.case)
         if is_stream(placed.case):
             assert stream_stages(placed, program, seed) == expected, (seed, placed.case)
         left_out += n_left_out(placed.case)

@@ -70,7 +70,7 @@ def traits_of(query: Query) -> QueryTraits:
     counts = any(isinstance(form.window, CountWindow) for form in forms)
     all_keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
     keys = frozenset.intersection(*all_keys) if all_keys else frozenset()
-    keys = _keys_of_walk(query, forms, keys)
+    keys = _keys_of_walk(query, keys)
     windows = [_window(form) for form in forms]
     if None in windows:
         return QueryTraits(query, keys, counts=counts)
@@ -80,18 +80,15 @@ def traits_of(query: Query) -> QueryTraits:
     return QueryTraits(query, keys, window * max(1, depth), lead)
 
 
-def _keys_of_walk(query: Query, forms: Sequence[NormalForm], keys: frozenset[str]) -> frozenset[str]:
+def _keys_of_walk(query: Query, keys: frozenset[str]) -> frozenset[str]:
     """Return those of the keys whose values divide the walk of a query too.
 
-    Matches that are suppressed PER attributes meet by these: a key must be one of an event in every match.
+    Matches that are suppressed PER attributes meet by these, whatever their keys.
     """
-    if not query.policy.walks:
-        return keys
     suppression = query.policy.suppression
     if suppression is None or not suppression.per:
-        return keys & frozenset(query.keys)
-    bound = frozenset.intersection(*(frozenset(form.variables) for form in forms))
-    return keys & {attribute.name for attribute in suppression.per if attribute.variable in bound}
+        return keys & frozenset(query.keys) if query.policy.walks else keys
+    return keys & {attribute.name for attribute in suppression.per}
 
 
 def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
