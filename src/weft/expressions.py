@@ -18,6 +18,8 @@ from weft.errors import Span
 from weft.schema import BOOLEAN, DOUBLE, DURATION, LONG, TIMESTAMP, Type, decimal
 from weft.tree import find
 
+RANK = "\0rank"  # an attribute that every event has: its place in the order of all
+
 Place = OneOf["each", "current", "previous", "first", "last"]
 ArithmeticOperator = OneOf["+", "-", "*", "/", "%"]
 ComparisonOperator = OneOf["=", "!=", "<", "<=", ">", ">="]

@@ -14,6 +14,7 @@ from weft.plan.dag import roots, topological_order
 from weft.plan.extents import add_extents, is_instant, longest, span_of
 from weft.plan.lags import lags_of
 from weft.plan.nodes import (
+    KleeneExpand,
     NegationCheck,
     Node,
     Plan,
@@ -114,6 +115,8 @@ def negated_types(plan: Plan) -> frozenset[str]:
     for node in reversed(topological_order(plan)):
         if isinstance(node, NegationCheck):
             is_negated.update(negated_nodes(node.absence))
+        if isinstance(node, KleeneExpand) and node.passed is not None:
+            is_negated.update(negated_nodes(node.passed))
         if node in is_negated:
             is_negated.update(inputs_of(node))
     return frozenset(node.type for node in is_negated if isinstance(node, Scan))

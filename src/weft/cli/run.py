@@ -5,17 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import Queries, say_cautions, say_error, terminal
+from weft.cli.console import STOPPED, Queries, in_options, say_cautions, say_error, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
-from weft.hosts.spark.analyze import Analysis
+from weft.hosts.spark.analyze import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.spark.progress import spark_progress
 from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
@@ -52,13 +51,18 @@ def run(
     ] = None,
     as_json: options.AsJson = False,
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
+    on_budget: options.OnBudgetOption = "stop",
     planning: options.StoredPlanOptions,
     sharing: options.SharingOption = "dynamic",
     sites: options.SiteOptions,
     explained: options.Explained = None,
     master: options.Master = "local[*]",
 ) -> None:
-    """Find all matches of queries in events, and the aggregates of trend queries."""
+    """Find all matches of queries in events, and the aggregates of trend queries.
+
+    The exit status is 3 if a query was stopped as it exceeded its budget (--on-budget stop): its matches are
+    incomplete, those of all others are complete and delivered.
+    """
     with report_failures():
         # Mistakes show before Spark starts.
         read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
@@ -69,7 +73,6 @@ def run(
             check_target(out)
         spark = start_spark(master)
         started = clock.perf_counter()
-        limits = Budget(partial_matches=budget)
         detection = prepare_files(
             spark,
             queries,
@@ -79,7 +82,8 @@ def run(
             policies=policies,
             sites=sites,
             sharing=sharing,
-            budget=limits,
+            budget=Budget(partial_matches=budget),
+            on_budget=on_budget,
         )
         choose_plan(spark, detection, planning)
         say_cautions(detection.cautions)
@@ -93,6 +97,10 @@ def run(
             typer.echo(f"\n{delivery.analysis}", err=as_json)
         if delivery.n_rejected and not delivery.n_events:
             say_error(_all_rejected(detection.rejected, columns))
+        for line in stopped_lines(delivery.stopped):
+            say_error(line)
+        if delivery.stopped:
+            raise typer.Exit(STOPPED)
 
 
 class Delivery:
@@ -101,6 +109,7 @@ class Delivery:
     def __init__(self, detection: Detection, out: str | None, *, is_shown: bool) -> None:
         self.analysis: Analysis | None = None
         self.counts: Mapping[str, int] = {}
+        self.stopped: StoppedQueries = {}
         self.n_events = self.n_rejected = 0
         self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
         self._detection = detection
@@ -112,8 +121,9 @@ class Delivery:
         detection = self._detection
         if is_analyzed:
             self.analysis = detection.analyze(self._writer)
-        counted = self._run() if self.analysis is None else self.analysis.counts
-        self.counts = {query.name: counted.get(query.name, 0) for query in detection.queries}
+        counted = self.analysis or detection.run(self._writer)
+        self.counts = {query.name: counted.counts.get(query.name, 0) for query in detection.queries}
+        self.stopped = counted.stopped
         self.n_events, self.n_rejected = detection.input_counts()
 
     def summarize(self, seconds: float, *, as_json: bool) -> None:
@@ -122,7 +132,9 @@ class Delivery:
         results = {"matches": {query.name: self.counts[query.name] for query in detection.match_queries}}
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
-        more = {}
+        more: dict[str, object] = {}
+        if self.stopped:
+            more["stopped"] = first_reasons(self.stopped)
         if self.analysis is not None and self.analysis.transfers is not None:
             more["transfers"] = [
                 {name: getattr(transfer, name) for name in SHOWN_OF_TRANSFERS}
@@ -138,22 +150,6 @@ class Delivery:
         """What takes the outcome, None if it is only counted."""
         return self._write if self._out is not None or self._is_shown else None
 
-    def _run(self) -> Mapping[str, int]:
-        frames = [self._detection.matches] if self._detection.match_queries else []
-        frames += [self._detection.trends] if self._detection.trend_queries else []
-        is_kept = self._writer is not None
-        if is_kept:
-            frames = [frame.persist(StorageLevel.MEMORY_AND_DISK) for frame in frames]
-        counted = {
-            row["query"]: row["count"] for frame in frames for row in frame.groupBy("query").count().collect()
-        }
-        if is_kept:
-            matches = frames[0] if self._detection.match_queries else self._detection.matches
-            self._write(matches, *frames[-1:] if self._detection.trend_queries else ())
-            for frame in frames:
-                frame.unpersist()
-        return counted
-
     def _write(self, matches: DataFrame, trends: DataFrame | None = None) -> None:
         """Write what was found to where it goes, or keep the first results."""
         detection = self._detection
@@ -164,6 +160,11 @@ class Delivery:
         else:
             own = matches if detection.match_queries else None
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
+
+
+def first_reasons(stopped: StoppedQueries) -> dict[str, str]:
+    """Return why queries were stopped, in the words of the command line."""
+    return {query: in_options(next(iter(reasons.values()))) for query, reasons in stopped.items()}
 
 
 def _all_rejected(rejected: DataFrame, columns: options.ColumnOptions) -> str:

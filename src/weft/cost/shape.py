@@ -25,12 +25,16 @@ N_QUADRATURE = 256
 
 @dataclass(frozen=True, slots=True)
 class ListBounds:
-    """How long a list may be, and how often consecutive elements and the whole satisfy its predicates."""
+    """How long a list may be, and how often consecutive elements and the whole satisfy its predicates.
+
+    Lists that are runs pass nothing over.
+    """
 
     least: int
     most: int | None
     edge: float = 1.0
     whole: float = 1.0
+    are_runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +241,8 @@ class Shape:
 
 
 def _series(mean: float, edge: float, n_open: int, n_points: int, bounds: ListBounds) -> float:
+    if bounds.are_runs:  # about one for each element that may begin or end it
+        return mean * min(1.0, (mean / bounds.least) ** bounds.least)
     total, term = 0.0, 1.0
     most = LONGEST_SERIES if bounds.most is None else min(bounds.most, LONGEST_SERIES)
     for length in range(1, most + 1):

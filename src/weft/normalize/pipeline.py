@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from weft.normalize.apply_strategy import apply_strategy
 from weft.normalize.build_form import build_form
 from weft.normalize.flatten_operators import flatten_operators
 from weft.normalize.split_alternatives import Alternative, split_alternatives
@@ -16,7 +17,7 @@ def normalize(query: Query) -> tuple[NormalForm, ...]:
     """Return the normal forms of a bound query, one per alternative; their union is its meaning.
 
     Steps: split_alternatives, then flatten_operators (a negation's neighbors are those of the flat
-    form once absent items are gone), then build_form.
+    form once absent items are gone), then build_form, then apply_strategy.
 
     >>> from weft.pattern.nodes import Event
     >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
@@ -31,6 +32,8 @@ def normalize(query: Query) -> tuple[NormalForm, ...]:
         _check_flat(flat)
         form = build_form(Alternative(flat, alternative.empty), query)
         check_form(form, "build_form")
+        form = apply_strategy(form, query, alternative.empty)
+        check_form(form, "apply_strategy")
         forms.setdefault(form)
     return tuple(forms)
 

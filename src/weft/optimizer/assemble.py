@@ -1,16 +1,28 @@
 """Assemble plan nodes from a normal form along an evaluation tree."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from weft.cost.shape import items_of
-from weft.expressions import Attribute, Comparison, Expression, variables_of
+from weft.expressions import Comparison, Expression, variables_of
+from weft.optimizer.demands import (
+    Context,
+    anchor_of,
+    demands_of,
+    extent_of,
+    key_equalities,
+    key_of,
+    may_collide,
+    same_key,
+)
+from weft.optimizer.list_walk import walk_of
 from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
-from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
+    MOMENT,
     Absence,
+    Await,
     Extent,
     Filter,
     Join,
@@ -21,24 +33,6 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
-from weft.schema import Type
-
-LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What assembling needs to know besides the form.
-
-    `attribute_type` gives the type of a key attribute; `types_overlap` says that one event may have
-    several types, so that two items of different types may compete for it; `tree_of` chooses the tree
-    of a negated pattern; scans with different `copy` numbers are not shared.
-    """
-
-    attribute_type: Callable[[str], Type | None]
-    types_overlap: bool
-    tree_of: Callable[[NormalForm], Tree]
-    copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +53,25 @@ class Content:
 
 
 def assemble(
-    form: NormalForm, tree: Tree, context: Context, contents: dict[Node, Content] | None = None
+    form: NormalForm,
+    tree: Tree,
+    context: Context,
+    contents: dict[Node, Content] | None = None,
+    *,
+    checks_strategy_last: bool = False,
 ) -> Assembled:
     """Return the plan node that computes the matches of a normal form.
 
-    What the nodes hold is noted in `contents`.
+    What the nodes hold is noted in `contents`. Where the strategy is checked last, all joins are those of the
+    same query under any other.
     """
-    return _Assembly(form, context, demands_of(form), {} if contents is None else contents).whole(tree)
+    noted = {} if contents is None else contents
+    last = frozenset(
+        number
+        for number, negation in enumerate(form.negations)
+        if checks_strategy_last and negation.is_strategic
+    )
+    return _Assembly(form, context, demands_of(form), noted, last).whole(tree)
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class _Assembly:
     context: Context
     demands: Demands
     contents: dict[Node, Content]
+    checked_last: frozenset[int] = frozenset()
+    checks_negations: bool = True
 
     @property
     def extent(self) -> Extent | None:
@@ -94,20 +102,22 @@ class _Assembly:
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            built = self._leaf(self.form.items[next(items_of(tree.mask))])
+            built, walked = self._leaf(self.form.items[next(items_of(tree.mask))])
             self._note(built, tree, 0)
-            return built, frozenset()
+            return built, walked
         if tree.computed_for is not None:
-            built, checked = self._select_rows(tree, tree.computed_for), frozenset[int]()
+            built, checked = self._select_rows(tree, tree.computed_for)
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
-            built, checked = self._join_parts(left, right), left_checked | right_checked
+            built, walked = self._join_parts(left, right)
+            checked = left_checked | right_checked | walked
         self._note(built, tree, sum(1 << number for number in checked))
-        for number in () if tree.unchecked else range(len(self.form.negations)):
+        is_checked = self.checks_negations and not tree.unchecked
+        for number in range(len(self.form.negations)) if is_checked else ():
             negation = self.form.negations[number]
             if (
-                number not in checked
+                number not in checked | self.checked_last
                 and not negation.needs_whole_match
                 and needs_of(negation, self.form, self.context) <= set(built.variables)
             ):
@@ -116,14 +126,12 @@ class _Assembly:
                 self._note(built, tree, sum(1 << number for number in checked))
         return built, checked
 
-    def _select_rows(self, tree: Tree, general: Demands) -> Assembled:
+    def _select_rows(self, tree: Tree, general: Demands) -> tuple[Assembled, frozenset[int]]:
         """Return those rows of a tree, computed for more general demands, that meet the form's own."""
         names = self.form.variables
-        weaker = replace(
-            self.form, order=frozenset((names[a], names[b]) for a, b in general.order), negations=()
-        )
-        inner = _Assembly(weaker, self.context, general, self.contents)
-        built, _ = inner._part(tree._replace(computed_for=None))
+        weaker = replace(self.form, order=frozenset((names[a], names[b]) for a, b in general.order))
+        inner = _Assembly(weaker, self.context, general, self.contents, checks_negations=False)
+        built, walked = inner._part(tree._replace(computed_for=None))
         columns = built.variables
         missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
         order = sorted(
@@ -132,29 +140,33 @@ class _Assembly:
             if not any((a, c) in self.form.order and (c, b) in self.form.order for c in columns)
         )
         own = None if general.extent == self.extent else self.extent
-        return Assembled(Project(built.node, tuple(range(len(columns))), own, tuple(order)), columns)
+        selected = Project(built.node, tuple(range(len(columns))), own, tuple(order))
+        return Assembled(selected, columns), walked
 
-    def _leaf(self, item: Item) -> Assembled:
+    def _leaf(self, item: Item) -> tuple[Assembled, frozenset[int]]:
         source = leaf_node(item, self.form, self.context)
         if len(self.form.items) > 1:
-            return Assembled(source, (item.variable,))
+            return Assembled(source, (item.variable,)), frozenset()
         if item.is_list:
             return self._expand_list(None, item, source)
-        keys = [_key(item.variable, key, self.context) for key in self.form.keys]
+        keys = [key_of(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
-        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,))
+        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
 
-    def _join_parts(self, left: Assembled, right: Assembled) -> Assembled:
-        """Join two parts; a list is expanded where the other part stands."""
+    def _join_parts(self, left: Assembled, right: Assembled) -> tuple[Assembled, frozenset[int]]:
+        """Join two parts; a list is expanded where the other part stands, which may check negations."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
+                walked = frozenset[int]()
                 if self._is_list_leaf(other):
-                    other = self._expand_list(None, self._item(other), other.node)
-                return self._expand_list(other, self._item(part), part.node)
+                    other, walked = self._expand_list(None, self._item(other), other.node)
+                built, own = self._expand_list(other, self._item(part), part.node)
+                return built, walked | own
         options = [(left, right), (right, left)]
         if left.node == right.node:
-            return min((self._join(*option) for option in options), key=lambda join: repr(join.node))
-        return self._join(*min(options, key=lambda option: self._rank(*option)))
+            joins = (self._join(*option) for option in options)
+            return min(joins, key=lambda join: repr(join.node)), frozenset()
+        return self._join(*min(options, key=lambda option: self._rank(*option))), frozenset()
 
     def _is_list_leaf(self, part: Assembled) -> bool:
         return isinstance(part.node, Scan | Filter) and self._item(part).is_list
@@ -181,7 +193,13 @@ class _Assembly:
         )
         return Assembled(node, columns)
 
-    def _expand_list(self, source: Assembled | None, item: Item, elements: Node) -> Assembled:
+    def _expand_list(
+        self, source: Assembled | None, item: Item, elements: Node
+    ) -> tuple[Assembled, frozenset[int]]:
+        """Return rows with lists of an item, and the negation that they have passed, if any.
+
+        What lies in the gaps of a list is known once all events up to its last are there.
+        """
         earlier = source.variables if source else ()
         columns = (*earlier, item.variable)
         conditions = self._conditions(earlier, (item.variable,))
@@ -191,10 +209,12 @@ class _Assembly:
             if variables_of(predicate) == {item.variable} and speaks_of_list(predicate)
         ]
         if source is None:
-            conditions += [_same_key(item.variable, key, self.context) for key in self.form.keys]
+            conditions += [same_key(item.variable, key, self.context) for key in self.form.keys]
+        walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
+        waits = walk is not None
         node = KleeneExpand(
-            source.node if source else None,
-            elements,
+            None if source is None else Await(source.node, MOMENT) if waits else source.node,
+            Await(elements, MOMENT) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),
@@ -202,7 +222,15 @@ class _Assembly:
             in_columns(conditions, columns),
             self.extent,
         )
-        return Assembled(node, columns)
+        if walk is None:
+            return Assembled(node, columns), frozenset()
+        node = replace(
+            node,
+            passed=absence_of(self.form.negations[walk.gap], columns, self.form, self.context),
+            begins_early=walk.begins_early,
+            ends_late=walk.ends_late,
+        )
+        return Assembled(node, columns), frozenset({walk.gap})
 
     def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
         """The predicates that speak of both parts, and agreement of the two on the keys."""
@@ -216,7 +244,7 @@ class _Assembly:
         ]
         if left:
             anchors = anchor_of(left, self.form), anchor_of(right, self.form)
-            conditions += _key_equalities(*anchors, self.form, self.context)
+            conditions += key_equalities(*anchors, self.form, self.context)
         return conditions
 
     def _order(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -250,18 +278,6 @@ def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     return _add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
 
 
-def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
-    """Return the variable that stands for all in an equality of keys: a single event if there is one."""
-    lists = {item.variable for item in form.items if item.is_list}
-    return next((variable for variable in variables if variable not in lists), variables[0])
-
-
-def may_collide(type_a: str, type_b: str, pair: tuple[str, str], form: NormalForm, context: Context) -> bool:
-    """Say whether one event could be bound to both variables of a pair."""
-    ordered = pair in form.order or (pair[1], pair[0]) in form.order
-    return not ordered and (type_a == type_b or context.types_overlap)
-
-
 def absence_of(negation: NegatedForm, outer: tuple[str, ...], form: NormalForm, context: Context) -> Absence:
     """Return what a negation of a form forbids to a row with columns `outer`."""
     return _absence(negation, outer, anchor_of(outer, form), form, context)
@@ -282,7 +298,7 @@ def _absence(
     )
     inner = assemble(searched, context.tree_of(searched), context)
     columns = (*outer, *inner.variables)
-    conditions = [*negation.predicates, *_key_equalities(anchor, inner.variables[0], form, context)]
+    conditions = [*negation.predicates, *_agreement(negation, anchor, inner.variables[0], form, context)]
     types = {item.variable: item.type for item in (*form.items, *own.items)}
     return Absence(
         inner.node,
@@ -297,7 +313,21 @@ def _absence(
         predicates=in_columns(conditions, columns),
         extent=extent_of(form),
         unless=tuple(_absence(exception, columns, inner.variables[0], own, context) for exception in outward),
+        scope=negation.scope,
     )
+
+
+def _agreement(
+    negation: NegatedForm, anchor: str, negated: str, form: NormalForm, context: Context
+) -> list[Expression]:
+    """Return what makes a negated event agree on the keys; in a gap, with the event before it."""
+    if negation.scope != "gap":
+        return key_equalities(anchor, negated, form, context)
+    before = [replace(key_of(negation.after[0], key, context), place="previous") for key in form.keys]
+    return [
+        Comparison("=", earlier, key_of(negated, key, context))
+        for earlier, key in zip(before, form.keys, strict=True)
+    ]
 
 
 def is_single_event(negation: NegatedForm) -> bool:
@@ -325,22 +355,6 @@ def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> l
     ]
 
 
-def demands_of(form: NormalForm) -> Demands:
-    """Return what a form demands of its matches, its items by their numbers."""
-    numbers = {variable: number for number, variable in enumerate(form.variables)}
-    return Demands(frozenset((numbers[a], numbers[b]) for a, b in form.order), extent_of(form))
-
-
-def extent_of(form: NormalForm) -> Extent | None:
-    """Return the extent that the window of a form gives to all its nodes."""
-    if form.window is None:
-        return None
-    length = min(form.window.length, LONGEST)
-    if isinstance(form.window, CountWindow):
-        return Extent("position", length - 1, tuple(sorted(form.partition_by)))
-    return Extent("time", length)
-
-
 def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
     placed = in_columns(predicates, columns)
     if not placed:
@@ -349,17 +363,3 @@ def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[s
         merged = dict.fromkeys((*source.predicates, *placed))
         return Filter(source.input, tuple(sorted(merged, key=repr)))
     return Filter(source, placed)
-
-
-def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:
-    return [Comparison("=", _key(a, key, context), _key(b, key, context)) for key in form.keys]
-
-
-def _key(variable: str, key: str, context: Context) -> Attribute:
-    return Attribute(variable, key, type=context.attribute_type(key))
-
-
-def _same_key(variable: str, key: str, context: Context) -> Expression:
-    """All elements of a list agree with its first one on a key."""
-    first = Attribute(variable, key, "first", context.attribute_type(key))
-    return Comparison("=", _key(variable, key, context), first)

@@ -5,11 +5,12 @@ from functools import lru_cache
 from itertools import chain
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
-from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
-from weft.optimizer.assemble import Context, needs_of
+from weft.expressions import RANK, Aggregate, Attribute, Comparison, Expression, variables_of
+from weft.optimizer.assemble import needs_of
+from weft.optimizer.demands import Context
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow, TimeWindow
-from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.pattern.normal_form import EVERY_TYPE, Item, NegatedForm, NormalForm
 from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics, group_key
 from weft.tree import find
 
@@ -81,15 +82,15 @@ def questions_of(form: NormalForm, window: float | None) -> list[Question]:
     for negation in form.negations:
         for variables, predicates in _group_by_variables(negation.predicates).items():
             outer = _outer_key(negation, form, variables, predicates)
-            if outer is not None and len(variables) > 1:
+            if outer is not None and len(variables) > 1 and not any(map(_speaks_of_rank, predicates)):
                 questions[Question(outer, window=window)] = None
         questions |= dict.fromkeys(questions_of(negation.form, window))
     return list(questions)
 
 
 def item_keys(form: NormalForm) -> list[ItemKey]:
-    """Return the items of a form and of all that it negates."""
-    own = [item_key(item, form) for item in form.items]
+    """Return the items of a form and of all that it negates, as far as they have a type."""
+    own = [item_key(item, form) for item in form.items if item.type != EVERY_TYPE]
     return own + [key for negation in form.negations for key in item_keys(negation.form)]
 
 
@@ -188,6 +189,10 @@ def _own_item_keys(form: NormalForm) -> tuple[ItemKey, ...]:
     return tuple(item_key(item, form) for item in form.items)
 
 
+def _speaks_of_rank(predicate: Expression) -> bool:
+    return any(attribute.name == RANK for attribute in find(predicate, Attribute))
+
+
 def _is_hashable(predicate: Expression) -> bool:
     if not isinstance(predicate, Comparison) or predicate.operator != "=":
         return False
@@ -201,7 +206,7 @@ def _list_bounds(item: Item, form: NormalForm, statistics: Statistics) -> ListBo
         return statistics.selectivity(_key(form, key, predicates)) if predicates else 1.0
 
     edges, whole = _about_list(item, form)
-    return ListBounds(item.least, item.most, share(edges), share(whole))
+    return ListBounds(item.least, item.most, share(edges), share(whole), item.strategy != "any")
 
 
 def _about_list(item: Item, form: NormalForm) -> tuple[list[Expression], list[Expression]]:
@@ -240,6 +245,8 @@ def _check(
     for variable in negation.before:
         above |= 1 << numbers[variable]
         above |= sum(1 << n for n in range(len(before)) if before[n] >> numbers[variable] & 1)
+    if negation.scope == "gap":
+        return Check(needs, 1.0)  # lists are counted so that they pass it
     n_points = needs.bit_count()  # not all items: then patterns agree on a check they share
     n_open = min(n_points, n_points + 1 - ((below | above) & needs).bit_count())
     return Check(needs, survival(rate, window, n_points, n_open))

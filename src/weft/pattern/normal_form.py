@@ -6,20 +6,30 @@ items is again a normal form.
 
 from collections.abc import Set
 from dataclasses import dataclass
+from typing import Literal
 
 from weft.expressions import Expression, variables_of
 from weft.pattern.nodes import Window
+from weft.pattern.policies import Strategy
+
+Scope = Literal["window", "match", "gap"]
+EVERY_TYPE = "\0every"  # the type of an item that any event is
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A positive event, or a list of `least` to `most` events when `is_list`."""
+    """A positive event, or a list of `least` to `most` events when `is_list`.
+
+    The `strategy` of a list says which events follow each other in it: any, always the next that could be
+    taken, or always the very next of the input.
+    """
 
     variable: str
     type: str
     is_list: bool = False
     least: int = 1
     most: int | None = 1
+    strategy: Strategy = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +38,18 @@ class NegatedForm:
 
     The scope opens after the last event of the variables `after` and closes before the first event of
     the variables `before`. Where one side is empty, the window bounds that side; where both are, the
-    scope reaches from the first event of the match to the end of the window.
+    scope reaches from the first event of the match to the end of the window. In a `scope` that is the match,
+    its first and its last event bound the sides that are empty. One that is a gap lies between every two
+    events that follow each other in a list, which is `after` and `before`; of these two, predicates call the
+    earlier one previous. What the strategy of the query forbids is told apart from what its pattern does.
     """
 
     form: "NormalForm"
     after: tuple[str, ...]
     before: tuple[str, ...]
     predicates: tuple[Expression, ...] = ()
+    scope: Scope = "window"
+    is_strategic: bool = False
 
     @property
     def outer_variables(self) -> frozenset[str]:
@@ -50,6 +65,11 @@ class NegatedForm:
     def needs_whole_match(self) -> bool:
         """Whether the scope depends on the first or last event of the whole match."""
         return not (self.after and self.before)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the scope begins before the match: that of a NOT first in its SEQ."""
+        return bool(self.before and not self.after and self.scope == "window")
 
 
 @dataclass(frozen=True, slots=True)

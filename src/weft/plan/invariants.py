@@ -41,7 +41,8 @@ def check_plan(plan: Plan, step: str) -> None:
 def _problem(node: Node) -> str | None:
     match node:
         case NegationCheck(input=source, absence=absence):
-            if not (absence.after and absence.before) and not is_within(span_of(source), absence.extent):
+            is_bounded = (absence.after and absence.before) or absence.scope != "window"
+            if not is_bounded and not is_within(span_of(source), absence.extent):
                 return "a scope that the window bounds has an input within that window"
             return _absence_problem(absence, len(list_columns(source)))
         case Project(input=source, columns=columns, extent=extent, order=order):
@@ -64,7 +65,8 @@ def _problem(node: Node) -> str | None:
                 return "elements are single events"
             if least < 1 or (most is not None and most < least):
                 return "1 <= least <= most"
-            return _pairing_problem(node, len(list_columns(node)) - 1)
+            problem = None if node.passed is None else _absence_problem(node.passed, len(list_columns(node)))
+            return problem or _pairing_problem(node, len(list_columns(node)) - 1)
     return None
 
 

@@ -38,7 +38,7 @@ def settled_after(absence: Absence, lags: Lags) -> Extent | None:
     """
     nested = (settled_after(inner, lags) for inner in absence.unless)
     lag = longest((lags[absence.negated], *nested))
-    return lag if absence.before else add_extents(lag, absence.extent)
+    return lag if absence.before or absence.scope != "window" else add_extents(lag, absence.extent)
 
 
 def known_after_first(node: Node, lags: Lags) -> Extent | None:
@@ -51,6 +51,6 @@ def known_after_first(node: Node, lags: Lags) -> Extent | None:
             return longest(known_after_first(source, lags) for source in inputs)
         case Project(input=source):
             return known_after_first(source, lags)
-        case NegationCheck(input=source, absence=absence) if not absence.before:
+        case NegationCheck(input=source, absence=absence) if not absence.before and absence.scope == "window":
             return longest((known_after_first(source, lags), settled_after(absence, lags)))
     return add_extents(span_of(node), lags[node])

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from weft.codec import Shared, stored
 from weft.expressions import Expression
+from weft.pattern.normal_form import Scope
 from weft.schema import Type
 
 
@@ -28,7 +29,8 @@ class Extent:
 class Scan(Shared):
     """All events of one type.
 
-    Scans with different copy numbers are different nodes: what is built on them is not shared.
+    Scans with different copy numbers are different nodes: what is built on them is not shared. The type
+    may be EVERY_TYPE, which all events have.
     """
 
     type: str
@@ -63,7 +65,11 @@ class Join(Shared):
 class KleeneExpand(Shared):
     """Each input row with every list of `least` to `most` elements as a further column.
 
-    Without an input, every list alone. `order` and `distinct` relate input columns to the new one.
+    Without an input, every list alone. `order` and `distinct` relate input columns to the new one. The lists
+    satisfy the absence `passed`, of what is not passed over between two elements. Where a list
+    `begins_early`, only those are wanted in which nothing that could have been an element comes before the
+    first, after what the order puts before the list; where it `ends_late`, only those in which none comes
+    after the last, before what the order puts after the list.
     """
 
     input: "Node | None"
@@ -74,6 +80,9 @@ class KleeneExpand(Shared):
     distinct: tuple[tuple[int, int], ...]
     predicates: tuple[Expression, ...]
     extent: Extent | None
+    passed: "Absence | None" = None
+    begins_early: bool = False
+    ends_late: bool = False
 
 
 @stored
@@ -81,9 +90,11 @@ class Absence:
     """No row of `negated` lies in the scope of a row.
 
     The scope is bounded by the last event of the columns `after` and the first event of the columns
-    `before`, or by the extent where these are empty. In `predicates` and `distinct` the columns of
-    `negated` follow those of the row. A negated row for which one of `unless` does not hold does not
-    count: these are NOTs inside the NOT that look at the row too.
+    `before`. Where these are empty, it is bounded by the extent, or in the `scope` of the match by the first
+    and the last event of the row. A gap lies between each two neighbors of the list in the one column that is
+    `after` and `before`; predicates call the earlier of the two previous. In `predicates` and `distinct` the
+    columns of `negated` follow those of the row. A negated row for which one of `unless` does not hold does
+    not count: these are NOTs inside the NOT that look at the row too.
     """
 
     negated: "Node"
@@ -93,6 +104,12 @@ class Absence:
     predicates: tuple[Expression, ...]
     extent: Extent | None
     unless: tuple["Absence", ...] = ()
+    scope: Scope = "window"
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the scope begins one window before the end of the row."""
+        return bool(self.before and not self.after and self.scope == "window")
 
 
 @stored
@@ -140,6 +157,8 @@ class Await(Shared):
     extent: Extent | None
     since: Literal["first", "last"] = "last"
 
+
+MOMENT = Extent("time", 0)  # to await the time of an event, and no more
 
 Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
 
@@ -224,8 +243,9 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return (source,)
         case Join(left=left, right=right):
             return (left, right)
-        case KleeneExpand(input=source, elements=elements):
-            return (elements,) if source is None else (source, elements)
+        case KleeneExpand(input=source, elements=elements, passed=passed):
+            sources = (elements,) if source is None else (source, elements)
+            return sources if passed is None else (*sources, *negated_nodes(passed))
         case NegationCheck(input=source, absence=absence):
             return (source, *negated_nodes(absence))
         case DistinctUnion(inputs=inputs):

@@ -160,10 +160,7 @@ def _negation_depth(form: NormalForm) -> int:
 
 def _looks_back(form: NormalForm) -> bool:
     """Whether some scope begins before the match: that of a NOT first in its SEQ."""
-    return any(
-        bool(negation.before and not negation.after) or _looks_back(negation.form)
-        for negation in form.negations
-    )
+    return any(negation.looks_back or _looks_back(negation.form) for negation in form.negations)
 
 
 def _window(form: NormalForm) -> int | None:

@@ -1,4 +1,4 @@
-"""Enumerate the lists of a Kleene item: all increasing subsequences of the candidates of each row."""
+"""Enumerate the lists of a Kleene item: increasing subsequences of the candidates of each row."""
 
 from typing import NamedTuple
 
@@ -7,6 +7,8 @@ from numba import njit
 
 from weft.kernels.arrays import Array, first_at_least, grown
 from weft.kernels.matches.join import EXHAUSTED, OVERFLOW
+
+HIGHEST = (1 << 63) - 1
 
 
 class Rows(NamedTuple):
@@ -34,6 +36,19 @@ class Elements(NamedTuple):
     is_new: Array
 
 
+class Walk(NamedTuple):
+    """Which lists there are: all, or those that always go on with the `nearest` candidate that may follow.
+
+    No candidate follows an element that is `broken`. Those that `begins_early` have the nearest candidate
+    first, and in those that `ends_late` none may follow the last, unless they are of the greatest length.
+    """
+
+    nearest: bool
+    broken: Array
+    begins_early: bool
+    ends_late: bool
+
+
 class Edges(NamedTuple):
     """Comparisons of consecutive elements; `valid` has columns 2c (previous) and 2c+1 (current)."""
 
@@ -49,6 +64,7 @@ def expand_lists(
     elements: Elements,
     edges: Edges,
     masks: Array,
+    walk: Walk,
     least: int,
     most: int,
     length: int,
@@ -60,8 +76,9 @@ def expand_lists(
 
     A candidate's values compare with the row's as the masks allow (row against element). A list keeps
     the row's events and its own within `length`, and its consecutive elements satisfy the edges. It is
-    reported when the row or one of its elements is new. `monotone` says that the clock grows with the
-    rank. Arrays grow only outside the inner loops, where Numba would pay for it in every step.
+    reported when the row or one of its elements is new; `walk` says which lists are looked at. `monotone`
+    says that the clock grows with the rank. Arrays grow only outside the inner loops, where Numba would pay
+    for it in every step.
     """
     found_rows = np.empty(1024, np.int64)
     offsets = np.empty(1024, np.int64)
@@ -71,6 +88,7 @@ def expand_lists(
     candidates = np.empty(64, np.int64)
     chosen = np.empty(64, np.int64)  # indices into candidates, one per depth
     n_new = np.empty(64, np.int64)  # new elements among the chosen ones, per depth
+    furthest = np.empty(64, np.int64)  # the rank past which no candidate is tried, per depth
     for row in range(rows.runs.shape[0]):
         first_clock, last_clock = rows.clocks[row, 0], rows.clocks[row, 1]
         if last_clock - first_clock > length:
@@ -85,6 +103,7 @@ def expand_lists(
             candidates = np.empty(2 * (stop - start + 1), np.int64)
             chosen = np.empty(candidates.size, np.int64)
             n_new = np.empty(candidates.size, np.int64)
+            furthest = np.empty(candidates.size, np.int64)
         n_candidates, last_new = 0, -1
         is_seeded = rows.seeds[row] >= 0
         if is_seeded:
@@ -113,6 +132,7 @@ def expand_lists(
         # Depth-first: chosen[0..depth] is the current list, advanced at its last place.
         depth = 0
         chosen[0] = -1
+        furthest[0] = HIGHEST
         while depth >= 0:
             if n_lists > limit or n_elements > 8 * limit:
                 found_rows[n_lists - 1] = row
@@ -145,6 +165,9 @@ def expand_lists(
                     depth -= 1  # no new element can follow
                     continue
                 element = candidates[index]
+                if elements.ranks[element] > furthest[depth]:
+                    depth -= 1  # a nearer one may follow
+                    continue
                 earliest = min(first_clock, elements.clocks[candidates[chosen[0]]])
                 if max(last_clock, elements.clocks[element]) - length > earliest:
                     continue
@@ -152,10 +175,24 @@ def expand_lists(
                     earlier = candidates[chosen[depth - 1]]
                     if elements.ranks[earlier] >= elements.ranks[element]:
                         continue
+                    if walk.broken[earlier]:
+                        depth -= 1
+                        continue
                     if not follows(edges, earlier, element):
                         continue
+                if walk.begins_early if depth == 0 else walk.nearest:
+                    furthest[depth] = elements.ranks[element]
                 n_new[depth] = before + (1 if elements.is_new[element] else 0)
-                if depth + 1 >= least and (rows.is_new[row] or n_new[depth] > 0):
+                is_wanted = depth + 1 >= least and (rows.is_new[row] or n_new[depth] > 0)
+                if is_wanted and walk.ends_late and depth + 1 < most and not walk.broken[element]:
+                    for later in range(index + 1, n_candidates):
+                        follower = candidates[later]
+                        if elements.ranks[follower] > elements.ranks[element] and follows(
+                            edges, element, follower
+                        ):
+                            is_wanted = False
+                            break
+                if is_wanted:
                     for place in range(depth + 1):
                         members[n_elements + place] = candidates[chosen[place]]
                     n_elements += depth + 1
@@ -165,6 +202,7 @@ def expand_lists(
                 if depth + 1 < most and depth + 1 < n_candidates:
                     depth += 1
                     chosen[depth] = index
+                    furthest[depth] = HIGHEST
     if n_lists > limit:
         return found_rows[:n_lists], offsets[:n_lists], members[:0], OVERFLOW, n_examined
     return found_rows[:n_lists], offsets[: n_lists + 1], members[:n_elements], n_lists, n_examined

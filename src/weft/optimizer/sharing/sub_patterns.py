@@ -15,7 +15,8 @@ from typing import TypeVar
 from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.expressions import Expression, variables_of
-from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
+from weft.optimizer.assemble import leaf_node
+from weft.optimizer.demands import Context, demands_of, extent_of
 from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.trees import Tree
@@ -144,7 +145,7 @@ class SubPatterns:
                 own = [p for p in self.form.predicates if variables_of(p) == {item.variable}]
                 about = in_columns([p for p in own if speaks_of_list(p)], (item.variable,))
                 starts = self.shape.list_mask == self.shape.everything  # then lists are built from nothing
-                node = ("list", node, item.least, item.most, about, starts)
+                node = ("list", node, item.least, item.most, item.strategy, about, starts)
             elif self.n_items == 1 and self.form.keys:
                 node = ("present", node, self.form.keys)
             numbers.append(self.numbers.node(node, self.shape, PlanStep(1 << place)))

@@ -260,7 +260,7 @@ def _evaluate_reduction(
     if not isinstance(lists, Lists):
         raise TypeError(f"column {number} holds no lists")
     selected = lists.owners
-    column = evaluate(expression, Scope(events, table, selected, {number: lists.rows}))
+    column = evaluate(expression, Scope(events, table, selected, {number: lists.elements}))
     numbers = comparable(column, events.strings, ordered=value.ordered)
     best = extreme_segments(numbers, np.ones(numbers.size, np.bool_), lists.offsets, value.reduction == "max")
     if column.valid is None:
@@ -306,7 +306,7 @@ def _share_events(table: Table, a: int, b: int) -> Array:
     left, right = as_lists(table.columns[a]), as_lists(table.columns[b])
     n_events = int(max(left.rows.max(initial=0), right.rows.max(initial=0))) + 1
     owners = left.owners
-    is_shared = np.isin(owners * n_events + left.rows, right.owners * n_events + right.rows)
+    is_shared = np.isin(owners * n_events + left.elements, right.owners * n_events + right.elements)
     shared = np.zeros(table.n_rows, np.bool_)
     shared[owners[is_shared]] = True
     return shared

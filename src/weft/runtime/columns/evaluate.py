@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from weft.expressions import (
+    RANK,
     Absolute,
     Aggregate,
     And,
@@ -147,7 +148,7 @@ def _element_scope(events: Events, table: Table, each: set[int], paired: set[int
         if not isinstance(column, Lists):
             raise TypeError(f"column {number} holds no lists")
         skipped = 1 if number in paired else 0
-        starts = column.offsets[selected] + skipped
+        starts = column.starts[selected] + skipped
         lengths = np.maximum(column.lengths[selected] - skipped, 0)
         selected = np.repeat(selected, lengths)
         elements = {other: np.repeat(rows, lengths) for other, rows in elements.items()}
@@ -196,13 +197,15 @@ def _attribute(attribute: Attribute, scope: Scope) -> Column:
         rows = scope.per_row(last_rows(column))
     else:
         rows = scope.elements[number]
+    if attribute.name == RANK:
+        return Column(LONG, scope.events.ranks[rows])
     return scope.events.columns[attribute.name].take(rows)
 
 
 def _aggregate_lists(aggregate: Aggregate, lists: Lists, events: Events) -> Column:
     if aggregate.name is None:
         return Column(LONG, lists.lengths)
-    argument = events.columns[aggregate.name].take(lists.rows)
+    argument = events.columns[aggregate.name].take(lists.elements)
     values, valid = argument.values, argument.validity
     if aggregate.function == "count":
         return Column(LONG, sum_segments(valid.astype(np.int64), np.ones_like(valid), lists.offsets)[0])

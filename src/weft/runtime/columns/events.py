@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weft.kernels.arrays import ordered_bits
 from weft.kernels.matches.identity import hash_numbers, hash_strings
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.nodes import Extent
 from weft.schema import Type
 
@@ -102,6 +103,8 @@ class Events:
 
     def rows_of_type(self, name: str) -> Array:
         """Return the rows of one type in ascending order."""
+        if name == EVERY_TYPE:
+            return np.arange(self.n_events)
         if name in self.flags:
             return np.flatnonzero(self.flags[name])
         if name not in self.type_names:

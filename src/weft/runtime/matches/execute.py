@@ -7,10 +7,12 @@ from typing import cast
 
 import numpy as np
 
+from weft.errors import BudgetError
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
 from weft.plan.extents import longest
 from weft.plan.lags import Lags, lags_of
+from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import (
     Await,
     DistinctUnion,
@@ -33,6 +35,7 @@ from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.kleene import BoundKleene
+from weft.runtime.matches.nearest import bind_join
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
 from weft.runtime.matches.retention import needs_of
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
@@ -84,7 +87,8 @@ class Program:
         self.order = topological_order(plan)
         self.readers = readers(plan)
         lags = lags_of(self.order)
-        self.bound = {node: _bind(node, lags) for node in self.order}
+        nearest = nearest_joins(plan)
+        self.bound = {node: _bind(node, lags, nearest) for node in self.order}
         self.needs = needs_of(self.order, lags)
         self.reach = longest(need.reach for needs in self.needs.values() for need in needs)
         self.is_list = {node: list_columns(node) for node in self.order}
@@ -138,13 +142,36 @@ class Executor:
         reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
         self.meter.divisible = stop - start > 1
         try:
-            matches = self.process(events.take(slice(start, stop)), reached, oldest)
+            matches = self._process_affordable(events.take(slice(start, stop)), reached, oldest)
         except StepTooLargeError:
             middle = (start + stop) // 2
             yield from self._run_part(events, start, middle, frontier, oldest)
             yield from self._run_part(events, middle, stop, frontier, oldest)
         else:
             yield from matches
+
+    def _process_affordable(self, batch: Events, frontier: int, oldest: int | None) -> list[Found]:
+        """Process a batch; where queries may be stopped, once more without those that exceed their budget.
+
+        A batch that fails has changed nothing, so the others go on as if they had been alone.
+        """
+        while True:
+            examined = self.meter.examined.copy()
+            try:
+                return self.process(batch, frontier, oldest)
+            except BudgetError as error:
+                self._go_on_with(self.program_after(error))
+                self.meter.examined = examined
+
+    def program_after(self, error: BudgetError) -> Program:
+        """Return what to go on with after queries exceeded their budget, or raise the error."""
+        raise error
+
+    def _go_on_with(self, program: Program) -> None:
+        """Leave out the outputs that a program lacks; what the others need is kept."""
+        self.program = program
+        self.meter.readers = program.readers
+        self._states = {node: self._states[node] for node in program.order}
 
     def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
         """Take a batch of sorted events; return the matches it completes.
@@ -178,10 +205,10 @@ class Executor:
             for node in nodes_read(output, branch)
             if deltas[node].new.n_rows
         ]
-        for node, delta in deltas.items():
-            self.meter.rows[node] += delta.new.n_rows
         self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
+        for node, delta in deltas.items():
+            self.meter.rows[node] += delta.new.n_rows
         return matches
 
     def _admit(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
@@ -189,10 +216,8 @@ class Executor:
 
         A position is known only when all earlier events are: count windows wait for the frontier.
         """
-        if not self.program.counts_positions:
-            return batch, None
         known = batch if self._waiting is None else merge_events(self._waiting, batch)[0]
-        if frontier == END_OF_TIME:
+        if frontier == END_OF_TIME or not self.program.counts_positions:
             return known, None
         n_admitted = int(np.searchsorted(known.times, frontier, side="left"))
         return known.take(slice(0, n_admitted)), known.take(slice(n_admitted, None))
@@ -207,6 +232,10 @@ class Executor:
     ) -> tuple[Table, Table]:
         """Return the rows that a batch adds to a node, and those it cannot decide yet."""
         bound = self.program.bound[node]
+
+        def rows_of(negated: Node) -> Table:
+            return deltas[negated].all
+
         match node:
             case Scan(type=name):
                 rows = step.events.rows_of_type(name)
@@ -228,13 +257,14 @@ class Executor:
         if isinstance(bound, BoundJoin):
             return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
         if isinstance(bound, BoundKleene):
-            source_delta = None if bound.node.input is None else deltas[bound.node.input]
-            return bound.new_rows(source_delta, deltas[bound.node.elements], step), state.pending
-        if isinstance(bound, BoundAbsence):
+            joined = None if bound.node.input is None else deltas[bound.node.input]
+            elements = deltas[bound.node.elements]
+            return bound.new_rows(joined, elements, rows_of, step), state.pending
+        if isinstance(bound, BoundAbsence) and isinstance(bound.node, NegationCheck):
             waiting = concatenate_tables([state.pending, deltas[bound.node.input].new])
             ready = bound.is_decidable(waiting, step)
             decided = waiting.take(np.flatnonzero(ready))
-            violated = bound.is_violated(decided, lambda negated: deltas[negated].all, step)
+            violated = bound.is_violated(decided, rows_of, step)
             return decided.take(np.flatnonzero(~violated)), waiting.take(np.flatnonzero(~ready))
         raise TypeError(f"cannot run {type(node).__name__}")
 
@@ -272,10 +302,12 @@ class Executor:
         return table.take(np.flatnonzero(~past)) if past.any() else table
 
 
-def _bind(node: Node, lags: Lags) -> BoundJoin | BoundKleene | BoundAbsence | None:
+def _bind(
+    node: Node, lags: Lags, nearest: Mapping[Join, int]
+) -> BoundJoin | BoundKleene | BoundAbsence | None:
     match node:
         case Join():
-            return BoundJoin(node)
+            return bind_join(node, nearest.get(node))
         case KleeneExpand():
             return BoundKleene(node)
         case NegationCheck():

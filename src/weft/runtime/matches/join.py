@@ -45,6 +45,11 @@ class BoundJoin:
         order_tests = (self._order_test(*pair) for pair in self.node.order)
         return replace(comparisons, tests=(*comparisons.tests, *order_tests))
 
+    @property
+    def is_for_kernel(self) -> bool:
+        """Whether a kernel alone decides which pairs fit."""
+        return self._comparisons.is_for_kernel
+
     def _order_test(self, earlier: int, later: int) -> Test:
         if earlier < self.n_left:
             right = Value(rank_of=(later - self.n_left, "first"))

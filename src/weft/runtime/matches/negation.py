@@ -1,20 +1,23 @@
 """Run a NegationCheck: keep the rows in whose scope nothing negated lies, once the scope is complete."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from weft.expressions import Attribute
 from weft.kernels.matches.join import OVERFLOW
 from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
 from weft.plan.lags import Lags, settled_after
-from weft.plan.nodes import Absence, Extent, NegationCheck, Node, list_columns
+from weft.plan.nodes import Absence, Extent, KleeneExpand, NegationCheck, Node, list_columns
 from weft.runtime.columns.compare import Comparisons, compare_columns, grows_in_runs, hash_runs
+from weft.runtime.columns.evaluate import column_number
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.join import pair_rows
 from weft.runtime.matches.state import HIGHEST, LOWEST, Step
-from weft.runtime.matches.table import Table, first_rows, last_rows
+from weft.runtime.matches.table import Table, as_lists, first_rows, last_rows, neighbors
+from weft.tree import transform_up
 
 RowsOf = Callable[[Node], Table]
 
@@ -27,7 +30,7 @@ class BoundAbsence:
     that closes a row's scope, or else after the row's first event, nothing can enter the scope.
     """
 
-    node: NegationCheck
+    node: NegationCheck | KleeneExpand
     absence: Absence
     row_is_list: tuple[bool, ...]
     settled_after: Extent | None
@@ -53,7 +56,12 @@ class BoundAbsence:
 
     def is_decidable(self, table: Table, step: Step) -> Array:
         """Return which rows have a scope that nothing to come can enter."""
-        decisive = self._closing_rows(table) if self.absence.before else table.first
+        if self.absence.scope == "gap":
+            decisive = last_rows(table.columns[self.absence.after[0]])
+        elif self.absence.before:
+            decisive = self._closing_rows(table)
+        else:
+            decisive = table.first if self.absence.scope == "window" else table.last
         return step.is_past(decisive, self.settled_after)
 
     def _closing_rows(self, table: Table) -> Array:
@@ -62,6 +70,8 @@ class BoundAbsence:
 
     def is_violated(self, table: Table, rows_of: RowsOf, step: Step) -> Array:
         """Return which rows have a negated row in their scope."""
+        if self.absence.scope == "gap":
+            return self._has_violated_gap(table, rows_of, step)
         violated = np.zeros(table.n_rows, np.bool_)
         negated = rows_of(self.absence.negated)
         if not table.n_rows or not negated.n_rows:
@@ -97,6 +107,38 @@ class BoundAbsence:
         violated[hit if row_side.kept is None else row_side.kept[hit]] = True
         return violated
 
+    def _has_violated_gap(self, table: Table, rows_of: RowsOf, step: Step) -> Array:
+        """Return which rows have a negated row between two neighbors of their list."""
+        violated = np.zeros(table.n_rows, np.bool_)
+        owners, previous, following = neighbors(as_lists(table.columns[self.absence.after[0]]))
+        gaps = table.take(owners)
+        pairs = Table((*gaps.columns, previous, following), gaps.first, gaps.last)
+        violated[owners[self._of_gap.is_violated(pairs, rows_of, step)]] = True
+        return violated
+
+    @cached_property
+    def _of_gap(self) -> "BoundAbsence":
+        """The same absence between two further columns of rows, which hold the neighbors."""
+        column, width = self.absence.after[0], len(self.row_is_list)
+
+        def rename(node: object) -> object:
+            if not isinstance(node, Attribute):
+                return node
+            own = column_number(node.variable)
+            if own == column and node.place == "previous":
+                return replace(node, variable=f"${width}", place="each")
+            return replace(node, variable=f"${own + 2}") if own >= width else node
+
+        absence = replace(
+            self.absence,
+            after=(width,),
+            before=(width + 1,),
+            predicates=tuple(transform_up(predicate, rename) for predicate in self.absence.predicates),
+            distinct=tuple((a, b + 2) for a, b in self.absence.distinct),
+            scope="window",
+        )
+        return BoundAbsence(self.node, absence, (*self.row_is_list, False, False), self.settled_after)
+
     def _confirm(self, rows: Table, negated: Table, rows_of: RowsOf, step: Step) -> Array:
         """Return which pairs of a row and a negated row satisfy what the kernel does not look at."""
         both = pair_rows(rows, negated)
@@ -116,12 +158,16 @@ class BoundAbsence:
         if absence.after:
             opening = np.maximum.reduce([last_rows(table.columns[column]) for column in absence.after])
             ranks[:, 0] = event_ranks[opening]
+        elif absence.scope == "match":
+            ranks[:, 0] = event_ranks[table.first]
         elif not absence.before:
             clocks[:, 0] = clock[table.first]
         elif absence.extent is not None:
             clocks[:, 0] = clock[table.last] - absence.extent.length
         if absence.before:
             ranks[:, 1] = event_ranks[self._closing_rows(table)]
+        elif absence.scope == "match":
+            ranks[:, 1] = event_ranks[table.last]
         elif absence.extent is not None:
             clocks[:, 1] = clock[table.first] + absence.extent.length
         return ranks, clocks

@@ -64,7 +64,7 @@ def _add_needs_of_repetition(order: Sequence[Node], lags: Lags, needs: dict[Node
 
 
 def _looks_back_anywhere(absence: Absence) -> bool:
-    return _looks_back(absence) or any(map(_looks_back_anywhere, absence.unless))
+    return absence.looks_back or any(map(_looks_back_anywhere, absence.unless))
 
 
 def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:
@@ -80,7 +80,7 @@ def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:
             return [(source, Need("first", add_extents(extent, lag))) for source in inputs_of(node)]
         case NegationCheck(input=source, absence=absence):
             begins = span_of(source)
-            if _looks_back(absence):
+            if absence.looks_back:
                 begins = longest((begins, absence.extent))
             return _needs_of_negated(absence, begins, lags[node])
     return []
@@ -98,11 +98,6 @@ def _needs_of_negated(absence: Absence, begins: Extent | None, lag: Extent | Non
     """Return how long negated rows are kept; a row's scope begins at most `begins` before its last event."""
     needs = [(absence.negated, Need("first", add_extents(begins, lag)))]
     for inner in absence.unless:  # its scope lies about a negated row
-        earlier = add_extents(begins, inner.extent) if _looks_back(inner) else begins
+        earlier = add_extents(begins, inner.extent) if inner.looks_back else begins
         needs += _needs_of_negated(inner, earlier, lag)
     return needs
-
-
-def _looks_back(absence: Absence) -> bool:
-    """Whether the scope begins one window before the end of the row."""
-    return bool(absence.before and not absence.after)

@@ -30,6 +30,13 @@ class Delta:
     def all(self) -> Table:
         return concatenate_tables([self.old, self.new])
 
+    @cached_property
+    def are_new(self) -> Array:
+        """Which of all rows are new."""
+        flags = np.repeat([False, True], [self.old.n_rows, self.new.n_rows])
+        last = np.concatenate([self.old.last, self.new.last])
+        return flags[np.argsort(last, kind="stable")]
+
 
 @dataclass
 class Step:

@@ -11,23 +11,55 @@ from weft.runtime.columns.events import Array
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """One list of event rows per match: rows[offsets[i]:offsets[i + 1]]."""
+    """One list of event rows per match: `lengths[i]` of `rows`, from `starts[i]` on.
 
-    offsets: Array
+    Lists may have rows in common, so many long lists need not take much room.
+    """
+
+    starts: Array
+    lengths: Array
     rows: Array
 
     @property
-    def lengths(self) -> Array:
-        return np.diff(self.offsets)
+    def n_elements(self) -> int:
+        """The number of elements of all lists together."""
+        return int(self.lengths.sum())
 
     @property
     def owners(self) -> Array:
-        """The match of each row."""
-        return np.repeat(np.arange(self.offsets.size - 1), self.lengths)
+        """The match of each element, those of one list after those of another."""
+        return np.repeat(np.arange(self.lengths.size), self.lengths)
+
+    @property
+    def elements(self) -> Array:
+        """The rows of all lists, those of one after those of another."""
+        if self.n_elements == self.rows.size and bool(np.all(self.starts == self.offsets[:-1])):
+            return self.rows
+        return self.rows[ranges(self.starts, self.lengths)]
+
+    @property
+    def offsets(self) -> Array:
+        """Where each list begins and ends among all elements."""
+        return offsets_of(self.lengths)
 
     def take(self, selected: Array) -> "Lists":
-        lengths = self.lengths[selected]
-        return Lists(offsets_of(lengths), self.rows[ranges(self.offsets[selected], lengths)])
+        return Lists(self.starts[selected], self.lengths[selected], self.rows)
+
+    def compact(self) -> "Lists":
+        """Return the same lists without rows that none of them has, unless they have many in common."""
+        if self.n_elements > self.rows.size:
+            return self
+        return lists_of(self.offsets, self.elements)
+
+
+def lists_of(offsets: Array, rows: Array) -> Lists:
+    """Return lists that lie one after the other: rows[offsets[i]:offsets[i + 1]].
+
+    >>> lists = lists_of(np.array([0, 2, 3]), np.array([7, 8, 9]))
+    >>> lists.take(np.array([1, 0])).elements.tolist()
+    [9, 7, 8]
+    """
+    return Lists(offsets[:-1], np.diff(offsets), rows)
 
 
 MatchColumn: TypeAlias = Array | Lists
@@ -72,10 +104,13 @@ class Table:
         return self._with_rows(lambda rows: rows - dropped)
 
     def _with_rows(self, change: Callable[[Array], Array]) -> "Table":
-        columns = tuple(
-            Lists(column.offsets, change(column.rows)) if isinstance(column, Lists) else change(column)
-            for column in self.columns
-        )
+        def of(column: MatchColumn) -> MatchColumn:
+            if not isinstance(column, Lists):
+                return change(column)
+            lists = column.compact()
+            return Lists(lists.starts, lists.lengths, np.maximum(change(lists.rows), 0))  # some have no list
+
+        columns = tuple(map(of, self.columns))
         return Table(columns, change(self.first), change(self.last))
 
 
@@ -87,7 +122,7 @@ def events_table(rows: Array) -> Table:
 def empty_table(is_list: Sequence[bool]) -> Table:
     """Return a table without rows."""
     none = np.empty(0, np.int64)
-    columns = tuple(Lists(np.zeros(1, np.int64), none) if flag else none for flag in is_list)
+    columns = tuple(Lists(none, none, none) if flag else none for flag in is_list)
     return Table(columns, none, none)
 
 
@@ -108,11 +143,15 @@ def concatenate_tables(tables: Sequence[Table]) -> Table:
 
 
 def _concatenate_columns(parts: Sequence[MatchColumn]) -> MatchColumn:
-    lists = [part for part in parts if isinstance(part, Lists)]
+    lists = [part.compact() for part in parts if isinstance(part, Lists)]
     if not lists:
         return np.concatenate(parts)  # type: ignore[arg-type]
-    lengths = np.concatenate([part.lengths for part in lists])
-    return Lists(offsets_of(lengths), np.concatenate([part.rows for part in lists]))
+    shifts = np.cumsum([0, *(part.rows.size for part in lists[:-1])])
+    return Lists(
+        np.concatenate([part.starts + shift for part, shift in zip(lists, shifts, strict=True)]),
+        np.concatenate([part.lengths for part in lists]),
+        np.concatenate([part.rows for part in lists]),
+    )
 
 
 def flatten_events(table: Table, columns: Sequence[int]) -> tuple[Array, Array, Array]:
@@ -131,24 +170,37 @@ def flatten_events(table: Table, columns: Sequence[int]) -> tuple[Array, Array, 
         return offsets, np.tile(numbers, table.n_rows), np.stack(cast(list[Array], chosen), 1).reshape(-1)
     lists = [as_lists(column) for column in chosen]
     by_match = np.argsort(np.concatenate([own.owners for own in lists]), kind="stable")
-    every = np.repeat(numbers, [own.rows.size for own in lists])[by_match]
+    every = np.repeat(numbers, [own.n_elements for own in lists])[by_match]
     offsets = offsets_of(np.sum([own.lengths for own in lists], axis=0))
-    return offsets, every, np.concatenate([own.rows for own in lists])[by_match]
+    return offsets, every, np.concatenate([own.elements for own in lists])[by_match]
 
 
 def as_lists(column: MatchColumn) -> Lists:
     """Return a column as lists; a single event is a list of one."""
-    return column if isinstance(column, Lists) else Lists(np.arange(column.size + 1), column)
+    if isinstance(column, Lists):
+        return column
+    return Lists(np.arange(column.size), np.ones(column.size, np.int64), column)
 
 
 def first_rows(column: MatchColumn) -> Array:
     """Return the earliest event of each row of a column."""
-    return column.rows[column.offsets[:-1]] if isinstance(column, Lists) else column
+    return column.rows[column.starts] if isinstance(column, Lists) else column
 
 
 def last_rows(column: MatchColumn) -> Array:
     """Return the latest event of each row of a column."""
-    return column.rows[column.offsets[1:] - 1] if isinstance(column, Lists) else column
+    return column.rows[column.starts + column.lengths - 1] if isinstance(column, Lists) else column
+
+
+def neighbors(lists: Lists) -> tuple[Array, Array, Array]:
+    """Return each two events that follow each other in a list: the match, the earlier row and the later one.
+
+    >>> [part.tolist() for part in neighbors(lists_of(np.array([0, 3, 4]), np.array([5, 7, 9, 5])))]
+    [[0, 0], [5, 7], [7, 9]]
+    """
+    owners, elements = lists.owners, lists.elements
+    pairs = np.flatnonzero(owners[1:] == owners[:-1])
+    return owners[pairs], elements[pairs], elements[pairs + 1]
 
 
 def offsets_of(lengths: Array) -> Array:

@@ -80,8 +80,11 @@ class ShardStage:
         for result in results:
             owned = result if slices is None or own is None else slices.keep_owned(result, own)
             yield from self.outcomes.rows([owned])
+        report = Report(stopped=executor.stopped or {})
         if self.task.analyze:
-            yield self.outcomes.report(shard, Report(activity=executor.activity))
+            report.activity = executor.activity
+        if self.task.analyze or (report.stopped and self.task.has_reports):
+            yield self.outcomes.report(shard, report)
 
     def run_to_meet(self, table: pa.Table, shard: str, slices: TimeSlices, own: Array) -> Iterator[Message]:
         """Yield the matches that some shards own on their way to where they are walked, and the report."""
@@ -109,6 +112,7 @@ class ShardStage:
             self.task.delay,
             OWNER if group.is_owner else None,
             self._adapters.get(number),
+            self.task.on_budget,
         )
 
 
