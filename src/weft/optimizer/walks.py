@@ -16,16 +16,16 @@ from weft.pattern.nodes import Query
 from weft.plan.dag import topological_order
 from weft.plan.extents import is_instant, longest
 from weft.plan.lags import known_after_first, lags_of
-from weft.plan.nodes import MOMENT, Await, Extent, Output, Plan, Walk
+from weft.plan.nodes import MOMENT, Await, Extent, MatchWalk, Output, Plan
 from weft.tree import find
 
 
-def walk_of(query: Query) -> Walk | None:
+def match_walk_of(query: Query) -> MatchWalk | None:
     """Return how the matches of a query are walked; None: all of them count."""
     policy = query.policy
     if not policy.walks:
         return None
-    return Walk(
+    return MatchWalk(
         keys=query.keys,
         skip=policy.skip or "none",
         prefer_longest=policy.prefer_longest and policy.skip not in (None, "none"),

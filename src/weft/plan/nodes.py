@@ -185,7 +185,7 @@ class ReturnedColumn:
 
 
 @stored
-class Walk:
+class MatchWalk:
     """How the matches of a query are walked in order, so that those kept decide about others.
 
     There is a walk for each value of `keys`. Of the matches that it keeps, those are suppressed that end
@@ -212,7 +212,7 @@ class Output:
     query: str
     columns: tuple[ReturnedColumn, ...]
     branches: tuple[Branch, ...]
-    walk: Walk | None = None
+    walk: MatchWalk | None = None
 
 
 @stored

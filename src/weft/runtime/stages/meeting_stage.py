@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.expressions import Suppressed
-from weft.plan.nodes import Output, Walk
+from weft.plan.nodes import MatchWalk, Output
 from weft.runtime.matches.walk import new_walker, owner_of
 from weft.runtime.stages.messages import DISTINCT, Message, outgoing
 from weft.runtime.stages.outcomes import OutcomeColumns
@@ -34,7 +34,7 @@ class Meeting:
 
     query: str
     is_repeated: bool = True
-    walk: Walk | None = None
+    walk: MatchWalk | None = None
     counted: tuple[str, ...] = ()
 
 
@@ -149,7 +149,7 @@ class MeetingStage:
 class _Pending:
     """The matches that a walk has not come to: those since a time before the step, since another after it."""
 
-    walk: Walk
+    walk: MatchWalk
     before: int
     after: int
 

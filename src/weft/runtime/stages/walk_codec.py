@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.plan.nodes import Walk
+from weft.plan.nodes import MatchWalk
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.walk import Walked, Walker, owner_of, walked_of
@@ -29,7 +29,7 @@ def rows_to_meet(outcomes: OutcomeColumns, found: Found) -> list[pa.RecordBatch]
     return list(table.to_batches())
 
 
-def walk_columns(found: Found, walk: Walk) -> pa.Table:
+def walk_columns(found: Found, walk: MatchWalk) -> pa.Table:
     """Return what a walk asks of matches as columns."""
     walked = walked_of(walk, found)
     return pa.table(
@@ -44,7 +44,7 @@ def walk_columns(found: Found, walk: Walk) -> pa.Table:
 
 
 def choose_rows(
-    walker: Walker, walk: Walk, query: str, ahead: pa.Table | None, due: pa.Table, counted: Sequence[str]
+    walker: Walker, walk: MatchWalk, query: str, ahead: pa.Table | None, due: pa.Table, counted: Sequence[str]
 ) -> pa.Table:
     """Return the rows that count, without what the walk asked; `counted` says how many each swallowed."""
     read = [None if rows is None else walked_from(rows, owner_of(query, 0)) for rows in (ahead, due)]
