@@ -1,11 +1,13 @@
 """Oracle tests of the clauses for which matches count: the matches of the reference, on every path."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from tests.helpers.engine import expected_outcome, is_supported, run_case, run_plan
+from tests.helpers.mutations import queries_in
 from tests.helpers.placed import is_placeable, placed_case
-from tests.helpers.placed_walks import run_stages, stream_stages
+from tests.helpers.placed_walks import run_slices, run_stages, slices_of, stream_stages
 from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_policies import n_left_out, policy_case, policy_stream
@@ -23,7 +25,19 @@ def is_stream(case: Case) -> bool:
     return all(query.window is not None for query in case.queries) and not never_settled(case)
 
 
+<<<<<<< HEAD:tests/properties/test_policies.py
 @pytest.mark.parametrize("seeds", seed_blocks(140_000, 700, soak=5_000, block=50))
+=======
+def n_left_out(case: Case) -> int:
+    """Return how many matches the walks leave out."""
+    return (
+        WalkedCase(case.text, case.events, case.order_by, case.id, has_policies=False).n_matches
+        - case.n_matches
+    )
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(140_000, 60, soak=3_000))
+>>>>>>> h-walk:tests/properties/test_walks.py
 def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     """In one batch, in random batches that respect a frontier, and with random trees."""
     left_out = 0
@@ -41,7 +55,11 @@ def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     count(cases=len(seeds), left_out=left_out)
 
 
+<<<<<<< HEAD:tests/properties/test_policies.py
 @pytest.mark.parametrize("seeds", seed_blocks(150_000, 200, soak=3_000, block=25))
+=======
+@pytest.mark.parametrize("seeds", seed_blocks(141_000, 20, soak=2_000))
+>>>>>>> h-walk:tests/properties/test_walks.py
 def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None:
     """In pieces, out of order, twice, with retries and restarts, with plans that change."""
     n_steps = left_out = 0
@@ -58,7 +76,30 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
     count(streams=len(seeds), steps=n_steps, left_out=left_out)
 
 
+<<<<<<< HEAD:tests/properties/test_policies.py
 @pytest.mark.parametrize("seeds", seed_blocks(160_000, 100, soak=2_000))
+=======
+@pytest.mark.parametrize("seeds", seed_blocks(143_000, 60, soak=1_000))
+def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count: Count) -> None:
+    """As short as they may be, so that matches and walks go from one slice to the next."""
+    n_cases = n_matches = 0
+    for seed in seeds:
+        case = walked_case(seed, is_placed)
+        walked = {query.name for query in case.queries if query.policy.walks}
+        texts = [text for text in queries_in(case.text) if text.split()[1] in walked]
+        case = replace(case, text="\n\n".join(texts))
+        slices = slices_of(case) if texts else None
+        if slices is None:
+            continue
+        expected = {name: own for name, own in expected_outcome(case).items() if own}
+        assert run_slices(case, slices) == expected, (seed, case)
+        n_cases, n_matches = n_cases + 1, n_matches + case.n_matches
+    count(cases=n_cases, matches=n_matches)
+    assert n_cases > len(seeds) // 4
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(142_000, 10, soak=1_000, block=10))
+>>>>>>> h-walk:tests/properties/test_walks.py
 def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
     """In a batch, in one cut into slices of time, and on a stream whose processes forget everything."""
     left_out = 0
@@ -69,6 +110,9 @@ def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
         able = {query.query.name for query in placed.queries}
         expected = {name: own for name, own in expected_outcome(placed.case).items() if own and name in able}
         assert run_stages(placed, program) == expected, (seed, placed.case)
+        slices = slices_of(placed.case)
+        if slices is not None:
+            assert run_stages(placed, program, slices) == expected, (seed, placed.case)
         if is_stream(placed.case):
             assert stream_stages(placed, program, seed) == expected, (seed, placed.case)
         left_out += n_left_out(placed.case)
