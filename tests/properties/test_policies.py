@@ -25,19 +25,7 @@ def is_stream(case: Case) -> bool:
     return all(query.window is not None for query in case.queries) and not never_settled(case)
 
 
-<<<<<<< HEAD:tests/properties/test_policies.py
 @pytest.mark.parametrize("seeds", seed_blocks(140_000, 700, soak=5_000, block=50))
-=======
-def n_left_out(case: Case) -> int:
-    """Return how many matches the walks leave out."""
-    return (
-        WalkedCase(case.text, case.events, case.order_by, case.id, has_policies=False).n_matches
-        - case.n_matches
-    )
-
-
-@pytest.mark.parametrize("seeds", seed_blocks(140_000, 60, soak=3_000))
->>>>>>> h-walk:tests/properties/test_walks.py
 def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     """In one batch, in random batches that respect a frontier, and with random trees."""
     left_out = 0
@@ -55,11 +43,7 @@ def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     count(cases=len(seeds), left_out=left_out)
 
 
-<<<<<<< HEAD:tests/properties/test_policies.py
 @pytest.mark.parametrize("seeds", seed_blocks(150_000, 200, soak=3_000, block=25))
-=======
-@pytest.mark.parametrize("seeds", seed_blocks(141_000, 20, soak=2_000))
->>>>>>> h-walk:tests/properties/test_walks.py
 def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None:
     """In pieces, out of order, twice, with retries and restarts, with plans that change."""
     n_steps = left_out = 0
@@ -76,15 +60,12 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
     count(streams=len(seeds), steps=n_steps, left_out=left_out)
 
 
-<<<<<<< HEAD:tests/properties/test_policies.py
-@pytest.mark.parametrize("seeds", seed_blocks(160_000, 100, soak=2_000))
-=======
-@pytest.mark.parametrize("seeds", seed_blocks(143_000, 60, soak=1_000))
+@pytest.mark.parametrize("seeds", seed_blocks(170_000, 60, soak=1_000))
 def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count: Count) -> None:
     """As short as they may be, so that matches and walks go from one slice to the next."""
     n_cases = n_matches = 0
     for seed in seeds:
-        case = walked_case(seed, is_placed)
+        case = policy_case(seed, accepts=is_placed)
         walked = {query.name for query in case.queries if query.policy.walks}
         texts = [text for text in queries_in(case.text) if text.split()[1] in walked]
         case = replace(case, text="\n\n".join(texts))
@@ -98,8 +79,7 @@ def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count:
     assert n_cases > len(seeds) // 4
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(142_000, 10, soak=1_000, block=10))
->>>>>>> h-walk:tests/properties/test_walks.py
+@pytest.mark.parametrize("seeds", seed_blocks(160_000, 100, soak=2_000))
 def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
     """In a batch, in one cut into slices of time, and on a stream whose processes forget everything."""
     left_out = 0
