@@ -25,7 +25,7 @@ def is_stream(case: Case) -> bool:
     return all(query.window is not None for query in case.queries) and not never_settled(case)
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(140_000, 700, soak=5_000, block=50))
+@pytest.mark.parametrize("seeds", seed_blocks(140_000, 800, soak=5_000, block=50))
 def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     """In one batch, in random batches that respect a frontier, and with random trees."""
     left_out = 0
@@ -43,7 +43,7 @@ def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
     count(cases=len(seeds), left_out=left_out)
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(150_000, 200, soak=3_000, block=25))
+@pytest.mark.parametrize("seeds", seed_blocks(150_000, 100, soak=3_000, block=25))
 def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None:
     """In pieces, out of order, twice, with retries and restarts, with plans that change."""
     n_steps = left_out = 0
@@ -79,7 +79,7 @@ def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count:
     assert n_cases > len(seeds) // 4
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(160_000, 100, soak=2_000))
+@pytest.mark.parametrize("seeds", seed_blocks(160_000, 60, soak=2_000))
 def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
     """In a batch, in one cut into slices of time, and on a stream whose processes forget everything."""
     left_out = 0
