@@ -15,7 +15,7 @@ from tests.helpers.case_files import (
     trend_lines,
     write_expectations,
 )
-from tests.helpers.engine import arrow_events, derived_schema, outcome_of, plan_of, run_plan
+from tests.helpers.engine import arrow_events, derived_schema, outcome_of, plan_of, run_plan, walked
 from tests.helpers.placed import is_placeable, placed_case, run_program
 from tests.helpers.placed_streams import matches_of, run_placed_stream
 from tests.helpers.placed_walks import run_stages, stream_stages
@@ -31,7 +31,6 @@ from weft.normalize.template import template_of
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Program
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.matches.walk import walk_steps
 from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 from weft.runtime.trends.executor import TrendPlan
 
@@ -76,7 +75,7 @@ def event_by_event(case: TextCase) -> tuple[str, ...]:
         is_last = row + 1 == events.n_events
         frontier = END_OF_TIME if is_last else int(events.times[row + 1])
         found += executor.process(events.take(slice(row, row + 1)), frontier)
-    return match_lines(outcome_of(plan, walk_steps(found)).matches["q"])
+    return match_lines(outcome_of(plan, walked(executor, found)).matches["q"])
 
 
 @pytest.mark.parametrize("case", named(MATCHES))

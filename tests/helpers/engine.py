@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.matches.walk import walk_steps
+from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
 from weft.testing.matches import Match, return_values
 from weft.testing.timeouts import find_timeouts
@@ -126,7 +126,14 @@ def run_plan(
     executor = Executor(Program(plan), budget)
     events = ingest(table, layout)
     found = executor.run(events) if n_batches == 1 else _in_batches(executor, events, n_batches, seed)
-    return outcome_of(plan, walk_steps(found))
+    return outcome_of(plan, walked(executor, found))
+
+
+def walked(executor: Executor, found: Iterable[Found]) -> Iterator[Found]:
+    """Return the matches that count, of all that an executor finds, which learns what is skipped."""
+    walker = new_walker()
+    executor.skipped = walker.skipped
+    return walk_steps(found, walker)
 
 
 def _in_batches(executor: Executor, events: Events, n_batches: int, seed: int) -> Iterable[Found]:

@@ -15,6 +15,8 @@ from tests.helpers.strategies import Case, SeededDice
 from tests.helpers.streams import counted, never_settled, run_stream
 from tests.helpers.tally import Count, seed_blocks
 
+from weft.runtime.matches import execute
+
 
 def is_placed(case: Case) -> bool:
     return is_placeable(case) and is_supported(case)
@@ -41,6 +43,18 @@ def test_batches_give_the_reference_result(seeds: range, count: Count) -> None:
         left_out += n_left_out(case)
     assert left_out > len(seeds)
     count(cases=len(seeds), left_out=left_out)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(180_000, 80, soak=2_000, block=40))
+def test_small_parts_give_up_what_is_skipped(
+    seeds: range, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events are taken three at a time; what the walk has passed is given up in between."""
+    monkeypatch.setattr(execute, "BATCH_EVENTS", 3)
+    for seed in seeds:
+        case = policy_case(seed, accepts=is_supported)
+        assert run_case(case).matches == expected_outcome(case), (seed, case)
+    count(cases=len(seeds))
 
 
 @pytest.mark.parametrize("seeds", seed_blocks(150_000, 100, soak=3_000, block=25))

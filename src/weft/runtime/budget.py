@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +11,7 @@ from weft.errors import FEWER_MATCHES, SMALLER_SEARCH, BudgetError, WeftError
 from weft.plan.nodes import Node
 
 SPLIT_ROWS = 2_000_000  # a step that builds more than this from many events is redone in halves
+FEW_ROWS = 100_000  # ... of lists most of which may be skipped, once it is known what counts
 RAISING = ", or raise the budget (budget=weft.Budget({}=...))"  # the command line says it in its own words
 LOGGER = logging.getLogger("weft")
 
@@ -58,12 +60,13 @@ class Meter:
     """Counts what the nodes of a plan do, and stops the one that exceeds its budget.
 
     `built` and `examined` are the rows and candidates of the kernels, in steps that were redone too;
-    `rows` are those that every node gave to its readers.
+    `rows` are those that every node gave to its readers. Of the rows of some nodes only `few` may count.
     """
 
     budget: Budget
     readers: dict[Node, frozenset[str]]
     divisible: bool = False
+    few: Collection[Node] = ()
     built: Counter[Node] = field(default_factory=Counter)
     examined: Counter[Node] = field(default_factory=Counter)
     rows: Counter[Node] = field(default_factory=Counter)
@@ -74,6 +77,10 @@ class Meter:
         """Rows that one kernel call may build."""
         most = self.budget.partial_matches
         return min(SPLIT_ROWS, most) if self.divisible else most
+
+    def limit_of(self, node: Node) -> int:
+        """Return the lists that one kernel call may build."""
+        return min(FEW_ROWS, self.limit) if self.divisible and node in self.few else self.limit
 
     def remaining(self, node: Node) -> int:
         """Candidates that a node may still examine."""

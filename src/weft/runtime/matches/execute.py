@@ -29,6 +29,7 @@ from weft.plan.nodes import (
     list_columns,
     nodes_read,
 )
+from weft.plan.skipped import skipped_by
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
@@ -42,6 +43,8 @@ from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, St
 from weft.runtime.matches.table import Table, concatenate_tables, empty_table, events_table, flatten_events
 
 BATCH_EVENTS = 1_000_000
+CALM_PARTS = 8  # parts in a row that fit, after which a larger one is tried
+Skipped = Callable[[Output, Events, Array], Array]  # the time before which rows are of no use to an output
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Program:
         self.counts_positions = any(
             extent is not None and extent.clock == "position" for extent in _extents(self.order)
         )
+        self.skipped = {} if self.counts_positions else skipped_by(plan)
 
 
 class Executor:
@@ -102,7 +106,11 @@ class Executor:
 
     The result of all batches together does not depend on how the events were cut into batches, nor on
     the order in which they came, as long as no event is earlier than a frontier announced before.
+
+    Whoever walks the matches may say what they have `skipped`: rows of no use are given up.
     """
+
+    skipped: Skipped | None = None
 
     def __init__(self, program: Program, budget: Budget | None = None) -> None:
         self.program = program
@@ -132,23 +140,38 @@ class Executor:
 
     def run(self, events: Events, frontier: int = END_OF_TIME, oldest: int | None = None) -> Iterator[Found]:
         """Process sorted events in batches of a bounded size; without a frontier, the last there are."""
-        for start in range(0, max(events.n_events, 1), BATCH_EVENTS):
-            stop = min(start + BATCH_EVENTS, events.n_events)
-            yield from self._run_part(events, start, stop, frontier, oldest)
+        start, size, n_calm, is_done = 0, BATCH_EVENTS, 0, False
+        while not is_done:
+            stop = min(start + size, events.n_events)
+            is_done = stop == events.n_events
+            reached = frontier if is_done else min(frontier, int(events.times[stop]))
+            self.meter.divisible = stop - start > 1
+            self._give_up_skipped()
+            try:
+                yield from self._process_affordable(events.take(slice(start, stop)), reached, oldest)
+            except StepTooLargeError:
+                size, n_calm, is_done = (stop - start) // 2, 0, False
+                continue
+            start, n_calm = stop, n_calm + 1
+            if n_calm == CALM_PARTS:
+                size, n_calm = min(2 * size, BATCH_EVENTS), 0
 
-    def _run_part(
-        self, events: Events, start: int, stop: int, frontier: int, oldest: int | None
-    ) -> Iterator[Found]:
-        reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
-        self.meter.divisible = stop - start > 1
-        try:
-            matches = self._process_affordable(events.take(slice(start, stop)), reached, oldest)
-        except StepTooLargeError:
-            middle = (start + stop) // 2
-            yield from self._run_part(events, start, middle, frontier, oldest)
-            yield from self._run_part(events, middle, stop, frontier, oldest)
-        else:
-            yield from matches
+    def _give_up_skipped(self) -> None:
+        """Give up rows that began before what the walks of all their readers have reached."""
+        events = self._events
+        if self.skipped is None:
+            return
+        self.meter.few = self.program.skipped
+        if events is None:
+            return
+        for node, outputs in self.program.skipped.items():
+            state = self._states[node]
+            tables = []
+            for table in (state.held, state.pending):
+                times = [self.skipped(output, events, table.first) for output in outputs if table.n_rows]
+                useful = events.times[table.first] >= np.minimum.reduce(times) if times else np.array([True])
+                tables.append(table if useful.all() else table.take(np.flatnonzero(useful)))
+            self._states[node] = NodeState(*tables)
 
     def _process_affordable(self, batch: Events, frontier: int, oldest: int | None) -> list[Found]:
         """Process a batch; where queries may be stopped, once more without those that exceed their budget.

@@ -224,7 +224,7 @@ class BoundKleene:
         if rule.is_nearest and is_strict(node):
             broken = self._is_broken(rule, candidates, rows_of, step)
         bounds = (node.least, HIGHEST if node.most is None else node.most, length_of(node.extent))
-        most = (step.meter.limit, step.meter.remaining(node))
+        most = (step.meter.limit_of(node), step.meter.remaining(node))
         early, late = node.begins_early and rule.is_nearest, node.ends_late and rule.is_nearest
         if rule.is_nearest and not rule.edges and candidates.are_runs(rule.comparisons):
             ends = candidates.ends(broken)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.matches.identity import hash_bindings, hash_numbers
-from weft.plan.nodes import MatchWalk
+from weft.plan.nodes import MatchWalk, Output
 from weft.plan.order import closed_order
 from weft.runtime.columns.evaluate import Scope, evaluate
 from weft.runtime.columns.events import Array, Column, Events, StringPool, comparable, hash_values
@@ -211,10 +211,19 @@ class Walker:
             start += one.n_rows
         return kept
 
+    def skipped(
+        self, output: Output, events: Events, rows: Array, since: Mapping[str, int] | None = None
+    ) -> Array:
+        """Return the time before which what begins is skipped in the partitions of rows, as past the last."""
+        if output.walk is None:
+            return np.full(rows.size, LOWEST)
+        owner = owner_of(output.query, (since or {}).get(output.query, 0))
+        keys = hash_columns(f"skip {owner}", _key_hashes(output.walk, events, rows), rows.size)
+        return self.state.known(keys, owner).reached.times
 
-def walk_steps(found: Iterable[Found]) -> Iterator[Found]:
+
+def walk_steps(found: Iterable[Found], walker: Walker) -> Iterator[Found]:
     """Yield the matches of a batch that count, those of one step of a plan after those of another."""
-    walker = new_walker()
     for _, step in groupby(
         found, key=lambda one: id(one.events)
     ):  # a step's matches have their events in common
@@ -250,7 +259,7 @@ def walked_of(walk: MatchWalk, found: Found, since: int = 0) -> Walked:
     events, table = found.events, found.table
     branch = found.output.branches[found.branch]
     first = first_events(found)
-    keys = [hash_of_values(events.columns[name].take(first), events.strings) for name in walk.keys]
+    keys = _key_hashes(walk, events, first)
     scope = Scope(events, table)
     per = [hash_of_values(evaluate(part, scope), events.strings) for part in branch.per]
     owner = owner_of(found.query, since)
@@ -265,6 +274,10 @@ def walked_of(walk: MatchWalk, found: Found, since: int = 0) -> Walked:
         np.zeros(table.n_rows, np.int64) + sum(lengths),
         lambda rows: match_ids(found.take(rows)).to_numpy(zero_copy_only=False).astype("U32"),
     )
+
+
+def _key_hashes(walk: MatchWalk, events: Events, rows: Array) -> list[Array]:
+    return [hash_of_values(events.columns[name].take(rows), events.strings) for name in walk.keys]
 
 
 def owner_of(query: str, since: int) -> int:

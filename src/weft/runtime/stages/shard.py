@@ -10,6 +10,7 @@ finds, which was emitted already.
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import divide_at
 from weft.runtime.columns.merge import drop_delivered, in_pool_of, renumber_repeats
 from weft.runtime.matches.execute import Found
+from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.walk import Walker, new_walker, owner_of
 from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
@@ -106,6 +108,9 @@ class Shard:
             plan = self._current_plan(journal)
             try:
                 executor, walker = self._executor(journal, plan, report)
+                since = {name: served.since for name, served in journal.queries.items()}
+                if walker is not None and isinstance(executor, MatchExecutor):
+                    executor.skipped = partial(walker.skipped, since=since)
                 own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
                 results: list[Result] = list(executor.step(arrivals, frontier))
                 break
@@ -114,7 +119,6 @@ class Shard:
                     raise
                 journal = self._stop_queries(journal, error, report)
         if walker is not None:
-            since = {name: served.since for name, served in journal.queries.items()}
             results = [*walker.walk_found((one for one in results if isinstance(one, Found)), since)]
         previous_wake = journal.wake
         journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, walker, arrivals)

@@ -15,7 +15,7 @@ from weft.runtime.columns.merge import drop_delivered
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.state import END_OF_TIME
-from weft.runtime.matches.walk import walk_steps
+from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Adapter, Arrivals, Result, ShardExecutor
 from weft.runtime.stages.site_executor import SiteExecutor, SitePlan, add_events
@@ -134,5 +134,8 @@ def run_once(
     executor.stopped = None if program.on_budget == "error" else Stopped()
     found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
     if isinstance(program.plan, Plan) and is_walked:
-        found = walk_steps(one for one in found if isinstance(one, Found))
+        walker = new_walker()
+        if isinstance(executor, MatchExecutor):
+            executor.skipped = walker.skipped
+        found = walk_steps((one for one in found if isinstance(one, Found)), walker)
     return executor, own, found
