@@ -33,7 +33,8 @@ from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_work
 from weft.runtime.trends.executor import TrendPlan
 
 CASES = load_cases()
-MATCHES = [case for case in CASES if not case.is_trend]
+NOT_YET_ON_THE_ENGINE = ("strategies", "skips", "timeouts")  # policies: to be deleted when the engine obeys
+MATCHES = [case for case in CASES if not case.is_trend and case.file.stem not in NOT_YET_ON_THE_ENGINE]
 TRENDS = [case for case in CASES if case.is_trend]
 
 
@@ -48,6 +49,7 @@ def test_the_reference(path, request: pytest.FixtureRequest) -> None:
         write_expectations(path)
     for case in read_cases(path):
         assert case.found == case.by_reference(), case.title
+        assert case.timeouts == case.timeouts_by_reference(), case.title
 
 
 def test_titles_are_of_one_case_and_there_are_enough() -> None:

@@ -10,6 +10,10 @@ on, or by its `id` where it has one. `order rank` breaks ties by that attribute.
 `none`. A trend query has a line for every window and group:
 
 trends  0 k=1 | n=3
+
+A query with TIMEOUTS has a line for each: the chain, and what is missing.
+
+timeout a=0 b=1 missing=c | x=1
 """
 
 import re
@@ -20,7 +24,7 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from tests.helpers.engine import Bindings, expected_outcome, plain
+from tests.helpers.engine import Bindings, expected_outcome, expected_timeouts, plain
 from tests.helpers.strategies import SCHEMA, Case
 
 from weft.pattern.nodes import Query
@@ -29,7 +33,7 @@ from weft.testing.trends import TrendResults, find_trend_results
 from weft.testing.values import Value
 
 FOLDER = Path(__file__).parents[1] / "cases"
-RESULTS = ("match", "trends", "none")
+RESULTS = ("match", "timeout", "trends", "none")
 SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "TRUE": True, "FALSE": False}
 MILLISECOND = 1_000
 
@@ -43,7 +47,8 @@ class TextCase:
     query: str
     events: str
     order: str | None
-    found: tuple[str, ...]  # the lines of results; none for none
+    found: tuple[str, ...]  # the lines of matches or trends; none for none
+    timeouts: tuple[str, ...] = ()
 
     @cached_property
     def case(self) -> Case:
@@ -69,12 +74,19 @@ class TextCase:
             self.bound, find_trend_results(self.bound, self.case.events, tie_break=self.case.tie_break)
         )
 
-    def text(self, found: Iterable[str]) -> str:
+    def timeouts_by_reference(self) -> tuple[str, ...]:
+        """Return the lines of timeouts that the reference finds."""
+        if not self.bound.policy.timeouts:
+            return ()
+        return timeout_lines(expected_timeouts(self.case)["q"])
+
+    def text(self, found: Iterable[str], timeouts: Iterable[str]) -> str:
         """Return the paragraph with other results."""
         kind = "trends" if self.is_trend else "match"
         lines = [f"=== {self.title}", *_folded("query", self.query), *_folded("events", self.events)]
         lines += [f"order   {self.order}"] if self.order else []
-        return "\n".join([*lines, *([f"{kind:<7} {line}" for line in found] or ["none"])])
+        results = [f"{kind:<7} {line}" for line in found] + [f"timeout {line}" for line in timeouts]
+        return "\n".join([*lines, *(results or ["none"])])
 
 
 def load_cases() -> list[TextCase]:
@@ -104,15 +116,16 @@ def _read(path: Path, paragraph: str) -> TextCase:
     assert any(word in fields for word in RESULTS), f"{path.name}: {title}: say what it finds, or none"
     assert len(fields["query"]) == len(fields["events"]) == 1, f"{path.name}: {title}"
     found = (*fields.get("match", ()), *fields.get("trends", ()))
-    assert bool(found) != ("none" in fields), f"{path.name}: {title}: none, and something"
+    timeouts = tuple(fields.get("timeout", ()))
+    assert bool(found or timeouts) != ("none" in fields), f"{path.name}: {title}: none, and something"
     order = fields["order"][0] if "order" in fields else None
-    return TextCase(path, title, fields["query"][0], fields["events"][0], order, found)
+    return TextCase(path, title, fields["query"][0], fields["events"][0], order, found, timeouts)
 
 
 def write_expectations(path: Path) -> None:
     """Write what the cases of a file find, by the reference."""
     comment = path.read_text(encoding="utf-8").split("=== ", 1)[0].rstrip()
-    cases = [case.text(case.by_reference()) for case in read_cases(path)]
+    cases = [case.text(case.by_reference(), case.timeouts_by_reference()) for case in read_cases(path)]
     path.write_text("\n\n".join([comment, *cases]) + "\n", encoding="utf-8")
 
 
@@ -147,6 +160,15 @@ def match_lines(matches: Mapping[Bindings, Mapping[str, object]]) -> tuple[str, 
     for bindings, values in matches.items():
         bound = " ".join(f"{variable}={','.join(map(str, ids))}" for variable, ids in sorted(bindings))
         lines.append(bound + _shown(values))
+    return tuple(sorted(lines, key=_by_number))
+
+
+def timeout_lines(timeouts: Mapping[tuple[Bindings, str | None], Mapping[str, object]]) -> tuple[str, ...]:
+    """Return a line for each timeout: its chain, what is missing, and its RETURN values."""
+    lines = []
+    for (bindings, missing), values in timeouts.items():
+        (chain,) = match_lines({bindings: {}})
+        lines.append(f"{chain} missing={missing or 'NULL'}{_shown(values)}")
     return tuple(sorted(lines, key=_by_number))
 
 

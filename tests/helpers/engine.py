@@ -14,6 +14,7 @@ from weft.codec import from_json, to_json
 from weft.errors import BudgetError, QueryError
 from weft.optimizer.pipeline import optimize
 from weft.optimizer.planning import Planning
+from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
@@ -23,7 +24,8 @@ from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.testing.matches import return_values
+from weft.testing.matches import Match, return_values
+from weft.testing.timeouts import find_timeouts
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans
@@ -175,18 +177,30 @@ def plain(value: object) -> object:
 
 def expected_outcome(case: Case) -> dict[str, dict[Bindings, dict[str, object]]]:
     """Return the reference's matches by event ids, with their RETURN values."""
-    ids = {event.row: event.row if event.id is None else event.id for event in case.events}
-    found: dict[str, dict[Bindings, dict[str, object]]] = {}
     queries = {query.name: query for query in case.queries}
-    for name, matches in case.expected().items():
-        found[name] = {
-            frozenset((variable, tuple(ids[row] for row in rows)) for variable, rows in match.bindings): {
-                column: plain(value)
-                for column, value in return_values(queries[name], match, case.events).items()
-            }
-            for match in matches
-        }
+    return {
+        name: dict(_by_ids(case, queries[name], match) for match in matches)
+        for name, matches in case.expected().items()
+    }
+
+
+def expected_timeouts(case: Case) -> dict[str, dict[tuple[Bindings, str | None], dict[str, object]]]:
+    """Return the reference's timeouts of each query that asks for them: by chain and what it misses."""
+    found: dict[str, dict[tuple[Bindings, str | None], dict[str, object]]] = {}
+    for query in case.queries:
+        if query.policy.timeouts:
+            found[query.name] = {}
+            for timeout in find_timeouts(query, case.events, tie_break=case.tie_break):
+                bindings, values = _by_ids(case, query, timeout.chain)
+                found[query.name][bindings, timeout.missing] = values
     return found
+
+
+def _by_ids(case: Case, query: Query, match: Match) -> tuple[Bindings, dict[str, object]]:
+    ids = {event.row: event.identity for event in case.events}
+    bindings = frozenset((variable, tuple(ids[row] for row in rows)) for variable, rows in match.bindings)
+    values = return_values(query, match, case.events)
+    return bindings, {column: plain(value) for column, value in values.items()}
 
 
 def is_supported(case: Case) -> bool:
