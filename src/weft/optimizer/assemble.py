@@ -10,6 +10,7 @@ from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.plan.extents import NOW
 from weft.plan.nodes import (
     Absence,
     Await,
@@ -208,8 +209,8 @@ class _Assembly:
         walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
         waits = walk is not None
         node = KleeneExpand(
-            None if source is None else Await(source.node, 0) if waits else source.node,
-            Await(elements, 0) if waits else elements,
+            None if source is None else Await(source.node, NOW) if waits else source.node,
+            Await(elements, NOW) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),
