@@ -145,9 +145,9 @@ class _Assembly:
             return Assembled(source, (item.variable,)), frozenset()
         if item.is_list:
             return self._expand_list(None, item, source)
-        keys = [_key(item.variable, key, self.context) for key in self.form.keys]
+        keys = [key_of(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
-        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
+        return Assembled(add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
 
     def _join_parts(self, left: Assembled, right: Assembled) -> tuple[Assembled, frozenset[int]]:
         """Join two parts; a list is expanded where the other part stands, which may check negations."""
@@ -271,7 +271,7 @@ class _Assembly:
 
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     """Return the events of an item that satisfy the predicates on it alone."""
-    return _add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
+    return add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
 
 
 def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
@@ -331,9 +331,9 @@ def _agreement(
     """Return what makes a negated event agree on the keys; in a gap, with the event before it."""
     if negation.scope != "gap":
         return _key_equalities(anchor, negated, form, context)
-    before = [replace(_key(negation.after[0], key, context), place="previous") for key in form.keys]
+    before = [replace(key_of(negation.after[0], key, context), place="previous") for key in form.keys]
     return [
-        Comparison("=", earlier, _key(negated, key, context))
+        Comparison("=", earlier, key_of(negated, key, context))
         for earlier, key in zip(before, form.keys, strict=True)
     ]
 
@@ -379,7 +379,8 @@ def extent_of(form: NormalForm) -> Extent | None:
     return Extent("time", length)
 
 
-def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
+def add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
+    """Return the rows of a node that satisfy predicates too."""
     placed = in_columns(predicates, columns)
     if not placed:
         return source
@@ -390,14 +391,15 @@ def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[s
 
 
 def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:
-    return [Comparison("=", _key(a, key, context), _key(b, key, context)) for key in form.keys]
+    return [Comparison("=", key_of(a, key, context), key_of(b, key, context)) for key in form.keys]
 
 
-def _key(variable: str, key: str, context: Context) -> Attribute:
+def key_of(variable: str, key: str, context: Context) -> Attribute:
+    """Return the attribute on which events agree, of a variable."""
     return Attribute(variable, key, type=context.attribute_type(key))
 
 
 def _same_key(variable: str, key: str, context: Context) -> Expression:
     """All elements of a list agree with its first one on a key."""
     first = Attribute(variable, key, "first", context.attribute_type(key))
-    return Comparison("=", _key(variable, key, context), first)
+    return Comparison("=", key_of(variable, key, context), first)

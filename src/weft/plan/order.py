@@ -33,6 +33,9 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
             return _closure({*closed_order(left), *moved, *order})
         case nodes.KleeneExpand(input=source, order=order):
             return _closure({*(() if source is None else closed_order(source)), *order})
+        case nodes.Chain():
+            columns = range(len(list_columns(node)))
+            return frozenset((a, b) for a in columns for b in columns if a < b)
 
 
 def ends_last(join: Join) -> Side | None:

@@ -13,6 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from weft.expressions import (
+    INTRINSIC,
     Aggregate,
     And,
     Arithmetic,
@@ -73,7 +74,7 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names |= {name for extent in extents for name in extent.partition_by}
         names |= {name for walk in find(plan, Walk) for name in walk.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
-        return Demand(frozenset(types), frozenset(names), any(e.clock == "position" for e in extents))
+        return Demand(frozenset(types), frozenset(names) - INTRINSIC, any(e.clock == "position" for e in extents))
     names = set()
     for template in plan.templates:
         automata = [automaton for automata in template.alternatives for automaton in automata]
