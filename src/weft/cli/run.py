@@ -16,8 +16,9 @@ from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
 from weft.hosts.spark.analyze import Analysis
+from weft.hosts.spark.outcomes import Outcomes
 from weft.hosts.spark.progress import spark_progress
-from weft.io.sinks import check_target, write_results
+from weft.io.sinks import MATCHES, TIMEOUTS, TRENDS, check_target, write_results
 from weft.io.sources import find_events
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
@@ -101,6 +102,7 @@ class Delivery:
     def __init__(self, detection: Detection, out: str | None, *, is_shown: bool) -> None:
         self.analysis: Analysis | None = None
         self.counts: Mapping[str, int] = {}
+        self.timeouts: Mapping[str, int] = {}
         self.n_events = self.n_rejected = 0
         self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
         self._detection = detection
@@ -112,14 +114,18 @@ class Delivery:
         detection = self._detection
         if is_analyzed:
             self.analysis = detection.analyze(self._writer)
-        counted = self._run() if self.analysis is None else self.analysis.counts
+        ran = self._run() if self.analysis is None else (self.analysis.counts, self.analysis.timeouts)
+        counted, timeouts = ran
         self.counts = {query.name: counted.get(query.name, 0) for query in detection.queries}
+        self.timeouts = {name: timeouts.get(name, 0) for name in self._timed}
         self.n_events, self.n_rejected = detection.input_counts()
 
     def summarize(self, seconds: float, *, as_json: bool) -> None:
         """Print what was found: one JSON object, or tables."""
         detection = self._detection
         results = {"matches": {query.name: self.counts[query.name] for query in detection.match_queries}}
+        if self._timed:
+            results["timeouts"] = self.timeouts
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
         more = {}
@@ -138,23 +144,45 @@ class Delivery:
         """What takes the outcome, None if it is only counted."""
         return self._write if self._out is not None or self._is_shown else None
 
-    def _run(self) -> Mapping[str, int]:
-        frames = [self._detection.matches] if self._detection.match_queries else []
-        frames += [self._detection.trends] if self._detection.trend_queries else []
-        is_kept = self._writer is not None
-        if is_kept:
-            frames = [frame.persist(StorageLevel.MEMORY_AND_DISK) for frame in frames]
-        counted = {
-            row["query"]: row["count"] for frame in frames for row in frame.groupBy("query").count().collect()
-        }
-        if is_kept:
-            matches = frames[0] if self._detection.match_queries else self._detection.matches
-            self._write(matches, *frames[-1:] if self._detection.trend_queries else ())
-            for frame in frames:
-                frame.unpersist()
-        return counted
+    @property
+    def _timed(self) -> list[str]:
+        """The queries that ask for timeouts."""
+        return [query.name for query in self._detection.match_queries if query.policy.timeouts]
 
-    def _write(self, matches: DataFrame, trends: DataFrame | None = None) -> None:
+    def _run(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Deliver what is found; return how many results each query has, and how many timeouts."""
+        detection = self._detection
+        if self._timed:  # matches and timeouts are found in one run
+            runs = [detection.outcomes]
+        else:
+            runs = [detection.matches] if detection.match_queries else []
+            runs += [detection.trends] if detection.trend_queries else []
+        is_kept = self._writer is not None or bool(self._timed)
+        if is_kept:
+            runs = [frame.persist(StorageLevel.MEMORY_AND_DISK) for frame in runs]
+        frames = self._frames(runs)
+        counts = {name: _count_by_query(frame) for name, frame in frames.items()}
+        if self._writer is not None:
+            self._write(frames.pop(MATCHES, None), **frames)
+        for frame in runs if is_kept else ():
+            frame.unpersist()
+        timeouts = counts.pop(TIMEOUTS, {})
+        return {name: count for own in counts.values() for name, count in own.items()}, timeouts
+
+    def _frames(self, runs: Sequence[DataFrame]) -> dict[str, DataFrame]:
+        """Return the frames of each kind that there is, by their names."""
+        detection = self._detection
+        if not self._timed:
+            names = [MATCHES] if detection.match_queries else []
+            names += [TRENDS] if detection.trend_queries else []
+            return dict(zip(names, runs, strict=True))
+        outcomes = Outcomes(*runs)
+        frames = {MATCHES: outcomes.matches, TIMEOUTS: outcomes.timeouts}
+        return frames | ({TRENDS: outcomes.trends} if detection.trend_queries else {})
+
+    def _write(
+        self, matches: DataFrame | None, trends: DataFrame | None = None, timeouts: DataFrame | None = None
+    ) -> None:
         """Write what was found to where it goes, or keep the first results."""
         detection = self._detection
         if self._out is None:
@@ -163,7 +191,11 @@ class Delivery:
                 self._first_results = ordered.limit(MOST_RESULTS + 1).collect()
         else:
             own = matches if detection.match_queries else None
-            write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
+            write_results(own, trends, detection.return_columns, detection.trend_names, self._out, timeouts)
+
+
+def _count_by_query(frame: DataFrame) -> dict[str, int]:
+    return {row["query"]: row["count"] for row in frame.groupBy("query").count().collect()}
 
 
 def _all_rejected(rejected: DataFrame, columns: options.ColumnOptions) -> str:

@@ -16,8 +16,8 @@ from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
-from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.timeouts import returns_of, timeouts_of
+from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.walks import await_walk, suppressed_per, walk_of
 from weft.optimizer.weave import AssembledPattern, Weave
 from weft.pattern.nodes import Query

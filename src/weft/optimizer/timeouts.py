@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from weft.expressions import EVENT, Attribute, Comparison, Expression, variables_of
+from weft.expressions import EVENT, Attribute, Comparison, Expression, Place, variables_of
 from weft.normalize.apply_strategy import about_event, speaks_of_whole
 from weft.normalize.pipeline import normalize
 from weft.normalize.resolve_absent import substitute_absent
@@ -67,9 +67,9 @@ def returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ..
 
 def _beginning_alike(node: Node, follower: Node, column: int, extent: Extent) -> Absence:
     """Return the absence of rows whose event in a column is the first event of a row."""
-    same = column_variable(len(list_columns(node)) + column)
-    both = (Attribute(variable, EVENT, type=LONG) for variable in (column_variable(0), same))
-    return Absence(follower, (), (), (), (Comparison("=", *both),), extent)
+    columns = column_variable(0), column_variable(len(list_columns(node)) + column)
+    first, other = (Attribute(name, EVENT, type=LONG) for name in columns)
+    return Absence(follower, (), (), (), (Comparison("=", first, other),), extent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class _Step:
 
 
 def _steps(pattern: Pattern) -> Iterator[_Step]:
-    """Yield what a chain takes one after the other; what may be empty, and what is negated, it passes over."""
+    """Yield what a chain takes one after the other; it passes over what may be empty or is negated."""
     match pattern:
         case Seq(operands=operands):
             for operand in operands:
@@ -119,9 +119,7 @@ def _go_on(chain: Assembled, step: _Step, query: Query, extent: Extent, context:
     elements = add_filter(Scan(step.item.type), own, (variable,))
     taken = _taken(step)
     first = chain.variables[0]
-    keys = [
-        Comparison("=", key_of(first, key, context), key_of(taken, key, context)) for key in query.keys
-    ]
+    keys = [Comparison("=", key_of(first, key, context), key_of(taken, key, context)) for key in query.keys]
     conditions = in_columns([*crossing, *keys], (*chain.variables, taken))
     return Assembled(Chain(chain.node, Await(elements, NOW), conditions, extent, step.place), reached)
 
@@ -149,7 +147,7 @@ def _asked(query: Query, step: _Step, reached: set[str]) -> tuple[list[Expressio
             and not (step.place != "single" and speaks_of_whole(condition, variable))
             and not (speaks_of_pairs and step.place == "first")
         ):
-            after = "last" if step.place == "next" else None
+            after: Place | None = "last" if step.place == "next" else None
             asked |= dict.fromkeys(simplify_predicates([about_event(condition, variable, taken, after)]))
     crossing = [part for part in asked if not variables_of(part) <= {taken}]
     own = [about_event(part, taken, variable, None) for part in asked if part not in crossing]

@@ -1,6 +1,7 @@
 """The order that a plan node guarantees among its columns."""
 
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 from weft.plan import nodes
@@ -34,8 +35,7 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
         case nodes.KleeneExpand(input=source, order=order):
             return _closure({*(() if source is None else closed_order(source)), *order})
         case nodes.Chain():
-            columns = range(len(list_columns(node)))
-            return frozenset((a, b) for a in columns for b in columns if a < b)
+            return frozenset(combinations(range(len(list_columns(node))), 2))
 
 
 def ends_last(join: Join) -> Side | None:

@@ -1,7 +1,7 @@
 """What the nodes of plans, the sharing of trends and the sites did in all shards, summed up and shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -14,7 +14,7 @@ from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
 from weft.runtime.stages.messages import SHARD
-from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TREND_KIND
+from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TIMEOUT_KIND, TREND_KIND
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.trends.shared import Counters
 
@@ -65,9 +65,10 @@ class AnalyzedTrends:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One run: the matches of each query, what nodes of plans did, trend queries, what sites sent."""
+    """One run: matches and timeouts of queries, what nodes of plans did, trend queries, what sites sent."""
 
     matches: Mapping[str, int]
+    timeouts: Mapping[str, int] = field(default_factory=dict)
     plans: tuple[AnalyzedPlan, ...] = ()
     trends: AnalyzedTrends | None = None
     transfers: tuple[Transfer, ...] | None = None
@@ -86,22 +87,26 @@ class Analysis:
 
 @dataclass(frozen=True)
 class GroupOutcomes:
-    """The outcomes of one query group: how many of each query, and the reports of its shards."""
+    """The outcomes of a query group: how many of each query, how many timeouts; reports of its shards."""
 
     counts: Mapping[str, int]
+    timeouts: Mapping[str, int]
     reports: Mapping[str, Report]
 
 
 def count_outcomes(measured: DataFrame, n_groups: int) -> list[GroupOutcomes]:
     """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
     counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
+    timeouts: list[dict[str, int]] = [{} for _ in range(n_groups)]
     reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
     for row in measured.groupBy(GROUP, KIND, "query", SHARD, REPORT).count().collect():
         if row[KIND] in (MATCH_KIND, TREND_KIND):
             counts[row[GROUP]][row["query"]] = row["count"]
+        elif row[KIND] == TIMEOUT_KIND:
+            timeouts[row[GROUP]][row["query"]] = row["count"]
         else:
             reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
-    return [GroupOutcomes(*pair) for pair in zip(counts, reports, strict=True)]
+    return [GroupOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
 
 
 def analyze_plan(

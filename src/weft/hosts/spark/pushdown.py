@@ -28,7 +28,7 @@ from weft.expressions import (
     Not,
     Or,
 )
-from weft.plan.dag import topological_order
+from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import Extent, Filter, Plan, Scan, Walk, inputs_of
 from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
@@ -74,7 +74,9 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names |= {name for extent in extents for name in extent.partition_by}
         names |= {name for walk in find(plan, Walk) for name in walk.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
-        return Demand(frozenset(types), frozenset(names) - INTRINSIC, any(e.clock == "position" for e in extents))
+        return Demand(
+            frozenset(types), frozenset(names) - INTRINSIC, any(e.clock == "position" for e in extents)
+        )
     names = set()
     for template in plan.templates:
         automata = [automaton for automata in template.alternatives for automaton in automata]
@@ -126,10 +128,9 @@ def _readings(plan: Plan | TrendPlan) -> Iterator[tuple[str, tuple[Expression, .
         for source in inputs_of(node):
             if isinstance(source, Scan):
                 yield source.type, node.predicates if isinstance(node, Filter) else ()
-    for output in plan.outputs:
-        for branch in output.branches:
-            if isinstance(branch.node, Scan):
-                yield branch.node.type, ()
+    for root in roots(plan.outputs):
+        if isinstance(root, Scan):
+            yield root.type, ()
 
 
 def _conjunction(predicates: Iterable[Expression]) -> Column | None:

@@ -13,7 +13,6 @@ from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.nearest import bind_join
 from weft.runtime.matches.state import Delta, Step
 from weft.runtime.matches.table import (
-    Lists,
     MatchColumn,
     Table,
     append_rows,
@@ -55,8 +54,8 @@ class BoundChain:
         added: MatchColumn = element
         if self.node.place == "first":
             added = as_lists(element)
-        if self.node.place == "next" and isinstance(columns[-1], Lists) and not isinstance(element, Lists):
-            added = append_rows(columns.pop(), element)
+        if self.node.place == "next":
+            added = append_rows(as_lists(columns.pop()), pairs.last)
         return Table((*columns, added), pairs.first, pairs.last)
 
 
@@ -77,4 +76,4 @@ def _nearest(pairs: Table, events: Events) -> Array:
     tied = order[is_tied]
     ids = pc.rank(events.ids.take(pa.array(pairs.last[tied])), tiebreaker="dense")
     tied = tied[np.lexsort((ids.to_numpy(), pairs.first[tied]))]
-    return tied[np.unique(pairs.first[tied], return_index=True)[1]]
+    return np.asarray(tied[np.unique(pairs.first[tied], return_index=True)[1]])

@@ -253,8 +253,9 @@ class Executor:
             elements = deltas[bound.node.elements]
             return bound.new_rows(joined, elements, rows_of, step), state.pending
         if isinstance(bound, BoundChain):
-            rows, elements = deltas[bound.node.input].new, deltas[bound.node.elements].new
-            return bound.advance(state.pending, rows, elements, step)
+            return bound.advance(
+                state.pending, deltas[bound.node.input].new, deltas[bound.node.elements].new, step
+            )
         if isinstance(bound, BoundAbsence) and isinstance(bound.node, NegationCheck):
             waiting = concatenate_tables([state.pending, deltas[bound.node.input].new])
             ready = bound.is_decidable(waiting, step)
