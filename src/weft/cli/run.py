@@ -123,7 +123,8 @@ class Delivery:
     def summarize(self, seconds: float, *, as_json: bool) -> None:
         """Print what was found: one JSON object, or tables."""
         detection = self._detection
-        results = {"matches": {query.name: self.counts[query.name] for query in detection.match_queries}}
+        own = {query.name: self.counts[query.name] for query in detection.match_queries}
+        results: dict[str, Mapping[str, int]] = {"matches": own}
         if self._timed:
             results["timeouts"] = self.timeouts
         if detection.trend_queries:
