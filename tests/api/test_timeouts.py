@@ -90,7 +90,7 @@ def test_all_kinds_in_one_run(spark: SparkSession) -> None:
 
 def test_what_has_no_timeouts_says_so(spark: SparkSession) -> None:
     detection = weft.prepare(events(spark), PAIR, **COLUMNS)
-    with pytest.raises(WeftError, match="none of the queries asks for timeouts\n.*add TIMEOUTS"):
+    with pytest.raises(WeftError, match=r"none of the queries asks for timeouts\n.*add TIMEOUTS"):
         _ = detection.timeouts
     with pytest.raises(WeftError, match="none of the queries asks for TIMEOUTS"):
         _ = weft.Outcomes(detection.outcomes).timeouts
@@ -100,7 +100,7 @@ def test_what_has_no_timeouts_says_so(spark: SparkSession) -> None:
 
 
 def test_timeouts_are_not_placed_at_sites(spark: SparkSession) -> None:
-    with pytest.raises(WeftError, match="TIMEOUTS have no placement: steps\n.*without sites="):
+    with pytest.raises(WeftError, match=r"TIMEOUTS have no placement: steps\n.*without sites="):
         weft.prepare(events(spark), f"{STEPS}\n{PAIR}", **COLUMNS, sites=weft.Sites(column="user"))
 
 

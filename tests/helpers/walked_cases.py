@@ -6,9 +6,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from tests.helpers.engine import ids_of_all, is_supported
+from tests.helpers.mutations import queries_in
 from tests.helpers.strategies import SCHEMA, SECOND, Case, matching_case
+from tests.helpers.streams import as_stream
 
 from weft.expressions import Attribute, Suppressed
+from weft.hosts.spark.assignment import is_unordered
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query, ReturnColumn
 from weft.pattern.policies import Policy, Suppression
 from weft.testing.matcher import find_matches
@@ -58,6 +61,18 @@ def walked_case(seed: int, accepts: Callable[[Case], bool] = is_supported, **opt
         events = tuple(replace(event, tie=event.attributes["name"]) for event in case.events)
         values |= {"order_by": "name", "events": events}
     return WalkedCase(**values, seed=seed)
+
+
+def is_streamable(case: Case) -> bool:
+    return bool(case.events) and is_supported(case)
+
+
+def walked_stream(seed: int) -> WalkedCase:
+    """Return a case of which a stream knows at some time which match is next."""
+    case = as_stream(walked_case(seed, is_streamable))
+    unordered = {query.name for query in case.queries if is_unordered(query)}
+    texts = [text for text in queries_in(case.text) if text.split()[1] not in unordered]
+    return replace(case, text="\n\n".join(texts or ["QUERY q0\nPATTERN A a WITHIN 1 second"]))
 
 
 def walked(query: Query, dice: random.Random) -> Query:

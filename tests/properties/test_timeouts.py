@@ -4,15 +4,24 @@ import random
 from dataclasses import replace
 
 import pytest
+from tests.helpers.case_files import TextCase, load_cases, match_lines, timeout_lines
 from tests.helpers.engine import Outcome, Timeouts, expected_timeouts, is_supported, run_case, run_plan
 from tests.helpers.mutations import queries_in, with_window
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_policies import may_time_out
-from tests.helpers.strategies import SEED_STEP, Case, random_case
+from tests.helpers.strategies import SEED_STEP, Case, event, random_case
 from tests.helpers.streams import counted_timeouts, run_stream
 from tests.helpers.tally import Count, seed_blocks
 
 STRATEGIES = ("ANY", "NEXT", "NEXT", "STRICT")
+WALKS = (
+    "",
+    "",
+    "\nAFTER MATCH SKIP TO NEXT",
+    "\nAFTER MATCH SKIP PAST LAST PREFER LONGEST",
+    "\nSUPPRESS 1 s",
+)
+CASES = [case for case in load_cases() if not case.is_trend and case.bound.policy.timeouts]
 
 
 def timeout_case(seed: int) -> Case:
@@ -29,12 +38,47 @@ def timeout_case(seed: int) -> Case:
             (query,) = replace(case, text=timed).queries
             if may_time_out(query):
                 clauses, returned, columns = timed.partition("\nRETURN ")
-                texts.append(f"{clauses}\nSTRATEGY {dice.choice(STRATEGIES)}\nTIMEOUTS{returned}{columns}")
+                chosen = f"STRATEGY {dice.choice(STRATEGIES)}{dice.choice(WALKS)}"
+                texts.append(f"{clauses}\n{chosen}\nTIMEOUTS{returned}{columns}")
         if texts:
             case = replace(case, text="\n\n".join(texts))
             if is_supported(case) and any(expected_timeouts(case).values()):
                 return case
         seed += SEED_STEP
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.title) for case in CASES])
+def test_the_cases_written_as_text(case: TextCase) -> None:
+    """In one batch, event by event, with random trees, and in a shard with restarts."""
+    n_events, found = len(case.case.events), []
+    found.append(run_case(case.case))
+    found.append(run_case(case.case, n_batches=2 * n_events, seed=1))
+    found.append(run_plan(case.case, random_plan(case.case, 1), n_batches=2, seed=2))
+    found.append(run_stream(case.case, 0)[0])
+    for outcome in found:
+        assert timeout_lines(outcome.timeouts.get("q", {})) == case.timeouts
+        assert match_lines(outcome.matches.get("q", {})) == case.found
+
+
+def test_elements_that_a_kernel_cannot_tell_apart_are_told_by_the_smallest_id() -> None:
+    """Where a predicate speaks of several events at once, and where several elements come at one time."""
+    text = "QUERY q PATTERN SEQ(A a, B b, C c) WHERE a.x + b.x > 3 OR b.y > 1.0 WITHIN 10 s TIMEOUTS"
+    order = [(0, "A", 9, 1), (1, "B", 8, 1), (2, "B", 7, 3), (2, "B", 3, 4), (2, "B", 5, 4), (3, "B", 1, 9)]
+    events = tuple(event(row, type, at, key=key, x=x) for row, (at, type, key, x) in enumerate(order))
+    case = Case(text, events, None, "id")
+    for n_batches in (1, 3, 6):
+        outcome = run_case(case, n_batches=n_batches, seed=n_batches)
+        assert list(outcome.timeouts["q"]) == [(frozenset({("a", (9,)), ("b", (3,))}), "c")]
+        check(outcome, case)
+
+
+def test_a_list_of_many_elements() -> None:
+    text = "QUERY q PATTERN SEQ(A a, B{60,} b[]) WITHIN 1 second STRATEGY NEXT TIMEOUTS"
+    events = tuple(event(row, "AB"[row > 0], row * 1_000) for row in range(60))
+    outcome = run_case(Case(text, events, None, None), n_batches=4, seed=3)
+    assert outcome.timeouts["q"] == {
+        (frozenset({("a", (0,)), ("b", tuple(range(1, 60)))}), "b"): {},
+    }
 
 
 def filled(timeouts: dict[str, Timeouts]) -> dict[str, Timeouts]:

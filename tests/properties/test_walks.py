@@ -6,28 +6,26 @@ from dataclasses import replace
 import pytest
 from tests.helpers.engine import expected_outcome, is_supported, run_case, run_plan
 from tests.helpers.mutations import queries_in
+from tests.helpers.placed import is_placeable, placed_case
+from tests.helpers.placed_walks import run_slices, run_stages, slices_of, stream_stages
+from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
-from tests.helpers.strategies import Case
-from tests.helpers.streams import as_stream, counted, run_stream
+from tests.helpers.strategies import Case, SeededDice
+from tests.helpers.streams import counted, never_settled, run_stream
 from tests.helpers.tally import Count, seed_blocks
-from tests.helpers.walked_cases import WalkedCase, walked_case
-
-from weft.hosts.spark.assignment import is_unordered
+from tests.helpers.walked_cases import WalkedCase, walked_case, walked_stream
 
 
-def is_streamable(case: Case) -> bool:
-    return bool(case.events) and is_supported(case)
+def is_placed(case: Case) -> bool:
+    return is_placeable(case) and is_supported(case)
 
 
-def walked_stream(seed: int) -> WalkedCase:
-    """Return a case of which a stream knows at some time which match is next."""
-    case = as_stream(walked_case(seed, is_streamable))
-    unordered = {query.name for query in case.queries if is_unordered(query)}
-    texts = [text for text in queries_in(case.text) if text.split()[1] not in unordered]
-    return replace(case, text="\n\n".join(texts or ["QUERY q0\nPATTERN A a WITHIN 1 second"]))
+def is_stream(case: Case) -> bool:
+    """Say whether time alone decides all matches of a case."""
+    return all(query.window is not None for query in case.queries) and not never_settled(case)
 
 
-def n_left_out(case: WalkedCase) -> int:
+def n_left_out(case: Case) -> int:
     """Return how many matches the walks leave out."""
     return (
         WalkedCase(case.text, case.events, case.order_by, case.id, has_policies=False).n_matches
@@ -68,3 +66,42 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
         n_steps += len(stream.outcomes)
         left_out += n_left_out(case)
     count(streams=len(seeds), steps=n_steps, left_out=left_out)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(143_000, 100, soak=1_000))
+def test_slices_of_time_that_meet_give_the_reference_result(seeds: range, count: Count) -> None:
+    """As short as they may be, so that matches and walks go from one slice to the next."""
+    n_cases = n_matches = 0
+    for seed in seeds:
+        case = walked_case(seed, is_placed)
+        walked = {query.name for query in case.queries if query.policy.walks}
+        texts = [text for text in queries_in(case.text) if text.split()[1] in walked]
+        case = replace(case, text="\n\n".join(texts))
+        slices = slices_of(case) if texts else None
+        if slices is None:
+            continue
+        expected = {name: own for name, own in expected_outcome(case).items() if own}
+        assert run_slices(case, slices) == expected, (seed, case)
+        n_cases, n_matches = n_cases + 1, n_matches + case.n_matches
+    count(cases=n_cases, matches=n_matches)
+    assert n_cases > len(seeds) // 4
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(142_000, 20, soak=1_000))
+def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
+    """In a batch, in one cut into slices of time, and on a stream whose processes forget everything."""
+    left_out = 0
+    for seed in seeds:
+        dice = SeededDice(seed)
+        placed = placed_case(walked_case(seed, is_placed, most_queries=2), dice, 3)
+        program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
+        able = {query.query.name for query in placed.queries}
+        expected = {name: own for name, own in expected_outcome(placed.case).items() if own and name in able}
+        assert run_stages(placed, program) == expected, (seed, placed.case)
+        slices = slices_of(placed.case)
+        if slices is not None:
+            assert run_stages(placed, program, slices) == expected, (seed, placed.case)
+        if is_stream(placed.case):
+            assert stream_stages(placed, program, seed) == expected, (seed, placed.case)
+        left_out += n_left_out(placed.case)
+    count(cases=len(seeds), left_out=left_out)

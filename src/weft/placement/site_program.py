@@ -305,7 +305,12 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
         keys = {key for part in find(form, NormalForm) for key in part.keys}
         for name in types.values():
             by_type.setdefault(name, set()).update(keys)
-        for part in (form, *(column.expression for column in query.query.returns)):
+        suppression = query.query.policy.suppression
+        said = (
+            *(column.expression for column in query.query.returns),
+            *(suppression.per if suppression else ()),
+        )
+        for part in (form, *said):
             for node in walk(part):
                 if isinstance(node, Attribute | Aggregate) and node.name and node.variable in types:
                     by_type[types[node.variable]].add(node.name)

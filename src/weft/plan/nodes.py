@@ -262,10 +262,11 @@ class Plan:
 
 
 def nodes_read(output: Output, branch: Branch | TimeoutBranch) -> tuple[Node, ...]:
-    """Return the nodes whose rows a branch reads: before a second walk of an output, those of the first."""
-    if isinstance(branch, TimeoutBranch) or output.walk is None or not output.walk.is_twofold:
-        return (branch.node,)
-    return (*inputs_of(branch.node), branch.node)
+    """Return the nodes whose rows a branch reads: before those of a second walk, those of the first."""
+    match branch.node:
+        case Await(input=Await(since="first") as ahead) if output.walk is not None and output.walk.is_twofold:
+            return (ahead, branch.node)
+    return (branch.node,)
 
 
 def inputs_of(node: Node) -> tuple[Node, ...]:

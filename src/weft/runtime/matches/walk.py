@@ -79,9 +79,9 @@ class Walked:
         first, last = tie_codes([self.first.ties, self.last.ties])
         by_first, by_last = [first, self.first.times], [last, self.last.times]
         if prefer_longest:
-            ranks = [-self.n_events, *(-rank for rank in by_last), *by_first, partitions]
+            ranks = [~self.n_events, *(~rank for rank in by_last), *by_first, partitions]
         else:
-            ranks = [-self.n_events, *by_first, *by_last, partitions]
+            ranks = [~self.n_events, *by_first, *by_last, partitions]
         order = np.lexsort(ranks)
         is_same = np.ones(max(order.size - 1, 0), np.bool_)
         for rank in ranks:

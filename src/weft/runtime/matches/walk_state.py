@@ -16,7 +16,6 @@ from weft.runtime.state.segments import TIME_COLUMN
 LOWEST = np.iinfo(np.int64).min
 FOREVER = 1 << 62
 HIGH, LOW, OWNER, REACHED, SWALLOWED = "high", "low", "owner", "reached", "swallowed"
-TIE_REACHED, TEXT_REACHED = "tie", "tie text"
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,24 @@ class Moments:
 def times_alone(times: Array) -> Moments:
     """Return times of which equal ones are the same moment."""
     return Moments(times, np.zeros(times.size, np.int64))
+
+
+def moments_to(name: str, moments: Moments) -> dict[str, pa.Array]:
+    """Return moments as the columns of a table."""
+    ties, none = moments.ties, np.empty(0, object)
+    is_text = ties.dtype == object
+    return {
+        f"{name}_time": pa.array(moments.times),
+        f"{name}_tie": pa.array(np.zeros(ties.size, np.int64) if is_text else ties),
+        f"{name}_text": pa.array(ties if is_text else _no_ties(ties.size, none), pa.string()),
+    }
+
+
+def moments_from(table: pa.Table, name: str) -> Moments:
+    """Return moments from the columns of a table."""
+    texts = table[f"{name}_text"].to_numpy().astype(object)
+    ties = texts if (texts != "").any() else table[f"{name}_tie"].to_numpy()
+    return Moments(table[f"{name}_time"].to_numpy(), ties)
 
 
 @dataclass(frozen=True)
@@ -99,17 +116,13 @@ class WalkState:
 
     def to_table(self) -> pa.Table:
         """Return the rows as they are stored."""
-        ties = self.reached.ties
-        is_text = ties.dtype == object
         return pa.table(
             {
                 TIME_COLUMN: pa.array(self.until),
                 HIGH: pa.array(self.keys[:, 0]),
                 LOW: pa.array(self.keys[:, 1]),
                 OWNER: pa.array(self.owners),
-                REACHED: pa.array(self.reached.times),
-                TIE_REACHED: pa.array(np.zeros(ties.size, np.int64) if is_text else ties),
-                TEXT_REACHED: pa.array(ties if is_text else _no_ties(ties.size, np.empty(0, object))),
+                **moments_to(REACHED, self.reached),
                 SWALLOWED: pa.array(self.swallowed),
             }
         )
@@ -136,9 +149,7 @@ def state_from(tables: list[pa.Table]) -> WalkState:
 
 def _read(table: pa.Table) -> WalkState:
     column = {name: table[name].to_numpy() for name in table.column_names}
-    keys = np.stack([column[HIGH], column[LOW]], axis=1)
-    texts = column[TEXT_REACHED].astype(object)
-    reached = Moments(column[REACHED], texts if (texts != "").any() else column[TIE_REACHED])
+    keys, reached = np.stack([column[HIGH], column[LOW]], axis=1), moments_from(table, REACHED)
     return WalkState(keys, column[OWNER], reached, column[TIME_COLUMN], column[SWALLOWED])
 
 
@@ -218,11 +229,11 @@ def walk_on(
     rows = latest[moved]
     ties = concatenate_ties([known.reached.ties, ends.ties])
     ties[moved] = ties[len(own) + rows]
-    times, untils = known.reached.times.copy(), known.until.copy()
-    times[moved], untils[moved] = ends.times[rows], until[rows]
+    times, lasting = known.reached.times.copy(), known.until.copy()
+    times[moved], lasting[moved] = ends.times[rows], until[rows]
     reached = Moments(times, ties[: len(own)])
     if not counts:
         swallowed = known.swallowed
     changed = np.flatnonzero((latest >= 0) | (swallowed != known.swallowed))
-    after = replace(known, reached=reached, until=untils, swallowed=swallowed)
+    after = replace(known, reached=reached, until=lasting, swallowed=swallowed)
     return Passed(is_kept, counted, after.take(changed))

@@ -117,13 +117,18 @@ class StepOutcome:
     report: Report
 
 
-def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:
-    """Run the one step of a batch, to the end of time: the executor, own events, and what it finds."""
+def run_once(
+    program: ShardProgram, arrived: Arrived, *, is_walked: bool = True
+) -> tuple[ShardExecutor, Events, Iterator[Result]]:
+    """Run the one step of a batch, to the end of time: the executor, own events, and what it finds.
+
+    Unless it `is_walked`, that is all there is to choose from.
+    """
     own, matches = program.own_events(arrived.table, arrived.passed, keeps_tie=False), arrived.matches
     if isinstance(program.plan, SitePlan):
         own = with_arrival(own, 1)
     executor = program.executor(program.plan)
     found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
-    if isinstance(program.plan, Plan):
+    if isinstance(program.plan, Plan) and is_walked:
         found = walk_steps(one for one in found if isinstance(one, Found))
     return executor, own, found
