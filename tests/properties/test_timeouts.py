@@ -64,7 +64,7 @@ def test_elements_that_a_kernel_cannot_tell_apart_are_told_by_the_smallest_id() 
     """Where a predicate speaks of several events at once, and where several elements come at one time."""
     text = "QUERY q PATTERN SEQ(A a, B b, C c) WHERE a.x + b.x > 3 OR b.y > 1.0 WITHIN 10 s TIMEOUTS"
     order = [(0, "A", 9, 1), (1, "B", 8, 1), (2, "B", 7, 3), (2, "B", 3, 4), (2, "B", 5, 4), (3, "B", 1, 9)]
-    events = tuple(event(row, type, at, key=key, x=x) for row, (at, type, key, x) in enumerate(order))
+    events = tuple(event(row, kind, at, key=key, x=x) for row, (at, kind, key, x) in enumerate(order))
     case = Case(text, events, None, "id")
     for n_batches in (1, 3, 6):
         outcome = run_case(case, n_batches=n_batches, seed=n_batches)
