@@ -8,7 +8,7 @@ from tests.helpers.engine import Timeouts, bindings_of, expected_timeouts, plain
 from tests.helpers.frames import bound_ids, detection_of, events_frame, matches_by_query, with_plain_times
 from tests.helpers.stream_files import BATCH, Files, run, write
 from tests.helpers.tally import Count, seed_blocks
-from tests.properties.test_timeouts import filled, timeout_case
+from tests.helpers.timeout_cases import filled, timeout_case
 
 import weft
 from weft.api.detection import Detection

@@ -1,50 +1,17 @@
 """Oracle tests of TIMEOUTS: the reference's rows on every path, whatever else says which matches count."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from tests.helpers.case_files import TextCase, load_cases, match_lines, timeout_lines
-from tests.helpers.engine import Outcome, Timeouts, expected_timeouts, is_supported, run_case, run_plan
-from tests.helpers.mutations import queries_in, with_window
+from tests.helpers.engine import Outcome, expected_timeouts, run_case, run_plan
 from tests.helpers.random_plans import random_plan
-from tests.helpers.random_policies import may_time_out
-from tests.helpers.strategies import SEED_STEP, Case, event, random_case
+from tests.helpers.strategies import Case, event
 from tests.helpers.streams import counted_timeouts, run_stream
 from tests.helpers.tally import Count, seed_blocks
+from tests.helpers.timeout_cases import filled, timeout_case
 
-STRATEGIES = ("ANY", "NEXT", "NEXT", "STRICT")
-WALKS = (
-    "",
-    "",
-    "\nAFTER MATCH SKIP TO NEXT",
-    "\nAFTER MATCH SKIP PAST LAST PREFER LONGEST",
-    "\nSUPPRESS 1 s",
-)
 CASES = [case for case in load_cases() if not case.is_trend and case.bound.policy.timeouts]
-
-
-def timeout_case(seed: int) -> Case:
-    """Return the first case from a seed on, in large steps, with timeouts.
-
-    All of its queries ask for them that may, others are left out; each has a strategy.
-    """
-    while True:
-        case = random_case(seed, most_queries=4, most_events=16)
-        dice = random.Random(seed)
-        texts = []
-        for text in queries_in(case.text):
-            timed = text if "\nWITHIN " in text else with_window(text, dice.choice(["1 second", "5 seconds"]))
-            (query,) = replace(case, text=timed).queries
-            if may_time_out(query):
-                clauses, returned, columns = timed.partition("\nRETURN ")
-                chosen = f"STRATEGY {dice.choice(STRATEGIES)}{dice.choice(WALKS)}"
-                texts.append(f"{clauses}\n{chosen}\nTIMEOUTS{returned}{columns}")
-        if texts:
-            case = replace(case, text="\n\n".join(texts))
-            if is_supported(case) and any(expected_timeouts(case).values()):
-                return case
-        seed += SEED_STEP
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.title) for case in CASES])
@@ -79,10 +46,6 @@ def test_a_list_of_many_elements() -> None:
     assert outcome.timeouts["q"] == {
         (frozenset({("a", (0,)), ("b", tuple(range(1, 60)))}), "b"): {},
     }
-
-
-def filled(timeouts: dict[str, Timeouts]) -> dict[str, Timeouts]:
-    return {name: own for name, own in timeouts.items() if own}
 
 
 def check(outcome: Outcome, case: Case, *of: object) -> None:
