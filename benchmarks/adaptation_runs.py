@@ -26,7 +26,8 @@ from weft.cost.model import CostModel
 from weft.cost.shape import Shape
 from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import Context, assemble
+from weft.optimizer.assemble import assemble
+from weft.optimizer.demands import Context
 from weft.optimizer.orders.decided import Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.greedy_order import decide_greedy_order
 from weft.optimizer.orders.zstream_tree import decide_zstream_tree

@@ -11,7 +11,7 @@ from stocks import SCHEMA, stock_queries
 
 from weft.language.read import read_queries
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import Context
+from weft.optimizer.demands import Context
 from weft.optimizer.pipeline import weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from weft.errors import WeftError as WeftError
     from weft.explanation.plans import explain as explain
     from weft.hosts.spark.analyze import Analysis as Analysis
+    from weft.hosts.spark.analyze import CountedOutcomes as CountedOutcomes
+    from weft.hosts.spark.failures import plain_failures as plain_failures
     from weft.hosts.spark.monitor import StreamMonitor as StreamMonitor
     from weft.hosts.spark.outcomes import Outcomes as Outcomes
     from weft.language.binder import bind as bind
@@ -62,7 +64,8 @@ _EXPORTS = {
     "api.planning": "load_plan save_plan",
     "errors": "BudgetError CautionWarning DataError QueryError WeftError",
     "explanation.plans": "explain",
-    "hosts.spark.analyze": "Analysis",
+    "hosts.spark.analyze": "Analysis CountedOutcomes",
+    "hosts.spark.failures": "plain_failures",
     "hosts.spark.monitor": "StreamMonitor",
     "hosts.spark.outcomes": "Outcomes",
     "language.binder": "bind",

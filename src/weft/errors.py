@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 MAX_SHOWN = 200  # characters of a line of source text in a message
+MAX_NAMED = 5  # queries that a message names
+FEWER_MATCHES = (
+    "STRATEGY NEXT takes the next that fits in place of every choice, AFTER MATCH SKIP PAST LAST one of the "
+    "matches that overlap"
+)
+SMALLER_SEARCH = "shorten WITHIN, or add an equality such as [key] or a selective condition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +121,20 @@ class CautionWarning(UserWarning):
 
 
 class BudgetError(WeftError):
-    """Queries built more partial matches than their budget allows."""
+    """Queries exceeded their budget; `reason` says how, where, and what to do.
 
-    def __init__(self, message: str, queries: Iterable[str] = ()) -> None:
-        self.queries = tuple(queries)
-        super().__init__(message)
+    >>> print(BudgetError("more than 5 partial matches", ["p", "q"]))
+    queries p, q, which share a part: more than 5 partial matches
+    """
+
+    def __init__(self, reason: str, queries: Iterable[str] = ()) -> None:
+        self.reason, self.queries = reason, tuple(sorted(queries))
+        super().__init__(f"{self._named()}: {reason}" if self.queries else reason)
+
+    def _named(self) -> str:
+        further = len(self.queries) - MAX_NAMED
+        shown = ", ".join(self.queries[:MAX_NAMED]) + (f" and {further} more" if further > 0 else "")
+        return f"queries {shown}, which share a part" if len(self.queries) > 1 else f"query {shown}"
 
 
 def near_name(name: str, known: Iterable[str]) -> str | None:

@@ -1,10 +1,11 @@
 """Detection on Spark: the reference's matches whatever the partitions, and what surrounds them."""
 
 import datetime as dt
+from collections import Counter
 from decimal import Decimal
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from tests.helpers.engine import expected_outcome, is_supported
 from tests.helpers.frames import bound_ids, detection_of, events_frame, matches_by_query
@@ -12,9 +13,8 @@ from tests.helpers.strategies import Case, matching_case
 from tests.helpers.tally import Count, seed_blocks
 
 import weft
-from weft.errors import BudgetError, DataError, QueryError, WeftError
+from weft.errors import DataError, QueryError, WeftError
 from weft.expressions import Attribute
-from weft.hosts.spark.failures import failure_of
 from weft.optimizer.planning import Strategy
 from weft.pattern.nodes import CountWindow
 from weft.pattern.policies import Policy, Suppression
@@ -193,18 +193,85 @@ def test_an_unusable_column_is_an_error_only_when_mentioned(spark: SparkSession)
         weft.detect(frame, "PATTERN A a WHERE a.wide > 1", time="ts", type="kind")
 
 
-def test_an_exploding_query_names_itself_and_the_remedy(spark: SparkSession) -> None:
-    frame = events_frame(spark, [(second, "A") for second in range(40)], "at int, kind string")
-    text = "QUERY boom PATTERN A{2,} a[] WITHIN 1 hour"
-    matches = weft.detect(frame, text, time="ts", type="kind", budget=weft.Budget(partial_matches=10_000))
-    with pytest.raises(Exception, match="BudgetError") as caught:
-        matches.count()
-    failure = failure_of(caught.value)
-    assert isinstance(failure, BudgetError)
-    assert "query boom: more than 10,000 partial matches for the group of events up to 1970-01-01" in str(
-        failure
+FINE = "QUERY fine PATTERN SEQ(A a, B b) WHERE [n] WITHIN 2 seconds"
+BOOM = f"QUERY boom PATTERN A{{2,}} a[] WHERE [n] WITHIN 1 hour\n{FINE}"
+SMALL = weft.Budget(partial_matches=100)
+
+
+def keyed_events(spark: SparkSession) -> DataFrame:
+    """Return events of six keys: the first has forty A, the others later three A and three B each."""
+    rows = [(second, "A", 0) for second in range(40)]
+    rows += [(100 + second, "AB"[second % 2], n) for n in range(1, 6) for second in range(6)]
+    return events_frame(spark, [*rows, (40, "B", 0)], "at int, kind string, n long")
+
+
+def found_by_query(matches: DataFrame) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for row in matches.select("query", "match_id").collect():
+        found.setdefault(row["query"], Counter())[row["match_id"]] += 1
+    return found
+
+
+@pytest.mark.parametrize("partitions", [1, 6])
+def test_a_query_that_explodes_is_stopped_alone(spark: SparkSession, partitions: int) -> None:
+    """In one shard, and in the shard of its key alone where there are several."""
+    frame = keyed_events(spark)
+    detection = weft.prepare(frame, BOOM, time="ts", type="kind", budget=SMALL, partitions=partitions)
+    kept: list[dict[str, Counter[str]]] = []
+    counted = detection.run(lambda matches: kept.append(found_by_query(matches)))
+    alone = weft.detect(frame, FINE, time="ts", type="kind")
+    assert kept[0]["fine"] == found_by_query(alone)["fine"]
+    assert counted.counts == {name: own.total() for name, own in kept[0].items()}
+    ((name, reasons),) = counted.stopped.items()
+    assert (name, len(reasons)) == ("boom", 1)
+    (shard,) = reasons
+    assert reasons[shard].startswith(
+        "query boom: more than 100 partial matches for the group of events up to"
     )
-    assert "Shorten WITHIN" in str(failure)
+    assert "budget=weft.Budget(partial_matches=...)" in reasons[shard]
+    elsewhere = keys_elsewhere(frame, partitions)
+    assert bool(elsewhere) == (partitions > 1)
+    others = weft.prepare(frame.where(F.col("n").isin(elsewhere)), BOOM, time="ts", type="kind").matches
+    n_early = 2**7 - 1 - 7  # lists of the exploding key, up to the event that ends 127 more
+    assert kept[0]["boom"].total() == n_early + 4 * len(elsewhere)
+    assert found_by_query(others).get("boom", Counter()) <= kept[0]["boom"]
+
+
+def keys_elsewhere(frame: DataFrame, partitions: int) -> list[int]:
+    """Return the keys that are not in the partition of the first."""
+    placed = frame.repartition(partitions, "n").select("n", F.spark_partition_id().alias("place")).distinct()
+    places = {row["n"]: row["place"] for row in placed.collect()}
+    return [n for n, place in places.items() if place != places[0]]
+
+
+def test_who_was_stopped_is_known_after_any_action(spark: SparkSession) -> None:
+    options = {"time": "ts", "type": "kind", "budget": SMALL, "partitions": 1}
+    observation = Observation()
+    matches = weft.detect(keyed_events(spark), BOOM, observation=observation, **options)
+    assert matches.where("query = 'fine'").count() == 17
+    ((name, shard, reason),) = observation.get["stopped"]
+    assert (name, shard, reason.split(":")[0]) == ("boom", "partition 0", "query boom")
+    detection = weft.prepare(keyed_events(spark), BOOM, **options)
+    assert [tuple(row) for row in detection.stopped.collect()] == [(name, shard, reason)]
+    analysis = detection.analyze()
+    assert analysis.stopped == {"boom": {"partition 0": reason}}
+    assert f"query boom was stopped in 1 shard (partition 0), the others go on: {reason}" in str(analysis)
+
+
+def test_an_exploding_query_ends_it_all_if_asked_to(spark: SparkSession) -> None:
+    options = {"time": "ts", "type": "kind", "budget": SMALL, "on_budget": "error"}
+    matches = weft.detect(keyed_events(spark), BOOM, **options)
+    with pytest.raises(weft.BudgetError) as caught, weft.plain_failures():
+        matches.count()
+    assert caught.value.queries == ("boom",)
+    assert str(caught.value).startswith(
+        "query boom: more than 100 partial matches for the group of events up to"
+    )
+    assert str(caught.value).endswith("or raise the budget (budget=weft.Budget(partial_matches=...))")
+    with pytest.raises(weft.BudgetError, match="query boom: more than 100 partial matches"):
+        weft.prepare(keyed_events(spark), BOOM, **options).run()
+    with pytest.raises(WeftError, match="on_budget is 'warn'; expected 'stop' or 'error'"):
+        weft.detect(keyed_events(spark), BOOM, **options | {"on_budget": "warn"})
 
 
 def test_an_empty_input_has_no_matches(spark: SparkSession) -> None:

@@ -101,6 +101,27 @@ def test_rows_are_those_without_sites(muse: Detection, without_sites: list[str])
     assert [row["reason"] for row in muse.rejected.collect()] == ["node is NULL"]
 
 
+def test_a_query_that_explodes_is_stopped_alone(robots: DataFrame, without_sites: list[str]) -> None:
+    wild = "QUERY wild PATTERN SEQ(C a, C b, F f) WITHIN 1 minute\n"
+    detection = weft.prepare(
+        robots,
+        wild + QUERIES,
+        time="ts",
+        type="type",
+        id="id",
+        sites=weft.Sites(column="node"),
+        budget=weft.Budget(partial_matches=2_000),
+    )
+    kept: list[str] = []
+    counted = detection.run(lambda matches: kept.extend(found_in(matches.where("query <> 'wild'"))))
+    assert kept == without_sites
+    ((name, reasons),) = counted.stopped.items()
+    assert name == "wild"
+    assert all(
+        reason.startswith("query wild: more than 2,000 partial matches") for reason in reasons.values()
+    )
+
+
 def test_a_placement_sends_less(muse: Detection, sent: tuple[Transfer, ...]) -> None:
     n_sent = sum(one.rows for one in sent)
     assert n_sent < 0.6 * N_EVENTS

@@ -140,7 +140,8 @@ def test_check_says_what_is_likely_to_explode(files: Path) -> None:
     assert result.exit_code == 0
     assert "1 query is fine." in result.stdout
     assert "caution: query burst: f[] has no upper bound: every choice of 10 or more" in result.stderr
-    assert "hint: bound the list" in result.stderr
+    assert "hint: STRATEGY NEXT takes the next that fits" in result.stderr
+    assert "or bound the list" in result.stderr
     explained = invoke("explain", files / "burst.weft")
     assert "Cautions\n  query burst: f[] has no upper bound" in explained.stdout
 
@@ -512,6 +513,19 @@ def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:
     assert "PasswordChange" in result.stdout.split("read closely")[1]
 
 
+@pytest.mark.spark
+def test_a_query_that_explodes_ends_the_run_if_asked_to(spark: SparkSession, files: Path) -> None:
+    (files / "boom.weft").write_text(BOOM + QUERIES)
+    (files / "many.csv").write_text(MANY)
+    out = files / "out.jsonl"
+    result = run(files, "--on-budget", "error", "--out", out, queries="boom.weft", events="many.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    message, remedy = result.stderr.splitlines()[-2:]
+    assert message.startswith("query boom: more than 1,000,000 partial matches ")
+    assert remedy.endswith("or raise the budget (--budget)")
+    assert not out.exists()
+
+
 @pytest.fixture(scope="module")
 def two_commands(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str, str]]:
     """Run two commands as users do, in a process of their own, but one after the other in the same.
@@ -549,14 +563,20 @@ def test_standard_output_is_the_json_object_alone(two_commands: list[tuple[int, 
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("two commands")
-def test_an_exploding_query_ends_with_its_message_alone(two_commands: list[tuple[int, str, str]]) -> None:
+def test_an_exploding_query_is_stopped_with_its_message(two_commands: list[tuple[int, str, str]]) -> None:
     status, shown, told = two_commands[1]
-    assert (status, shown) == (1, "")
-    caution, hint, message = told.splitlines()
+    assert status == 3
+    summary = json.loads(shown)
+    assert summary["matches"]["boom"] == 0
+    assert summary["stopped"]["boom"].startswith("query boom: more than 1,000,000 partial matches ")
+    caution, hint, message, remedy = told.splitlines()
     assert caution.startswith("caution: query boom: p[] has no upper bound")
-    assert hint.startswith("  hint: ")
-    assert message.startswith("query boom: more than 1,000,000 partial matches ")
-    assert "WITHIN" in message
+    assert hint.startswith("  hint: STRATEGY NEXT")
+    assert message.startswith(
+        "query boom was stopped in 2 shards (slices 0, ...), the others go on: query boom"
+    )
+    assert remedy.endswith("or raise the budget (--budget)")
+    assert summary["stopped"]["boom"].endswith(remedy)
     assert "Traceback" not in told
     assert "org.apache" not in told
 
@@ -572,6 +592,7 @@ def test_a_process_for_each_command(files: Path) -> None:
     (files / "queries.weft").write_text(BOOM)
     (files / "events.csv").write_text(MANY)
     stopped = weft(*run)
-    assert (stopped.returncode, stopped.stdout) == (1, "")
-    assert stopped.stderr.splitlines()[-1].startswith("query boom: ")
+    assert stopped.returncode == 3
+    assert list(json.loads(stopped.stdout)["stopped"]) == ["boom"]
+    assert stopped.stderr.splitlines()[-2].startswith("query boom was stopped in ")
     assert not any(word in stopped.stderr for word in ("Traceback", "org.apache"))

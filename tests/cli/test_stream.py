@@ -277,9 +277,25 @@ def test_parquet_is_written_and_a_costly_query_is_stopped_alone(spark: SparkSess
     assert summary["matches"] == {"boom": 0, "alone": 1}
     assert list(summary["stopped"]) == ["boom"]
     assert "query boom was stopped, the others go on" in result.stderr
+    assert summary["stopped"]["boom"].endswith("or raise the budget (--budget)")
+    assert "weft.Budget" not in result.stderr
     (file,) = (files / "out").glob("*.parquet")
     (row,) = pyarrow.parquet.read_table(file).to_pylist()
     assert (row["query"], row["events"][0]["id"]) == ("alone", 60)
+
+
+def test_a_costly_query_ends_the_stream_if_asked_to(spark: SparkSession, files: Path) -> None:
+    (files / "queries.weft").write_text("QUERY boom PATTERN SEQ(Pay a, Pay b, Pay c) WITHIN 1 hour")
+    arrive(
+        files,
+        "1.csv",
+        "".join(f"2026-01-01T12:00:{second:02d}Z,Pay,{second},ann,1\n" for second in range(60)),
+    )
+    result = stream(files, "--budget", "100", "--on-budget", "error")
+    assert result.exit_code == 1
+    message, remedy = result.stderr.splitlines()[-2:]
+    assert message.startswith("query boom: more than 100 partial matches")
+    assert remedy.endswith("or raise the budget (--budget)")
 
 
 def test_a_file_that_cannot_be_read_is_named(spark: SparkSession, files: Path) -> None:

@@ -13,6 +13,7 @@ from weft.optimizer.assemble import assemble, leaf_node
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Tree, order_tree
 from weft.pattern.nodes import CountWindow
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.placement.boxes import Box
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph
@@ -22,7 +23,7 @@ from weft.placement.projection_text import kind_of, leaves_of
 from weft.placement.site_program import site_program
 from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, SiteProgram
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import emit, match_schema
@@ -58,10 +59,11 @@ class PlacedCase:
 
 @dataclass(frozen=True)
 class PlacedOutcome:
-    """The matches of each query with their RETURN values, and the rows of every stream."""
+    """The matches of each query with their RETURN values, the rows of every stream, and what was stopped."""
 
     matches: dict[str, dict[Bindings, dict[str, object]]]
     sent: dict[int, int]
+    stopped: dict[str, str]
 
 
 def is_placeable(case: Case) -> bool:
@@ -90,22 +92,30 @@ def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
         for kind, key in query.kind_keys.items():
             counts = np.zeros(n_sites)
             for event, site in zip(case.events, sites, strict=True):
-                counts[site] += key.type in event.types
+                counts[site] += key.type in {*event.types, EVERY_TYPE}
             rates[kind] = counts
     network = Network(tuple(f"s{site}" for site in range(n_sites)), rates)
     able = tuple(query for query in queries if all(network.emitters(kind) for kind in query.kinds))
     return PlacedCase(case, sites, network, able)
 
 
-def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> PlacedOutcome:
+def run_program(
+    placed: PlacedCase,
+    program: SiteProgram,
+    slices: TimeSlices | None = None,
+    *,
+    budget: Budget | None = None,
+    on_budget: OnBudget = "stop",
+) -> PlacedOutcome:
     """Run all stages of a batch, each shard once."""
     table, layout = arrow_events(placed.case)
     sites = SitesTask(program.to_json(), layout, slices)
-    task = StageTask(pa.int64(), Budget(), sites=sites, is_batch=True)
+    task = StageTask(pa.int64(), budget or Budget(), sites=sites, is_batch=True, on_budget=on_budget)
     network = SiteNetwork(sites, task.id_type)
     messages = raw_messages(table, placed.sites, network)
     matches: dict[str, dict[Bindings, dict[str, object]]] = {query.name: {} for query in placed.case.queries}
     sent: dict[int, int] = {}
+    stopped: dict[str, str] = {}
     for level in range(program.n_levels):
         stage = stage_of(task, level, Memory())
         assert isinstance(stage, SiteStage)
@@ -118,13 +128,14 @@ def run_program(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | N
             outcome = stage.step(shard, own, 0, None)
             assert outcome is not None
             messages += stage.send(shard, outcome)
+            stopped |= outcome.report.stopped
             for transfer in outcome.report.sent:
                 sent[transfer.channel or 0] = sent.get(transfer.channel or 0, 0) + transfer.rows
             for query, bindings, values in matches_at(outcome):
                 if bindings in matches[query]:
                     assert query in program.repeated, f"a match was found twice: {bindings}"
                 matches[query][bindings] = values
-    return PlacedOutcome(matches, sent)
+    return PlacedOutcome(matches, sent, stopped)
 
 
 def raw_messages(table: pa.Table, origins: Sequence[int], network: SiteNetwork) -> list[Message]:

@@ -1,9 +1,12 @@
 """What is said of queries that are expected to find too much."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.language.parser import parse
 from weft.optimizer.cautions import cautions_of, expected_matches
+from weft.pattern.policies import Policy, Strategy
 from weft.statistics.model import ItemKey, Statistics
 
 BUSY = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 10.0})
@@ -49,3 +52,29 @@ def test_a_number_says_more_than_a_list_without_a_bound() -> None:
 def test_without_events_only_patterns_are_looked_at() -> None:
     queries = parse("PATTERN SEQ(A a, B b, A c) WITHIN 10 days")
     assert cautions_of(queries, None, Statistics(), 1_000_000) == ()
+
+
+@pytest.mark.parametrize("strategy", ["any", "next"])
+def test_fewer_matches_are_expected_where_not_every_choice_is_one(strategy: Strategy) -> None:
+    (query,) = parse("PATTERN SEQ(A a, B b) WITHIN 1 minute")
+    asked = replace(query, policy=Policy(strategy=strategy))
+    assert bool(cautions_of([asked], None, BUSY, 1_000)) == (strategy == "any")
+
+
+def test_a_window_with_too_many_pairs_is_told() -> None:
+    """Of 600 * 600 pairs half are in order."""
+    (query,) = parse("PATTERN SEQ(A a, B b) WITHIN 1 minute")
+    asked = replace(query, policy=Policy(strategy="next"))
+    assert cautions_of([asked], None, BUSY, 1_000, 180_000) == ()
+    (caution,) = cautions_of([asked], None, BUSY, 1_000, 179_999)
+    assert (
+        caution.reason
+        == "a window holds 180,000 pairs of events to look at, more than the budget of 179,999 candidates"
+    )
+    assert "shorten WITHIN" in str(caution)
+
+
+def test_what_is_said_of_many_matches_helps() -> None:
+    (caution,) = cautions_of(parse("PATTERN SEQ(A a, B b) WITHIN 1 minute"), None, BUSY, 1_000)
+    assert "AFTER MATCH SKIP PAST LAST" in str(caution)
+    assert "{n,m}" not in str(caution)

@@ -8,7 +8,7 @@ from tests.helpers.strategies import Case, event
 from tests.helpers.tally import seed_blocks
 
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import demands_of
+from weft.optimizer.demands import demands_of
 from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import STRATEGIES, Planning
 from weft.optimizer.rewriting.flat_query import FlatQuery

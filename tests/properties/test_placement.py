@@ -13,8 +13,10 @@ from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.strategies import FEWEST_MATCHES, SEED_STEP, Case, SeededDice, event, random_case
 from tests.helpers.tally import Count
 
+from weft.errors import BudgetError
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.pipeline import place
+from weft.runtime.budget import Budget
 from weft_lab.placement.optimal import optimal
 
 NEGATED = """
@@ -99,6 +101,45 @@ def test_the_optimum_finds_the_matches_of_the_reference(seed: int, groupings: bo
     placed = small_case(700 + seed, 10)
     draft = optimal(placed.network, placed.queries, groupings=groupings)
     check(placed, draft.graph(placed.queries))
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_query_beyond_its_budget_is_stopped_alone(negated: bool, count: Count) -> None:
+    """A site that stops a part of it names the queries that miss it; nothing is found that is no match."""
+    n_stopped = n_complete = 0
+    for seed in range(900, 925):
+        dice = SeededDice(seed)
+        placed = placed_case(negated_case(seed) if negated else placeable_case(seed), dice, 3)
+        graph = RandomGraph(dice, placed.network, placed.queries).build()
+        budget = (Budget(partial_matches=2), Budget(candidates=9), Budget(held=1))[seed % 3]
+        outcome = run_program(placed, placed.program(graph), budget=budget)
+        for name, expected in expected_outcome(placed.case).items():
+            found = outcome.matches[name]
+            if name in outcome.stopped:
+                assert found.items() <= expected.items(), (seed, name)
+            else:
+                assert found == expected, (seed, name)
+                n_complete += len(found) > 0
+        n_stopped += len(outcome.stopped)
+    assert min(n_stopped, n_complete) > 0
+    count(stopped=n_stopped)
+
+
+def test_a_site_names_the_query_whose_part_explodes() -> None:
+    events = (
+        [event(n, "A", n) for n in range(6)]
+        + [event(6 + n, "B", 3 + n) for n in range(6)]
+        + [event(12, "C", 20)]
+    )
+    case = Case("QUERY q PATTERN SEQ(A a, B b, C c) WITHIN 1 minute", tuple(events))
+    placed = placed_case(case, SeededDice(1), 3)
+    program = placed.program(place(placed.network, placed.queries, "central").graph)
+    budget = Budget(candidates=5)
+    assert (
+        run_program(placed, program, budget=budget).stopped["q"].startswith("query q: more than 5 candidates")
+    )
+    with pytest.raises(BudgetError, match="query q: more than 5 candidates"):
+        run_program(placed, program, budget=budget, on_budget="error")
 
 
 def test_the_comparison_sees_a_missing_match() -> None:

@@ -16,7 +16,7 @@ from weft.runtime.matches.execute import Executor, Found, Program
 from weft.testing.events import ReferenceEvent
 
 CROWD = tuple(event(row, "A", row, key=500 + row) for row in range(16))
-REMEDIES = ("Shorten WITHIN", "bound the quantifier ({n,m})", "[key]", "raise the budget")
+REMEDIES = ("STRATEGY NEXT", "SKIP PAST LAST", "shorten WITHIN", "bound the list ({n,m})", "[key]")
 
 
 def run(text: str, events: tuple[ReferenceEvent, ...], budget: Budget) -> int:
@@ -39,7 +39,8 @@ def test_too_many_lists_are_refused_with_query_group_and_remedy() -> None:
     assert run(text, CROWD, Budget(partial_matches=40_000)) == 2**16 - 1
     message = refusal(text, CROWD, Budget(partial_matches=5_000))
     assert message.startswith("query subsets: more than 5,000 partial matches for the group of events up to ")
-    assert re.search(r"up to 1970-01-01T00:00:00\.0000\d\d UTC that begins with event 5\d\d\.", message)
+    assert re.search(r"up to 1970-01-01T00:00:00\.0000\d\d UTC that begins with event 5\d\d\n", message)
+    assert message.endswith("or raise the budget (budget=weft.Budget(partial_matches=...))")
     assert all(remedy in message for remedy in REMEDIES)
 
 
@@ -58,6 +59,7 @@ def test_too_many_candidates_are_refused_with_query_group_and_remedy() -> None:
     text = "QUERY rare PATTERN SEQ(A a, B b) WHERE a.x > b.x"
     assert run(text, events, Budget(candidates=2_600)) == 0
     message = refusal(text, events, Budget(candidates=1_000))
+    assert message.endswith("or raise the budget (budget=weft.Budget(candidates=...))")
     assert message.startswith(
         "query rare: more than 1,000 candidates examined for the group of events up to "
     )
@@ -67,7 +69,9 @@ def test_too_many_candidates_are_refused_with_query_group_and_remedy() -> None:
 def test_the_refusal_of_a_shared_node_names_its_readers() -> None:
     text = "\n".join(f"QUERY q{number} PATTERN A+ a[]" for number in range(7))
     message = refusal(text, CROWD, Budget(partial_matches=100))
-    assert message.startswith("queries q0, q1, q2, q3, q4 and 2 more: more than 100 partial matches")
+    assert message.startswith(
+        "queries q0, q1, q2, q3, q4 and 2 more, which share a part: more than 100 partial matches"
+    )
 
 
 def test_a_query_within_its_budget_is_not_refused_for_its_neighbor() -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from weft.adaptation.plan_tenure import PlanTenure, hide, negated_types
 from weft.plan.nodes import Plan
-from weft.runtime.budget import Budget, Meter
+from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.execute import Found
@@ -34,6 +34,8 @@ Way = Literal["parallel", "rebuild"]
 
 class MigratingExecutor:
     """Runs a plan in a shard, and goes on with another one of the same queries when told to."""
+
+    stopped: Stopped | None = None
 
     def __init__(self, plan: Plan, budget: Budget) -> None:
         self._budget = budget

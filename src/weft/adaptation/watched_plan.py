@@ -22,7 +22,7 @@ from weft.adaptation.invariants import still_best
 from weft.components import connected_components
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
-from weft.optimizer.assemble import Context
+from weft.optimizer.demands import Context
 from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local_cost, tree_steps
 from weft.optimizer.orders.exact_tree import decide_exact_tree
 from weft.optimizer.pipeline import plan_of_weave, weave_for

@@ -3,7 +3,7 @@
 import warnings
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from weft.api.detection import Detection, Workload
 from weft.api.one_place import BatchDetection, StreamDetection
@@ -18,13 +18,13 @@ from weft.language.literals import parse_duration
 from weft.language.policy_words import default_policy
 from weft.language.read import Queries, read_queries
 from weft.optimizer.planning import Planning
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.schema import TIMESTAMP
 from weft.statistics.file import load_statistics
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Observation
 
 SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
 
@@ -45,7 +45,9 @@ def detect(
     streaming: Streaming | None = None,
     sites: Sites | None = None,
     budget: Budget | None = None,
+    on_budget: OnBudget = "stop",
     partitions: int | None = None,
+    observation: "Observation | None" = None,
 ) -> "DataFrame":
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -53,6 +55,11 @@ def detect(
     time order) and the RETURN columns of the queries, NULL in the rows of other queries. Of trend queries,
     return one row per query, window and group, as `Detection.trends` has them. Where there are queries of
     both kinds, use `prepare`.
+
+    A query that exceeds its budget is stopped by itself: what it finds in that shard is incomplete, and all
+    others are complete. The frame is lazy, so this can only be known after an action on it. The log of the
+    worker has a warning; `observation` is told in the same run; `prepare(...).run()` returns it. Say
+    `on_budget="error"` where an incomplete result is of no use.
 
     Parameters
     ----------
@@ -79,10 +86,17 @@ def detect(
     sites
         The column of the site at which an event arose, and where queries are then evaluated.
     budget
-        How much a query may cost before it is stopped: with an error in batch, by itself on a stream.
+        How much a query may cost before it is stopped.
+    on_budget
+        What happens to a query that exceeds its budget: "stop", by itself, while the others go on, or
+        "error", which ends it all with a `weft.BudgetError` (around an action on the frame,
+        `weft.plain_failures()` makes it one). On a stream with sites, it always ends with the error.
     partitions
         The number of shards; chosen from the size of the data by default. That of a stream is fixed when
         it first starts, by default Spark's number of shuffle partitions.
+    observation
+        Of a batch: a `pyspark.sql.Observation`. After the first action on the frame, `observation.get` has
+        under "stopped" a row for each query and shard that was stopped: query, shard and reason.
     """
     detection = prepare(
         events,
@@ -99,6 +113,7 @@ def detect(
         streaming=streaming,
         sites=sites,
         budget=budget,
+        on_budget=on_budget,
         partitions=partitions,
     )
     matches, trends = len(detection.match_queries), len(detection.trend_queries)
@@ -111,7 +126,8 @@ def detect(
             f"{counted} have no columns in common, so they have no common result\n"
             "  hint: use weft.prepare(...): .matches and .trends are the two results, .outcomes is both"
         )
-    results = detection.trends if trends else detection.matches
+    outcomes = detection if observation is None else detection.observed(observation)
+    results = outcomes.trends if trends else outcomes.matches
     for caution in detection.cautions:
         warnings.warn(str(caution), CautionWarning, stacklevel=2)
     return results
@@ -133,6 +149,7 @@ def prepare(
     streaming: Streaming | None = None,
     sites: Sites | None = None,
     budget: Budget | None = None,
+    on_budget: OnBudget = "stop",
     partitions: int | None = None,
     origin: str = "<query>",
 ) -> Detection:
@@ -140,6 +157,8 @@ def prepare(
 
     Takes the arguments of `detect`; `origin` names the queries' source in error messages.
     """
+    if on_budget not in get_args(OnBudget):
+        raise WeftError(f"on_budget is {on_budget!r}; expected 'stop' or 'error'")
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
     meaning = columns or Columns()
@@ -156,6 +175,7 @@ def prepare(
         _statistics(planning.statistics, source),
         streaming or Streaming(),
         sites,
+        on_budget,
     )
     if events.isStreaming:
         lateness = _lateness(events, time, watermark)

@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.errors import WeftError, near_name
-from weft.hosts.spark.analyze import GROUP, Analysis, GroupOutcomes, count_outcomes, outcomes_of_groups
+from weft.hosts.spark.analyze import GROUP, Analysis, CountedOutcomes, count_outcomes, outcomes_of_groups
 from weft.hosts.spark.assignment import ShardAssignment
+from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
-from weft.hosts.spark.outcomes import Outcomes, result_columns, shown_outcomes
+from weft.hosts.spark.outcomes import Outcomes, observe_stopped, result_columns, shown_outcomes
 from weft.hosts.spark.pushdown import column_of
 from weft.io.checkpoint_notes import CheckpointNotes
 from weft.io.sinks import TrendNames, trend_names
@@ -32,12 +33,12 @@ from weft.placement.site_statistics import SiteStatistics
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.plan.template import Template
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Observation
 
 Named = TypeVar("Named")
 
@@ -54,6 +55,7 @@ class Workload:
     statistics: Statistics | None  # those given
     streaming: Streaming
     sites: Sites | None
+    on_budget: OnBudget
 
 
 class Detection(ABC):
@@ -162,6 +164,25 @@ class Detection(ABC):
         raise WeftError("plans change on streams alone, where `adapt` says so")
 
     @property
+    def stopped(self) -> "DataFrame":
+        """The queries that exceeded their budget: query, shard and reason; their matches are incomplete.
+
+        Like any of these frames, it is a run of its own; `run`, `outcomes` and `observed` tell it of one run,
+        together with the results. Of a stream, a query that stays stopped has a row for every step.
+        """
+        return Outcomes(self._outcomes).stopped
+
+    def observed(self, observation: "Observation") -> Outcomes:
+        """Return the outcomes of a batch, and let an observation know which queries an action stops.
+
+        After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
+        shard and reason.
+        """
+        if self.is_streaming:
+            raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
+        return Outcomes(observe_stopped(self._outcomes, observation))
+
+    @property
     def transfers(self) -> "DataFrame":
         """What sites sent each other: projection, source, target, rows and bytes, of each step."""
         raise _needs_sites("transfers")
@@ -239,7 +260,9 @@ class Detection(ABC):
     def cautions(self) -> tuple[Caution, ...]:
         """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
         known = self._statistics or self._sampled or Statistics()
-        return cautions_of(self.queries, self.source.schema, known, self.workload.budget.partial_matches)
+        budget = self.workload.budget
+        limits = budget.partial_matches, budget.candidates
+        return cautions_of(self.queries, self.source.schema, known, *limits)
 
     @abstractmethod
     def choose_plans(
@@ -251,21 +274,34 @@ class Detection(ABC):
     def explain(self) -> str:
         """Return how the queries are evaluated as text: normal forms, plans, templates, placement, costs."""
 
+    def run(self, write: "Callable[..., None] | None" = None) -> CountedOutcomes:
+        """Run a batch once; return how many matches or results each query has, and which were stopped.
+
+        `write` is given the matches of this run and, where there are trend queries, their results.
+        """
+        if self.is_streaming:
+            raise _once()
+        (counted,) = self._run_groups([self._outcomes], write)
+        return counted
+
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:  # noqa: ARG002
         """Run a batch once and return what each node of its plans did, what trends shared and sites sent.
 
         `write` is given the matches of this run; where there are trend queries, their results as `trends`;
         and where queries have TIMEOUTS, these as `timeouts`.
         """
-        raise WeftError(
-            "a stream cannot be run once to be analyzed\n"
-            "  hint: follow it with weft.StreamMonitor, or analyze the queries on past events"
-        )
+        raise _once()
 
     def _run_groups(
         self, frames: "Sequence[DataFrame]", write: "Callable[..., None] | None"
-    ) -> list[GroupOutcomes]:
+    ) -> list[CountedOutcomes]:
         """Run query groups once, count the outcomes of each, and let `write` have the results."""
+        with plain_failures():
+            return self._count_groups(frames, write)
+
+    def _count_groups(
+        self, frames: "Sequence[DataFrame]", write: "Callable[..., None] | None"
+    ) -> list[CountedOutcomes]:
         measured = outcomes_of_groups(frames)
         if write is None:
             return count_outcomes(measured, len(frames))
@@ -334,6 +370,13 @@ class Detection(ABC):
     def _notes(self) -> CheckpointNotes:
         """What is kept beside the checkpoint of a stream."""
         return CheckpointNotes(self.source.events.sparkSession, self.workload.streaming.checkpoint)
+
+
+def _once() -> WeftError:
+    return WeftError(
+        "a stream is not run once, and counted or analyzed\n"
+        "  hint: follow it with weft.StreamMonitor, or run the queries on past events"
+    )
 
 
 def _needs_sites(name: str) -> WeftError:

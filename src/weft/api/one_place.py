@@ -87,18 +87,18 @@ class BatchDetection(OnePlaceDetection):
 
     @cached_property
     def matches(self) -> "DataFrame":
-        frames = [Outcomes(frame).matches for frame in self._run(self._match_work)]
+        frames = [Outcomes(frame).matches for frame in self._run(self._match_work, has_reports=False)]
         return self._union(frames, self._outcome_columns.match_schema)
 
     @cached_property
     def timeouts(self) -> "DataFrame":
         self._check_timeouts()
-        frames = [Outcomes(frame).timeouts for frame in self._run(self._match_work)]
+        frames = [Outcomes(frame).timeouts for frame in self._run(self._match_work, has_reports=False)]
         return reduce(lambda a, b: a.unionByName(b), frames)
 
     @cached_property
     def trends(self) -> "DataFrame":
-        frames = [Outcomes(frame).trends for frame in self._run(self._trend_work)]
+        frames = [Outcomes(frame).trends for frame in self._run(self._trend_work, has_reports=False)]
         return self._union(frames, self._outcome_columns.trend_schema)
 
     @property
@@ -121,12 +121,26 @@ class BatchDetection(OnePlaceDetection):
         return [(TrendPlan(group.templates, sharing), group.division) for group in groups]
 
     def _run(
-        self, work: Iterable[tuple[Plan | TrendPlan, Division]], *, analyze: bool = False
+        self,
+        work: Iterable[tuple[Plan | TrendPlan, Division]],
+        *,
+        analyze: bool = False,
+        has_reports: bool = True,
     ) -> list["DataFrame"]:
         """Return the outcomes of groups of queries, each with its plan and its division of the events."""
-        budget, partitions = self.workload.budget, self.workload.partitions
+        workload = self.workload
         return [
-            batch_outcomes(plan, division, self.source, self._columns, budget, partitions, analyze=analyze)
+            batch_outcomes(
+                plan,
+                division,
+                self.source,
+                self._columns,
+                workload.budget,
+                workload.partitions,
+                on_budget=workload.on_budget,
+                analyze=analyze,
+                has_reports=has_reports,
+            )
             for plan, division in work
         ]
 
@@ -185,6 +199,7 @@ class BatchDetection(OnePlaceDetection):
                 for planned, group in zip(self._plans, of_matches, strict=True)
             ),
             analyze_trends(of_trends) if self.trend_queries else None,
+            stopped={name: reasons for group in counted for name, reasons in group.stopped.items()},
         )
 
 
@@ -202,8 +217,15 @@ class StreamDetection(OnePlaceDetection):
         if self._known_assignment != self.assignment:
             self._notes.write(ASSIGNMENT, self.assignment.to_json())
         shards = [*self._match_shards(), *self._trend_shards()]
-        budget, n_shards = self.workload.budget, self.assignment.n_shards
-        return build_stream(shards, self.source, self._columns, budget, self._lateness, n_shards)
+        return build_stream(
+            shards,
+            self.source,
+            self._columns,
+            self.workload.budget,
+            self._lateness,
+            self.assignment.n_shards,
+            on_budget=self.workload.on_budget,
+        )
 
     @property
     def changes(self) -> "DataFrame":

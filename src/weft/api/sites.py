@@ -94,8 +94,15 @@ class SiteBatchDetection(SiteDetection):
     @cached_property
     def _outcomes(self) -> "DataFrame":
         queries = tuple(dict.fromkeys(query.query for query in self.site_statistics.queries))
-        budget, partitions = self.workload.budget, self.workload.partitions
-        return site_outcomes(self.site_program, queries, self.source, self._columns, budget, partitions)
+        return site_outcomes(
+            self.site_program,
+            queries,
+            self.source,
+            self._columns,
+            self.workload.budget,
+            self.workload.partitions,
+            on_budget=self.workload.on_budget,
+        )
 
     @cached_property
     def site_statistics(self) -> SiteStatistics:
@@ -115,9 +122,8 @@ class SiteBatchDetection(SiteDetection):
 
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
         (counted,) = self._run_groups([self._outcomes], write)
-        return Analysis(
-            counted.counts, transfers=transfers_of(counted.reports.values(), self._predicted_transfers())
-        )
+        transfers = transfers_of(counted.reports.values(), self._predicted_transfers())
+        return Analysis(counted.counts, transfers=transfers, stopped=counted.stopped)
 
     def _predicted_transfers(self) -> list[Transfer]:
         """Return what every channel is expected to bring."""

@@ -1,5 +1,6 @@
 """What every command uses: the console, files and their errors, the argument QUERIES."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from weft.errors import WeftError
+from weft.runtime.budget import RAISING
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # 2 is for options that are wrong; STOPPED: a query, not all of them
 PLAIN_WIDTH = 160  # columns when the output is no terminal: wide enough that nothing is cut
 
 Queries = Annotated[
@@ -26,9 +28,23 @@ def terminal(*, error: bool = False) -> Console:
     return console if console.is_terminal else Console(stderr=error, highlight=False, width=PLAIN_WIDTH)
 
 
+def in_options(message: str) -> str:
+    """Return a message that speaks of the options of the command line, where it does of arguments in Python.
+
+    >>> (
+    ...     in_options("too many" + RAISING.format("partial_matches")),
+    ...     in_options("many" + RAISING.format("held")),
+    ... )
+    ('too many, or raise the budget (--budget)', 'many')
+    """
+    told = re.escape(RAISING).replace(r"\{\}", r"(\w+)")
+    option = {"partial_matches": ", or raise the budget (--budget)"}
+    return re.sub(told, lambda found: option.get(found[1], ""), message)
+
+
 def say_error(message: str) -> None:
     """Print a message for people on standard error, line ends as they are."""
-    terminal(error=True).print(Text(message), soft_wrap=True)
+    terminal(error=True).print(Text(in_options(message)), soft_wrap=True)
 
 
 def say_cautions(cautions: Iterable[object]) -> None:

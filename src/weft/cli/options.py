@@ -15,7 +15,7 @@ from weft.io.times import TimeUnit
 from weft.optimizer.planning import SECONDS, CostName, NeighborhoodName
 from weft.optimizer.weave import Heuristic
 from weft.plan.trend_sets import Sharing
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 
 Events = Annotated[
     str,
@@ -39,6 +39,13 @@ Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of 
 BudgetOption = Annotated[
     int,
     typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
+]
+OnBudgetOption = Annotated[
+    OnBudget,
+    typer.Option(
+        help="A query that exceeds its budget is stopped by itself while the others go on (stop), or ends "
+        "the command with status 1 (error)."
+    ),
 ]
 PARTIAL_MATCHES = Budget().partial_matches
 SharingOption = Annotated[

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.api.detection import Detection
-from weft.cli.console import say_error, terminal
+from weft.cli.console import in_options, say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
 from weft.hosts.spark.progress import ProgressSource
@@ -223,4 +223,4 @@ def show_stream(names: Sequence[str]) -> Iterator[StreamMonitor]:
 
 
 def _notice_text(notice: Notice) -> str:
-    return f"batch {notice.batch}: {notice.text}"
+    return in_options(f"batch {notice.batch}: {notice.text}")

@@ -5,20 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 import typer
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import Queries, say_cautions, say_error, terminal
+from weft.cli.console import STOPPED, Queries, in_options, say_cautions, say_error, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
-from weft.hosts.spark.analyze import Analysis
-from weft.hosts.spark.outcomes import Outcomes
+from weft.hosts.spark.analyze import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.spark.progress import spark_progress
-from weft.io.sinks import MATCHES, TIMEOUTS, TRENDS, check_target, write_results
+from weft.io.sinks import check_target, write_results
 from weft.io.sources import find_events
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
@@ -53,13 +51,18 @@ def run(
     ] = None,
     as_json: options.AsJson = False,
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
+    on_budget: options.OnBudgetOption = "stop",
     planning: options.StoredPlanOptions,
     sharing: options.SharingOption = "dynamic",
     sites: options.SiteOptions,
     explained: options.Explained = None,
     master: options.Master = "local[*]",
 ) -> None:
-    """Find all matches of queries in events, and the aggregates of trend queries."""
+    """Find all matches of queries in events, and the aggregates of trend queries.
+
+    The exit status is 3 if a query was stopped as it exceeded its budget (--on-budget stop): its matches are
+    incomplete, those of all others are complete and delivered.
+    """
     with report_failures():
         # Mistakes show before Spark starts.
         read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
@@ -70,7 +73,6 @@ def run(
             check_target(out)
         spark = start_spark(master)
         started = clock.perf_counter()
-        limits = Budget(partial_matches=budget)
         detection = prepare_files(
             spark,
             queries,
@@ -80,7 +82,8 @@ def run(
             policies=policies,
             sites=sites,
             sharing=sharing,
-            budget=limits,
+            budget=Budget(partial_matches=budget),
+            on_budget=on_budget,
         )
         choose_plan(spark, detection, planning)
         say_cautions(detection.cautions)
@@ -94,6 +97,10 @@ def run(
             typer.echo(f"\n{delivery.analysis}", err=as_json)
         if delivery.n_rejected and not delivery.n_events:
             say_error(_all_rejected(detection.rejected, columns))
+        for line in stopped_lines(delivery.stopped):
+            say_error(line)
+        if delivery.stopped:
+            raise typer.Exit(STOPPED)
 
 
 class Delivery:
@@ -103,6 +110,7 @@ class Delivery:
         self.analysis: Analysis | None = None
         self.counts: Mapping[str, int] = {}
         self.timeouts: Mapping[str, int] = {}
+        self.stopped: StoppedQueries = {}
         self.n_events = self.n_rejected = 0
         self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
         self._detection = detection
@@ -114,10 +122,10 @@ class Delivery:
         detection = self._detection
         if is_analyzed:
             self.analysis = detection.analyze(self._writer)
-        ran = self._run() if self.analysis is None else (self.analysis.counts, self.analysis.timeouts)
-        counted, timeouts = ran
-        self.counts = {query.name: counted.get(query.name, 0) for query in detection.queries}
-        self.timeouts = {name: timeouts.get(name, 0) for name in self._timed}
+        counted = self.analysis or detection.run(self._writer)
+        self.counts = {query.name: counted.counts.get(query.name, 0) for query in detection.queries}
+        self.timeouts = {name: counted.timeouts.get(name, 0) for name in self._timed}
+        self.stopped = counted.stopped
         self.n_events, self.n_rejected = detection.input_counts()
 
     def summarize(self, seconds: float, *, as_json: bool) -> None:
@@ -129,7 +137,9 @@ class Delivery:
             results["timeouts"] = self.timeouts
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
-        more = {}
+        more: dict[str, object] = {}
+        if self.stopped:
+            more["stopped"] = first_reasons(self.stopped)
         if self.analysis is not None and self.analysis.transfers is not None:
             more["transfers"] = [
                 {name: getattr(transfer, name) for name in SHOWN_OF_TRANSFERS}
@@ -150,39 +160,8 @@ class Delivery:
         """The queries that ask for timeouts."""
         return [query.name for query in self._detection.match_queries if query.policy.timeouts]
 
-    def _run(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """Deliver what is found; return how many results each query has, and how many timeouts."""
-        detection = self._detection
-        if self._timed:  # matches and timeouts are found in one run
-            runs = [detection.outcomes]
-        else:
-            runs = [detection.matches] if detection.match_queries else []
-            runs += [detection.trends] if detection.trend_queries else []
-        is_kept = self._writer is not None or bool(self._timed)
-        if is_kept:
-            runs = [frame.persist(StorageLevel.MEMORY_AND_DISK) for frame in runs]
-        frames = self._frames(runs)
-        counts = {name: _count_by_query(frame) for name, frame in frames.items()}
-        if self._writer is not None:
-            self._write(frames.pop(MATCHES, None), **frames)
-        for frame in runs if is_kept else ():
-            frame.unpersist()
-        timeouts = counts.pop(TIMEOUTS, {})
-        return {name: count for own in counts.values() for name, count in own.items()}, timeouts
-
-    def _frames(self, runs: Sequence[DataFrame]) -> dict[str, DataFrame]:
-        """Return the frames of each kind that there is, by their names."""
-        detection = self._detection
-        if not self._timed:
-            names = [MATCHES] if detection.match_queries else []
-            names += [TRENDS] if detection.trend_queries else []
-            return dict(zip(names, runs, strict=True))
-        outcomes = Outcomes(*runs)
-        frames = {MATCHES: outcomes.matches, TIMEOUTS: outcomes.timeouts}
-        return frames | ({TRENDS: outcomes.trends} if detection.trend_queries else {})
-
     def _write(
-        self, matches: DataFrame | None, trends: DataFrame | None = None, timeouts: DataFrame | None = None
+        self, matches: DataFrame, trends: DataFrame | None = None, timeouts: DataFrame | None = None
     ) -> None:
         """Write what was found to where it goes, or keep the first results."""
         detection = self._detection
@@ -195,8 +174,9 @@ class Delivery:
             write_results(own, trends, detection.return_columns, detection.trend_names, self._out, timeouts)
 
 
-def _count_by_query(frame: DataFrame) -> dict[str, int]:
-    return {row["query"]: row["count"] for row in frame.groupBy("query").count().collect()}
+def first_reasons(stopped: StoppedQueries) -> dict[str, str]:
+    """Return why queries were stopped, in the words of the command line."""
+    return {query: in_options(next(iter(reasons.values()))) for query, reasons in stopped.items()}
 
 
 def _all_rejected(rejected: DataFrame, columns: options.ColumnOptions) -> str:

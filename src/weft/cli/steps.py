@@ -16,7 +16,7 @@ from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlan
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
-from weft.hosts.spark.failures import SPARK_FAILURES, failure_of
+from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.local import local_session
 from weft.hosts.spark.progress import SearchProgress, no_progress, spark_progress
 from weft.io.sources import read_events
@@ -24,7 +24,7 @@ from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
 from weft.plan.trend_sets import Sharing
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.statistics.file import save_statistics
 
 NO_SITES = SiteOptions()
@@ -33,11 +33,8 @@ NO_SITES = SiteOptions()
 @contextmanager
 def report_failures() -> Iterator[None]:
     """Turn what goes wrong, in Weft or in Spark, into a message on standard error and an exit status."""
-    with report_errors():
-        try:
-            yield
-        except SPARK_FAILURES as error:
-            raise failure_of(error) from None
+    with report_errors(), plain_failures():
+        yield
 
 
 def start_spark(master: str) -> SparkSession:
@@ -72,6 +69,7 @@ def prepare_files(
     sites: SiteOptions = NO_SITES,
     sharing: Sharing = "dynamic",
     budget: Budget | None = None,
+    on_budget: OnBudget = "stop",
 ) -> Detection:
     """Bind queries to the events of files."""
     return prepare(
@@ -87,6 +85,7 @@ def prepare_files(
         planning=planning_of(planning, sharing),
         sites=sites_of(sites),
         budget=budget,
+        on_budget=on_budget,
     )
 
 

@@ -17,7 +17,7 @@ from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
-from weft.cli.console import Queries, say_cautions, say_error, terminal
+from weft.cli.console import Queries, in_options, say_cautions, say_error, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import print_summary, show_progress, show_stream
@@ -47,7 +47,7 @@ from weft.language.literals import parse_duration
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 
 LAST_NEWS = 10.0  # seconds to wait for the metrics of the last batch
 EXAMPLES = (
@@ -74,6 +74,7 @@ def stream(
     running: options.RunningOptions,
     output: options.OutputOptions,
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
+    on_budget: options.OnBudgetOption = "stop",
     planning: options.PlanOptions,
     sharing: options.SharingOption = "dynamic",
     sites: options.StreamSiteOptions,
@@ -96,7 +97,9 @@ def stream(
         planning_of(planning, sharing)
         if sites.history is not None:
             find_events(sites.history)
-        job = StreamJob(queries, source, columns, policies, feed, running, planning, sites, sharing, budget)
+        job = StreamJob(
+            queries, source, columns, policies, feed, running, planning, sites, sharing, budget, on_budget
+        )
         writer = _writer(bound, output)
         job.check(writer.directories)
         spark = start_spark(master)
@@ -152,6 +155,7 @@ class StreamJob:
     sites: options.StreamSiteOptions
     sharing: Sharing
     budget: int
+    on_budget: OnBudget
 
     def check(self, directories: list[BatchDirectory]) -> None:
         """Let mistakes show before Spark starts."""
@@ -213,6 +217,7 @@ class StreamJob:
             streaming=Streaming(checkpoint=self.running.checkpoint, adapt=self.running.adapt),
             sites=sites_of(self.sites, None if past is None else past.network),
             budget=Budget(partial_matches=self.budget),
+            on_budget=self.on_budget,
             partitions=shape.partitions,
         )
         for names, change in ((detection.started, "start empty"), (detection.ended, "are gone")):
@@ -304,7 +309,9 @@ def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, 
     if timed:
         results["timeouts"] = {name: totals.timeouts.get(name, 0) for name in timed}
     counts = {name: getattr(totals, name) for name in ("batches", "events", "rejected", "late")}
-    more: dict[str, object] = {"stopped": totals.stopped}
+    more: dict[str, object] = {
+        "stopped": {name: in_options(reason) for name, reason in totals.stopped.items()}
+    }
     if sites is not None:
         more["sent"] = {"rows": totals.sent_rows, "bytes": totals.sent_bytes}
     print_summary(detection, results, counts, seconds, more, as_json=as_json)

@@ -193,7 +193,14 @@ def _negate(
     alone = tuple(part for part in asked if variables_of(part) == {item.variable})
     event = NormalForm((item,), frozenset(), alone, form.keys, (), form.window, form.partition_by)
     crossing = tuple(part for part in asked if part not in alone)
-    return NegatedForm(event, after, before, crossing, scope)
+    return NegatedForm(event, after, before, crossing, scope, is_strategic=True)
+
+
+def without_strategy(form: NormalForm) -> NormalForm:
+    """Return the form of a query that differs in its strategy alone, which is any."""
+    items = tuple(replace(item, strategy="any") for item in form.items)
+    negations = tuple(negation for negation in form.negations if not negation.is_strategic)
+    return replace(form, items=items, negations=negations)
 
 
 def written_order(pattern: Pattern) -> frozenset[tuple[str, str]]:

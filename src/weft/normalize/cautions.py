@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.errors import FEWER_MATCHES, SMALLER_SEARCH
 from weft.normalize.pipeline import normalize
 from weft.pattern.nodes import Query
 
-REMEDY = "bound the list ({n,m}), shorten WITHIN, or add an equality such as [key] or a selective condition"
+BOUNDED = f"{FEWER_MATCHES}; or bound the list ({{n,m}}), {SMALLER_SEARCH}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,24 +16,31 @@ class Caution:
 
     query: str
     reason: str
+    remedy: str
 
     def __str__(self) -> str:
-        return f"query {self.query}: {self.reason}\n  hint: {REMEDY}"
+        return f"query {self.query}: {self.reason}\n  hint: {self.remedy}"
+
+
+def takes_every_choice(query: Query) -> bool:
+    """Return whether every choice among the events that fit is a match of a query (STRATEGY ANY)."""
+    return not query.is_trend and query.policy.strategy in (None, "any")
 
 
 def list_cautions(queries: Sequence[Query]) -> dict[str, Caution]:
     """Return by their names the queries for matches that have a list without an upper bound.
 
+    With STRATEGY NEXT or STRICT such a list is harmless.
+
     >>> from weft.pattern.nodes import Event, Kleene
-    >>> print(list_cautions([Query("burst", Kleene(Event("Failure", "f"), 5, None))])["burst"])
-    query burst: f[] has no upper bound: every choice of 5 or more of the events that fit is a match
-      hint: bound the list ({n,m}), shorten WITHIN, or add an equality such as [key] or a selective condition
+    >>> list_cautions([Query("burst", Kleene(Event("Failure", "f"), 5, None))])["burst"].reason
+    'f[] has no upper bound: every choice of 5 or more of the events that fit is a match'
     """
     cautions: dict[str, Caution] = {}
     for query in queries:
-        forms = () if query.is_trend else normalize(query)
+        forms = normalize(query) if takes_every_choice(query) else ()
         for item in (item for form in forms for item in form.items if item.is_list and item.most is None):
             chosen = "every choice" if item.least < 2 else f"every choice of {item.least} or more"
             reason = f"{item.variable}[] has no upper bound: {chosen} of the events that fit is a match"
-            cautions.setdefault(query.name, Caution(query.name, reason))
+            cautions.setdefault(query.name, Caution(query.name, reason, BOUNDED))
     return cautions

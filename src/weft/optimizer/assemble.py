@@ -1,16 +1,24 @@
 """Assemble plan nodes from a normal form along an evaluation tree."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from weft.cost.shape import items_of
-from weft.expressions import Attribute, Comparison, Expression, variables_of
-from weft.optimizer.list_walk import walk_of
+from weft.expressions import Comparison, Expression, variables_of
+from weft.optimizer.demands import (
+    Context,
+    anchor_of,
+    demands_of,
+    extent_of,
+    key_equalities,
+    key_of,
+    may_collide,
+    same_key,
+)
+from weft.optimizer.gaps import gap_of
 from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
-from weft.pattern.nodes import CountWindow
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
-from weft.plan.extents import NOW
 from weft.plan.nodes import (
     Absence,
     Await,
@@ -24,24 +32,8 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
-from weft.schema import Type
 
-LONGEST = 1 << 59  # microseconds: more than from year 1 to year 9999, and far from overflow
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What assembling needs to know besides the form.
-
-    `attribute_type` gives the type of a key attribute; `types_overlap` says that one event may have
-    several types, so that two items of different types may compete for it; `tree_of` chooses the tree
-    of a negated pattern; scans with different `copy` numbers are not shared.
-    """
-
-    attribute_type: Callable[[str], Type | None]
-    types_overlap: bool
-    tree_of: Callable[[NormalForm], Tree]
-    copy: int = 0
+EVERYTHING_BEFORE = Extent("time", 0)  # an event waits for all that come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +54,25 @@ class Content:
 
 
 def assemble(
-    form: NormalForm, tree: Tree, context: Context, contents: dict[Node, Content] | None = None
+    form: NormalForm,
+    tree: Tree,
+    context: Context,
+    contents: dict[Node, Content] | None = None,
+    *,
+    checks_strategy_last: bool = False,
 ) -> Assembled:
     """Return the plan node that computes the matches of a normal form.
 
-    What the nodes hold is noted in `contents`.
+    What the nodes hold is noted in `contents`. Where the strategy is checked last, all joins are those of the
+    same query under any other.
     """
-    return _Assembly(form, context, demands_of(form), {} if contents is None else contents).whole(tree)
+    noted = {} if contents is None else contents
+    last = frozenset(
+        number
+        for number, negation in enumerate(form.negations)
+        if checks_strategy_last and negation.is_strategic
+    )
+    return _Assembly(form, context, demands_of(form), noted, last).whole(tree)
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class _Assembly:
     context: Context
     demands: Demands
     contents: dict[Node, Content]
+    checked_last: frozenset[int] = frozenset()
     checks_negations: bool = True
 
     @property
@@ -98,22 +103,22 @@ class _Assembly:
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            built, walked = self._leaf(self.form.items[next(items_of(tree.mask))])
+            built, passed = self._leaf(self.form.items[next(items_of(tree.mask))])
             self._note(built, tree, 0)
-            return built, walked
+            return built, passed
         if tree.computed_for is not None:
             built, checked = self._select_rows(tree, tree.computed_for)
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
-            built, walked = self._join_parts(left, right)
-            checked = left_checked | right_checked | walked
+            built, passed = self._join_parts(left, right)
+            checked = left_checked | right_checked | passed
         self._note(built, tree, sum(1 << number for number in checked))
         is_checked = self.checks_negations and not tree.unchecked
         for number in range(len(self.form.negations)) if is_checked else ():
             negation = self.form.negations[number]
             if (
-                number not in checked
+                number not in checked | self.checked_last
                 and not negation.needs_whole_match
                 and needs_of(negation, self.form, self.context) <= set(built.variables)
             ):
@@ -127,7 +132,7 @@ class _Assembly:
         names = self.form.variables
         weaker = replace(self.form, order=frozenset((names[a], names[b]) for a, b in general.order))
         inner = _Assembly(weaker, self.context, general, self.contents, checks_negations=False)
-        built, walked = inner._part(tree._replace(computed_for=None))
+        built, passed = inner._part(tree._replace(computed_for=None))
         columns = built.variables
         missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
         order = sorted(
@@ -137,7 +142,7 @@ class _Assembly:
         )
         own = None if general.extent == self.extent else self.extent
         selected = Project(built.node, tuple(range(len(columns))), own, tuple(order))
-        return Assembled(selected, columns), walked
+        return Assembled(selected, columns), passed
 
     def _leaf(self, item: Item) -> tuple[Assembled, frozenset[int]]:
         source = leaf_node(item, self.form, self.context)
@@ -153,11 +158,11 @@ class _Assembly:
         """Join two parts; a list is expanded where the other part stands, which may check negations."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
-                walked = frozenset[int]()
+                passed = frozenset[int]()
                 if self._is_list_leaf(other):
-                    other, walked = self._expand_list(None, self._item(other), other.node)
+                    other, passed = self._expand_list(None, self._item(other), other.node)
                 built, own = self._expand_list(other, self._item(part), part.node)
-                return built, walked | own
+                return built, passed | own
         options = [(left, right), (right, left)]
         if left.node == right.node:
             joins = (self._join(*option) for option in options)
@@ -205,12 +210,12 @@ class _Assembly:
             if variables_of(predicate) == {item.variable} and speaks_of_list(predicate)
         ]
         if source is None:
-            conditions += [_same_key(item.variable, key, self.context) for key in self.form.keys]
-        walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
-        waits = walk is not None
+            conditions += [same_key(item.variable, key, self.context) for key in self.form.keys]
+        rule = gap_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
+        waits = rule is not None
         node = KleeneExpand(
-            None if source is None else Await(source.node, NOW) if waits else source.node,
-            Await(elements, NOW) if waits else elements,
+            None if source is None else Await(source.node, EVERYTHING_BEFORE) if waits else source.node,
+            Await(elements, EVERYTHING_BEFORE) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),
@@ -218,15 +223,15 @@ class _Assembly:
             in_columns(conditions, columns),
             self.extent,
         )
-        if walk is None:
+        if rule is None:
             return Assembled(node, columns), frozenset()
         node = replace(
             node,
-            passed=absence_of(self.form.negations[walk.gap], columns, self.form, self.context),
-            begins_early=walk.begins_early,
-            ends_late=walk.ends_late,
+            passed=absence_of(self.form.negations[rule.gap], columns, self.form, self.context),
+            begins_early=rule.begins_early,
+            ends_late=rule.ends_late,
         )
-        return Assembled(node, columns), frozenset({walk.gap})
+        return Assembled(node, columns), frozenset({rule.gap})
 
     def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
         """The predicates that speak of both parts, and agreement of the two on the keys."""
@@ -240,7 +245,7 @@ class _Assembly:
         ]
         if left:
             anchors = anchor_of(left, self.form), anchor_of(right, self.form)
-            conditions += _key_equalities(*anchors, self.form, self.context)
+            conditions += key_equalities(*anchors, self.form, self.context)
         return conditions
 
     def _order(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -272,18 +277,6 @@ class _Assembly:
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     """Return the events of an item that satisfy the predicates on it alone."""
     return add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
-
-
-def anchor_of(variables: Sequence[str], form: NormalForm) -> str:
-    """Return the variable that stands for all in an equality of keys: a single event if there is one."""
-    lists = {item.variable for item in form.items if item.is_list}
-    return next((variable for variable in variables if variable not in lists), variables[0])
-
-
-def may_collide(type_a: str, type_b: str, pair: tuple[str, str], form: NormalForm, context: Context) -> bool:
-    """Say whether one event could be bound to both variables of a pair."""
-    ordered = pair in form.order or (pair[1], pair[0]) in form.order
-    return not ordered and (type_a == type_b or context.types_overlap)
 
 
 def absence_of(negation: NegatedForm, outer: tuple[str, ...], form: NormalForm, context: Context) -> Absence:
@@ -330,7 +323,7 @@ def _agreement(
 ) -> list[Expression]:
     """Return what makes a negated event agree on the keys; in a gap, with the event before it."""
     if negation.scope != "gap":
-        return _key_equalities(anchor, negated, form, context)
+        return key_equalities(anchor, negated, form, context)
     before = [replace(key_of(negation.after[0], key, context), place="previous") for key in form.keys]
     return [
         Comparison("=", earlier, key_of(negated, key, context))
@@ -363,22 +356,6 @@ def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> l
     ]
 
 
-def demands_of(form: NormalForm) -> Demands:
-    """Return what a form demands of its matches, its items by their numbers."""
-    numbers = {variable: number for number, variable in enumerate(form.variables)}
-    return Demands(frozenset((numbers[a], numbers[b]) for a, b in form.order), extent_of(form))
-
-
-def extent_of(form: NormalForm) -> Extent | None:
-    """Return the extent that the window of a form gives to all its nodes."""
-    if form.window is None:
-        return None
-    length = min(form.window.length, LONGEST)
-    if isinstance(form.window, CountWindow):
-        return Extent("position", length - 1, tuple(sorted(form.partition_by)))
-    return Extent("time", length)
-
-
 def add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
     """Return the rows of a node that satisfy predicates too."""
     placed = in_columns(predicates, columns)
@@ -388,18 +365,3 @@ def add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[st
         merged = dict.fromkeys((*source.predicates, *placed))
         return Filter(source.input, tuple(sorted(merged, key=repr)))
     return Filter(source, placed)
-
-
-def _key_equalities(a: str, b: str, form: NormalForm, context: Context) -> list[Expression]:
-    return [Comparison("=", key_of(a, key, context), key_of(b, key, context)) for key in form.keys]
-
-
-def key_of(variable: str, key: str, context: Context) -> Attribute:
-    """Return the attribute on which events agree, of a variable."""
-    return Attribute(variable, key, type=context.attribute_type(key))
-
-
-def _same_key(variable: str, key: str, context: Context) -> Expression:
-    """All elements of a list agree with its first one on a key."""
-    first = Attribute(variable, key, "first", context.attribute_type(key))
-    return Comparison("=", key_of(variable, key, context), first)

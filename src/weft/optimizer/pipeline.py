@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from weft.errors import WeftError
 from weft.expressions import type_of
-from weft.optimizer.assemble import Assembled, Context
+from weft.optimizer.assemble import Assembled
+from weft.optimizer.demands import Context
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.planning import Planning
 from weft.optimizer.rewriting.lcse import lcse_trees

@@ -5,11 +5,12 @@ from functools import lru_cache
 from itertools import chain
 
 from weft.cost.shape import Check, Group, ListBounds, Shape, survival
-from weft.expressions import Aggregate, Attribute, Comparison, Expression, variables_of
-from weft.optimizer.assemble import Context, needs_of
+from weft.expressions import RANK, Aggregate, Attribute, Comparison, Expression, variables_of
+from weft.optimizer.assemble import needs_of
+from weft.optimizer.demands import Context
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.nodes import CountWindow, TimeWindow
-from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.pattern.normal_form import EVERY_TYPE, Item, NegatedForm, NormalForm
 from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics, group_key
 from weft.tree import find
 
@@ -81,15 +82,15 @@ def questions_of(form: NormalForm, window: float | None) -> list[Question]:
     for negation in form.negations:
         for variables, predicates in _group_by_variables(negation.predicates).items():
             outer = _outer_key(negation, form, variables, predicates)
-            if outer is not None and len(variables) > 1:
+            if outer is not None and len(variables) > 1 and not any(map(_speaks_of_rank, predicates)):
                 questions[Question(outer, window=window)] = None
         questions |= dict.fromkeys(questions_of(negation.form, window))
     return list(questions)
 
 
 def item_keys(form: NormalForm) -> list[ItemKey]:
-    """Return the items of a form and of all that it negates."""
-    own = [item_key(item, form) for item in form.items]
+    """Return the items of a form and of all that it negates, as far as they have a type."""
+    own = [item_key(item, form) for item in form.items if item.type != EVERY_TYPE]
     return own + [key for negation in form.negations for key in item_keys(negation.form)]
 
 
@@ -186,6 +187,10 @@ def _group_keys(form: NormalForm) -> tuple[tuple[int, GroupKey, GroupKey | None]
 @lru_cache(maxsize=MOST_KNOWN)
 def _own_item_keys(form: NormalForm) -> tuple[ItemKey, ...]:
     return tuple(item_key(item, form) for item in form.items)
+
+
+def _speaks_of_rank(predicate: Expression) -> bool:
+    return any(attribute.name == RANK for attribute in find(predicate, Attribute))
 
 
 def _is_hashable(predicate: Expression) -> bool:

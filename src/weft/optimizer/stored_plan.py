@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from weft.codec import VERSION
 from weft.errors import WeftError
-from weft.optimizer.assemble import LONGEST
+from weft.optimizer.demands import LONGEST
 from weft.optimizer.trees import Demands, Tree, leaf, nodes_of, pair
 from weft.plan.nodes import Extent
 

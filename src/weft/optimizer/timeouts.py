@@ -15,11 +15,11 @@ from weft.normalize.apply_strategy import about_event, speaks_of_whole
 from weft.normalize.pipeline import normalize
 from weft.normalize.resolve_absent import substitute_absent
 from weft.normalize.simplify_predicates import simplify_predicates
-from weft.optimizer.assemble import Assembled, Context, add_filter, extent_of, key_of
+from weft.optimizer.assemble import EVERYTHING_BEFORE, Assembled, add_filter
+from weft.optimizer.demands import Context, extent_of, key_of
 from weft.pattern.canonical import column_variable, in_columns
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
 from weft.pattern.nodes import Sequence as Seq
-from weft.plan.extents import NOW
 from weft.plan.nodes import (
     Absence,
     Await,
@@ -121,7 +121,9 @@ def _go_on(chain: Assembled, step: _Step, query: Query, extent: Extent, context:
     first = chain.variables[0]
     keys = [Comparison("=", key_of(first, key, context), key_of(taken, key, context)) for key in query.keys]
     conditions = in_columns([*crossing, *keys], (*chain.variables, taken))
-    return Assembled(Chain(chain.node, Await(elements, NOW), conditions, extent, step.place), reached)
+    return Assembled(
+        Chain(chain.node, Await(elements, EVERYTHING_BEFORE), conditions, extent, step.place), reached
+    )
 
 
 def _taken(step: _Step) -> str:

@@ -10,8 +10,10 @@ from typing import Literal, TypeAlias
 
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
+from weft.normalize.apply_strategy import without_strategy
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import Assembled, Content, Context, absence_of, assemble
+from weft.optimizer.assemble import Assembled, Content, absence_of, assemble
+from weft.optimizer.demands import Context
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
@@ -193,13 +195,33 @@ class Weave:
     def assemble_all(self, *, is_shared: bool = True) -> dict[Key, AssembledPattern]:
         """Put all patterns together; unless shared, each reads scans of its own."""
         patterns = {}
+        tree_like = self._trees_of_siblings() if is_shared else {}
         for number, (key, tree) in enumerate(self.multitree.trees.items(), start=1):
             pattern = self.multitree.patterns[key]
             contents: dict[Node, Content] = {}
             context = self.context if is_shared else replace(self.context, copy=number)
-            built = assemble(pattern.form, tree, context, contents)
+            built = assemble(
+                pattern.form,
+                tree_like.get(key, tree),
+                context,
+                contents,
+                checks_strategy_last=key in tree_like,
+            )
             patterns[key] = AssembledPattern(built, _expected_rows(pattern, contents, context))
         return patterns
+
+    def _trees_of_siblings(self) -> dict[Key, Tree]:
+        """Return one tree for all patterns that differ in their strategy alone, so that they share joins."""
+        siblings: dict[NormalForm, list[Key]] = {}
+        for key in self.multitree.trees:
+            siblings.setdefault(without_strategy(self.multitree.patterns[key].form), []).append(key)
+        chosen: dict[Key, Tree] = {}
+        for base, keys in siblings.items():
+            forms = {self.multitree.patterns[key].form for key in keys}
+            if len(forms) > 1:
+                first = min(keys, key=lambda key: self.multitree.patterns[key].form != base)
+                chosen |= dict.fromkeys(keys, self.multitree.trees[first])
+        return chosen
 
 
 def _expected_rows(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:

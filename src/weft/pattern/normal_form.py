@@ -41,7 +41,7 @@ class NegatedForm:
     scope reaches from the first event of the match to the end of the window. In a `scope` that is the match,
     its first and its last event bound the sides that are empty. One that is a gap lies between every two
     events that follow each other in a list, which is `after` and `before`; of these two, predicates call the
-    earlier one previous.
+    earlier one previous. What the strategy of the query forbids is told apart from what its pattern does.
     """
 
     form: "NormalForm"
@@ -49,6 +49,7 @@ class NegatedForm:
     before: tuple[str, ...]
     predicates: tuple[Expression, ...] = ()
     scope: Scope = "window"
+    is_strategic: bool = False
 
     @property
     def outer_variables(self) -> frozenset[str]:

@@ -13,7 +13,8 @@ from math import prod
 from weft.cost.shape import Shape
 from weft.errors import WeftError
 from weft.normalize.pipeline import normalize
-from weft.optimizer.assemble import Context, needs_of
+from weft.optimizer.assemble import needs_of
+from weft.optimizer.demands import Context
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.pattern.nodes import CountWindow, Query

@@ -9,13 +9,13 @@ another site has checked is not: what a match has in common with that input must
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.expressions import Aggregate, Attribute, Expression, InList, Literal, type_of
+from weft.expressions import RANK, Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import branch_of, context_of, weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
 from weft.optimizer.walks import walk_of
-from weft.pattern.normal_form import Item, NormalForm
+from weft.pattern.normal_form import EVERY_TYPE, Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph, Vertex
@@ -83,6 +83,7 @@ class _Compiler:
         self.levels = _levels(self.graph)
         self.leaves = {kind_of(*leaf): leaf for query in self.queries for leaf in leaves_of(query.whole_form)}
         self.attributes = attributes_by_type(self.queries, self.schema)
+        self.serves = self._serves()
 
     def program(self) -> SiteProgram:
         tasks = [self._sent_task(vertex) for vertex in dict.fromkeys(vertex for vertex, _ in self.numbers)]
@@ -175,6 +176,17 @@ class _Compiler:
                 sites[sent.projection.text] |= 1 << sent.site
         return all(not self.graph.network.emitters(kind) & ~present for kind, present in sites.items())
 
+    def _serves(self) -> dict[Vertex, set[str]]:
+        """Return the queries for which a vertex is evaluated."""
+        serves: dict[Vertex, set[str]] = {vertex: set() for vertex in self.graph.order}
+        for query in self.queries:
+            for sink in self.bindings.sinks(query):
+                serves[sink].add(query.query.name)
+        for vertex in reversed(self.graph.order):
+            for read in self.graph.inputs[vertex]:
+                serves[read] |= serves[vertex]
+        return serves
+
     def _reads(self, vertex: Vertex) -> set[int]:
         """Return the channels that a vertex depends on at its site."""
         channels: set[int] = set()
@@ -222,8 +234,9 @@ class _Compiler:
         return replace(form, predicates=(*form.predicates, *conditions))
 
     def _finding(self, task: _Task, variables: tuple[str, ...], reads: Sequence[int]) -> Finding:
+        serves = tuple(sorted(self.serves[task.vertex]))
         if task.query is None:
-            return Finding((0,), channels=self._channels_of(task.vertex))
+            return Finding((0,), channels=self._channels_of(task.vertex), serves=serves)
         places = _columns(task.query, task.items, variables)
         is_product = len(task.boxes) == 1
         return Finding(
@@ -242,6 +255,7 @@ class _Compiler:
             ),
             within=() if is_product else tuple(_origins(box, places) for box in task.boxes),
             elsewhere=tuple(_origins(box, places) for box in task.elsewhere),
+            serves=(task.query.query.name,) if task.is_match else serves,
         )
 
     def _channels_of(self, vertex: Vertex) -> tuple[int, ...]:
@@ -312,9 +326,9 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
         )
         for part in (form, *said):
             for node in walk(part):
-                if isinstance(node, Attribute | Aggregate) and node.name and node.variable in types:
+                if isinstance(node, Attribute | Aggregate) and node.variable in types and node.name:
                     by_type[types[node.variable]].add(node.name)
-    if schema.types_overlap:  # an event of one type is one of another too
+    if schema.types_overlap or EVERY_TYPE in by_type:  # an event of one type is one of another too
         every = set[str]().union(*by_type.values())
         by_type = dict.fromkeys(by_type, every)
-    return {name: tuple(sorted(attributes)) for name, attributes in by_type.items()}
+    return {name: tuple(sorted(attributes - {RANK})) for name, attributes in by_type.items()}

@@ -10,7 +10,6 @@ from weft.plan import nodes
 from weft.plan.nodes import Extent, Node
 
 INSTANT = Extent("position", 0)  # one moment, on whatever clock
-NOW = Extent("time", 0)  # the same, of rows that wait for all events up to then
 LONGEST_SUM = 1 << 61  # far from overflow when added to a clock
 
 

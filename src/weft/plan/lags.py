@@ -51,6 +51,6 @@ def known_after_first(node: Node, lags: Lags) -> Extent | None:
             return longest(known_after_first(source, lags) for source in inputs)
         case Project(input=source):
             return known_after_first(source, lags)
-        case NegationCheck(input=source, absence=Absence(before=(), scope="window") as absence):
+        case NegationCheck(input=source, absence=absence) if not absence.before and absence.scope == "window":
             return longest((known_after_first(source, lags), settled_after(absence, lags)))
     return add_extents(span_of(node), lags[node])

@@ -1,9 +1,12 @@
 """Joins of whose pairs only the nearest are wanted: all that read them forbid events between."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
-from weft.expressions import Attribute, Comparison, Expression
+from weft.components import connected_components
+from weft.expressions import Aggregate, Attribute, Comparison, Expression
 from weft.pattern.canonical import canonical
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import (
     Absence,
@@ -19,7 +22,9 @@ from weft.plan.nodes import (
     inputs_of,
 )
 from weft.plan.order import closed_order
-from weft.tree import transform_up
+from weft.tree import find, transform_up
+
+Columns: TypeAlias = tuple[int | None, ...]  # of a join: the one that each column of a reader is
 
 
 def nearest_joins(plan: Plan) -> dict[Join, int]:
@@ -44,7 +49,7 @@ def nearest_joins(plan: Plan) -> dict[Join, int]:
     nearest = {}
     for node in read_by:
         if isinstance(node, Join):
-            columns = range(len(columns_of(node)))
+            columns = tuple(range(len(columns_of(node))))
             wanted = _nearest_to_all(node, node, columns, read_by, delivered)
             if wanted:
                 nearest[node] = min(wanted)
@@ -54,13 +59,14 @@ def nearest_joins(plan: Plan) -> dict[Join, int]:
 def _nearest_to_all(
     join: Join,
     node: Node,
-    columns: Sequence[int],
+    columns: Columns,
     read_by: Mapping[Node, Sequence[Node]],
     delivered: set[Node],
 ) -> set[int]:
     """Return the columns of a join of which all that read a node want the nearest.
 
-    The node has the rows of the join, or some of them; `columns` says which column of the join each is.
+    The node has the rows of the join, or some of them, alone or with others; `columns` says which column of
+    the join each of its columns is, if any.
     """
     if node in delivered or not read_by[node]:
         return set()
@@ -71,30 +77,77 @@ def _nearest_to_all(
                 above = _nearest_to_all(join, reader, columns, read_by, delivered)
                 wanted.append(above | _forbidden_before(join, absence, columns))
             case Project(columns=chosen):
-                moved = [columns[column] for column in chosen]
+                moved = tuple(columns[column] for column in chosen)
+                wanted.append(_nearest_to_all(join, reader, moved, read_by, delivered))
+            case Join(left=left, right=right) if left != right:
+                others = (None,) * (len(columns_of(reader)) - len(columns))
+                moved = (*columns, *others) if left == node else (*others, *columns)
                 wanted.append(_nearest_to_all(join, reader, moved, read_by, delivered))
             case _:
                 return set()
     return set.intersection(*wanted)
 
 
-def _forbidden_before(join: Join, absence: Absence, columns: Sequence[int]) -> set[int]:
+def _forbidden_before(join: Join, absence: Absence, columns: Columns) -> set[int]:
     """Return the column of a join before which an absence forbids what could be in it as well, if any."""
     if len(absence.before) != 1 or not absence.after or absence.distinct or absence.unless:
         return set()
     column = columns[absence.before[0]]
+    after = [columns[earlier] for earlier in absence.after]
+    if column is None or None in after:
+        return set()
     n_left = len(columns_of(join.left))
     is_right = column >= n_left
-    after = [columns[earlier] for earlier in absence.after]
-    is_across = all((earlier >= n_left) != is_right for earlier in after)
+    is_across = all((earlier >= n_left) != is_right for earlier in after if earlier is not None)
     order = closed_order(join)
     if not is_across or not all((earlier, column) in order for earlier in after):
         return set()
-    if absence.negated != _leaf_of(join, column):
+    leaf = _leaf_of(join, column)
+    if absence.negated != leaf and not _is_of_every_type(absence.negated, leaf):
         return set()
-    renamed = [_in_columns_of_join(predicate, columns, column) for predicate in absence.predicates]
-    is_asked = all(p in join.predicates or _is_key(p, join) for p in renamed)
+    is_asked = all(
+        _agrees_before(join, column, predicate, columns)
+        or _in_columns_of_join(predicate, columns, column) in join.predicates
+        for predicate in absence.predicates
+    )
     return {column} if is_asked else set()
+
+
+def _agrees_before(join: Join, column: int, predicate: Expression, columns: Columns) -> bool:
+    """Say whether a predicate asks agreement of a negated event which all in a column of a join have.
+
+    These agree with an event of the other side, so with each other, and whatever one of them agrees with.
+    """
+    name = _agreed(predicate)
+    if name is None or not any(int(a.variable[1:]) >= len(columns) for a in find(predicate, Attribute)):
+        return False
+    n_left = len(columns_of(join.left))
+    numbers = range(len(columns_of(join)))
+    classes = connected_components(list(numbers), _agreeing(join, name))
+    (own,) = (members for members in classes if column in members)
+    return any((other < n_left) != (column < n_left) for other in own)
+
+
+def _agreeing(node: Node, name: str) -> list[tuple[int, int]]:
+    """Return the pairs of columns of a node that joins make agree on an attribute."""
+    match node:
+        case Join(left=left, right=right, predicates=predicates):
+            n_left = len(columns_of(left))
+            own = [
+                tuple(int(attribute.variable[1:]) for attribute in find(predicate, Attribute))
+                for predicate in predicates
+                if _agreed(predicate) == name
+            ]
+            moved = [(a + n_left, b + n_left) for a, b in _agreeing(right, name)]
+            return [*_agreeing(left, name), *moved, *((pair[0], pair[1]) for pair in own)]
+        case NegationCheck(input=source):
+            return _agreeing(source, name)
+    return []
+
+
+def _is_of_every_type(node: Node, leaf: Node | None) -> bool:
+    """Say whether a node has all events, those of a leaf among them."""
+    return isinstance(node, Scan) and node.type == EVERY_TYPE and leaf is not None
 
 
 def _leaf_of(node: Node, column: int) -> Node | None:
@@ -114,23 +167,21 @@ def _leaf_of(node: Node, column: int) -> Node | None:
     return None
 
 
-def _in_columns_of_join(predicate: Expression, columns: Sequence[int], negated: int) -> Expression:
-    """Return a predicate on a negated event as one on a column of a join."""
+def _in_columns_of_join(predicate: Expression, columns: Columns, negated: int) -> Expression | None:
+    """Return a predicate on a negated event as one on a column of a join; None where it is on others too."""
+    own = [int(attribute.variable[1:]) for attribute in find(predicate, Attribute)]
+    is_foreign = any(columns[column] is None for column in own if column < len(columns))
+    if is_foreign or any(find(predicate, Aggregate)):
+        return None
 
     def rename(node: object) -> object:
         if isinstance(node, Attribute):
-            own = int(node.variable[1:])
-            column = columns[own] if own < len(columns) else negated
+            number = int(node.variable[1:])
+            column = columns[number] if number < len(columns) else negated
             return Attribute(f"${column}", node.name, node.place, node.type)
         return node
 
     return canonical(transform_up(predicate, rename))
-
-
-def _is_key(predicate: Expression, join: Join) -> bool:
-    """Say whether a predicate is agreement on an attribute on which both sides of a join agree."""
-    name = _agreed(predicate)
-    return name is not None and any(_agreed(own) == name for own in join.predicates)
 
 
 def _agreed(predicate: Expression) -> str | None:

@@ -43,7 +43,7 @@ class Finding:
     They are matches of `query`, if it is given, and go out on `channels`, their columns in the order of
     `columns`. Of every group of `among`, one must hold. Rows whose events come from the sites that one of
     `elsewhere` gives for each column are left to other sites; where there are such in `within`, only rows
-    of one of these are kept.
+    of one of these are kept. `serves` are the queries that miss matches without these rows.
     """
 
     columns: tuple[int, ...]
@@ -52,6 +52,7 @@ class Finding:
     among: tuple[tuple[Among, ...], ...] = ()
     within: tuple[Origins, ...] = ()
     elsewhere: tuple[Origins, ...] = ()
+    serves: tuple[str, ...] = ()
 
 
 @stored

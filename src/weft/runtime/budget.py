@@ -1,18 +1,24 @@
-"""How much a query may cost before it is stopped with a clear error."""
+"""How much a query may cost before it is stopped, by itself or with an error."""
 
+import logging
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
 
 from weft.codec import stored
-from weft.errors import BudgetError, WeftError
+from weft.errors import FEWER_MATCHES, SMALLER_SEARCH, BudgetError, WeftError
 from weft.plan.nodes import Node
 
 SPLIT_ROWS = 2_000_000  # a step that builds more than this from many events is redone in halves
+RAISING = ", or raise the budget (budget=weft.Budget({}=...))"  # the command line says it in its own words
+LOGGER = logging.getLogger("weft")
+
+OnBudget = Literal["stop", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits on one node of the plan in one shard.
+    """Limits on one node of the plan in one shard; a query that exceeds one is stopped there.
 
     `partial_matches` bounds the rows built at one moment of event time, `held` the rows kept for events
     to come, `candidates` the pairs examined in all.
@@ -85,24 +91,30 @@ class Meter:
         """Return the exception for a node that built more rows than the limit."""
         if self.divisible:
             return StepTooLargeError()
-        return self._error(node, f"more than {self.budget.partial_matches:,} partial matches", group)
+        return self._error(node, "partial_matches", "partial matches", group)
 
     def check_held(self, node: Node, n_rows: int) -> None:
         """Raise when a node keeps more rows than the budget allows."""
         if n_rows > self.budget.held:
             group = "events to come within the window"
-            raise self._error(node, f"more than {self.budget.held:,} partial matches held", group)
+            raise self._error(node, "held", "partial matches held", group)
 
     def exhaustion(self, node: Node, group: str) -> Exception:
         """Return the exception for a node that examined more candidates than the budget."""
-        return self._error(node, f"more than {self.budget.candidates:,} candidates examined", group)
+        return self._error(node, "candidates", "candidates examined", group)
 
-    def _error(self, node: Node, what: str, group: str) -> BudgetError:
-        names = sorted(self.readers.get(node, frozenset()))
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        plural = "queries" if len(names) > 1 else "query"
+    def _error(self, node: Node, limit: str, what: str, group: str) -> BudgetError:
         return BudgetError(
-            f"{plural} {shown}: {what} for {group}. Shorten WITHIN, bound the quantifier ({{n,m}}), add an "
-            f"equality such as [key] or a selective condition, or raise the budget (--budget).",
-            names,
+            f"more than {getattr(self.budget, limit):,} {what} for {group}\n"
+            f"  hint: {FEWER_MATCHES}; or bound the list ({{n,m}}), {SMALLER_SEARCH}{RAISING.format(limit)}",
+            self.readers.get(node, frozenset()),
         )
+
+
+class Stopped(dict[str, str]):
+    """The queries that were stopped while the others went on, and why."""
+
+    def add(self, error: BudgetError) -> None:
+        """Take note of the queries that exceeded their budget; the log of the worker has it, too."""
+        self.update(dict.fromkeys(error.queries, str(error)))
+        LOGGER.warning("stopped, the others go on: %s", error)

@@ -22,6 +22,7 @@ from weft.expressions import (
     Or,
 )
 from weft.pattern.canonical import column_variable, exchanges, in_columns
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.tree import find
 
 DEFAULT_RATE = 1.0  # events of a type in a second
@@ -147,6 +148,8 @@ class Statistics:
         """Return how many events of an item arrive in a second."""
         if item in self.rates:
             return self.rates[item]
+        if item.type == EVERY_TYPE:
+            return self.events_per_second
         if not item.predicates:
             return DEFAULT_RATE
         return self.rate(ItemKey(item.type)) * math.prod(map(default_selectivity, item.predicates))

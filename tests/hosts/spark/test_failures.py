@@ -1,7 +1,10 @@
 """What Spark's failures say to a person."""
 
+import pytest
+from pyspark.errors import PySparkException
+
 from weft.errors import BudgetError, DataError, WeftError
-from weft.hosts.spark.failures import failure_of
+from weft.hosts.spark.failures import failure_of, plain_failures
 
 FROM_WORKER = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
@@ -19,6 +22,17 @@ def test_an_error_raised_in_a_worker_is_raised_again() -> None:
         failure = failure_of(RuntimeError(FROM_WORKER.replace("{kind}", kind.__name__)))
         assert type(failure) is kind
         assert str(failure) == "query q: more than 5 partial matches\n  hint: shorten WITHIN"
+        assert getattr(failure, "queries", ("q",)) == ("q",)
+
+
+def test_what_fails_in_spark_is_raised_without_its_trace() -> None:
+    said = FROM_WORKER.replace("{kind}", "BudgetError").replace("query q", "queries p, q, which share a part")
+    with pytest.raises(BudgetError, match="more than 5 partial matches") as caught, plain_failures():
+        raise PySparkException(said)
+    assert caught.value.queries == ("p", "q")
+    assert "org.apache" not in str(caught.value)
+    with pytest.raises(ValueError, match="mine"), plain_failures():
+        raise ValueError("mine")
 
 
 def test_other_failures_keep_spark_s_words_without_the_stack() -> None:

@@ -10,7 +10,7 @@ from tests.helpers.engine import arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Kept, Stream, merged, program_of
 
-from weft.errors import DataError
+from weft.errors import BudgetError, DataError
 from weft.optimizer.pipeline import optimize
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Memory, Shard
@@ -159,6 +159,15 @@ def test_a_query_beyond_its_budget_is_stopped_alone(n_workers: int) -> None:
     deliver(stream, table, [])
     deliver(stream, table, [64])
     assert stream.outcomes[-1].report.started == ["many"]
+
+
+def test_a_query_beyond_its_budget_ends_the_stream_if_asked_to() -> None:
+    case = case_of("QUERY many PATTERN SEQ(C a, C b, C c) WITHIN 1 hour", *(("C", n) for n in range(60)))
+    stream, table = stream_of(case, delay=60, budget=Budget(partial_matches=500))
+    stream.program = replace(stream.program, on_budget="error")
+    deliver(stream, table, [0, 1, 2])
+    with pytest.raises(BudgetError, match="query many: more than 500 partial matches"):
+        deliver(stream, table, range(3, 60))
 
 
 def test_another_number_of_shards_is_refused() -> None:

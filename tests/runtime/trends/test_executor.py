@@ -9,10 +9,13 @@ import pytest
 from tests.helpers.streams import Stream, program_of
 from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
 
+from weft.errors import BudgetError
 from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Memory
+from weft.runtime.stages.shard_program import Arrived, run_once
+from weft.runtime.trends import aggregate
 from weft.runtime.trends import executor as trend_executor
 from weft.runtime.trends.executor import SlidingWindows, TrendPlan
 from weft.schema import LONG, Schema
@@ -133,6 +136,26 @@ def test_a_query_beyond_its_budget_is_stopped_alone() -> None:
     stream.program = replace(stream.program, budget=Budget())
     deliver(stream, table, [11])
     assert stream.outcomes[-1].report.started == ["many"]
+
+
+def test_a_query_of_a_batch_is_stopped_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "QUERY small PATTERN B+ b[] RETURN COUNT(*) AS n\n"
+        "QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*) AS n"
+    )
+    events = [
+        ReferenceEvent(n, frozenset("B"), n, attributes={"x": n, "g": 1, "k": 1, "y": None})
+        for n in range(50)
+    ]
+    program = program_of(plan_of(text), LAYOUT, delay=0)
+    monkeypatch.setattr(aggregate, "MOST_BYTES", 1_000)
+    executor, _, results = run_once(program, Arrived([table_of(events)]))
+    assert {found.query: found.results.numbers(0) for found in results} == {"small": [2**50 - 1]}  # type: ignore[union-attr]
+    assert executor.stopped is not None
+    assert list(executor.stopped) == ["big"]
+    assert executor.stopped["big"].startswith("query big: a window of 50 events")
+    with pytest.raises(BudgetError, match="query big: a window of 50 events"):
+        list(run_once(replace(program, on_budget="error"), Arrived([table_of(events)]))[2])
 
 
 def test_the_first_window_with_events_where_windows_have_gaps() -> None:

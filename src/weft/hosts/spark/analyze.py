@@ -21,6 +21,8 @@ from weft.runtime.trends.shared import Counters
 GROUP = "weft_group"  # the number of the query group, among outcomes of several
 MOST_TRANSFERS = 20  # that are shown one by one
 
+StoppedQueries = Mapping[str, Mapping[str, str]]
+
 
 @dataclass(frozen=True)
 class AnalyzedPlan:
@@ -65,13 +67,17 @@ class AnalyzedTrends:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One run: matches and timeouts of queries, what nodes of plans did, trend queries, what sites sent."""
+    """One run: matches and timeouts of queries, what nodes of plans did, trend queries, what sites sent.
+
+    `stopped` has for each query that exceeded its budget, by shard, the reason.
+    """
 
     matches: Mapping[str, int]
     timeouts: Mapping[str, int] = field(default_factory=dict)
     plans: tuple[AnalyzedPlan, ...] = ()
     trends: AnalyzedTrends | None = None
     transfers: tuple[Transfer, ...] | None = None
+    stopped: StoppedQueries = field(default_factory=dict)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -82,19 +88,44 @@ class Analysis:
         parts = [plan.lines() for plan in self.plans]
         parts += [] if self.trends is None else [self.trends.lines()]
         parts += [] if self.transfers is None else [transfer_lines(self.transfers)]
+        parts += [stopped_lines(self.stopped)] if self.stopped else []
         return "\n\n".join("\n".join(lines) for lines in parts)
 
 
 @dataclass(frozen=True)
-class GroupOutcomes:
-    """The outcomes of a query group: how many of each query, how many timeouts; reports of its shards."""
+class CountedOutcomes:
+    """The outcomes of one run: how many results and timeouts each query has; the reports of shards."""
 
     counts: Mapping[str, int]
     timeouts: Mapping[str, int]
     reports: Mapping[str, Report]
 
+    @property
+    def stopped(self) -> StoppedQueries:
+        """For each query that exceeded its budget, by shard, the reason; its matches are incomplete."""
+        stopped: dict[str, dict[str, str]] = {}
+        for shard, report in sorted(self.reports.items()):
+            for query, reason in report.stopped.items():
+                stopped.setdefault(query, {})[shard] = reason
+        return stopped
 
-def count_outcomes(measured: DataFrame, n_groups: int) -> list[GroupOutcomes]:
+
+def stopped_lines(stopped: StoppedQueries) -> list[str]:
+    """Return what was stopped as text, a message for each query.
+
+    >>> stopped_lines({"q": {"partition 1": "query q: too much", "partition 4": "query q: too much"}})
+    ['query q was stopped in 2 shards (partition 1, ...), the others go on: query q: too much']
+    """
+    lines = []
+    for query, reasons in stopped.items():
+        shard, reason = next(iter(reasons.items()))
+        further = ", ..." if len(reasons) > 1 else ""
+        place = f"in {_counted(len(reasons), 'shard')} ({shard}{further})"
+        lines.append(f"query {query} was stopped {place}, the others go on: {reason}")
+    return lines
+
+
+def count_outcomes(measured: DataFrame, n_groups: int) -> list[CountedOutcomes]:
     """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
     counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
     timeouts: list[dict[str, int]] = [{} for _ in range(n_groups)]
@@ -106,7 +137,7 @@ def count_outcomes(measured: DataFrame, n_groups: int) -> list[GroupOutcomes]:
             timeouts[row[GROUP]][row["query"]] = row["count"]
         else:
             reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
-    return [GroupOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
+    return [CountedOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
 
 
 def analyze_plan(
@@ -124,7 +155,7 @@ def analyze_plan(
     return AnalyzedPlan(plan, metrics, spent, estimated)
 
 
-def analyze_trends(counted: Iterable[GroupOutcomes]) -> AnalyzedTrends:
+def analyze_trends(counted: Iterable[CountedOutcomes]) -> AnalyzedTrends:
     """Sum up what sharing did for trend queries."""
     results: dict[str, int] = {}
     counters, n_shards = Counters(), 0

@@ -15,7 +15,7 @@ from weft.hosts.spark.steps import MESSAGES, BatchStage, BatchStep
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.plan.sites import SITE, SiteProgram
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpack
 from weft.runtime.stages.outcomes import outcome_columns
@@ -37,9 +37,14 @@ def batch_outcomes(
     budget: Budget,
     partitions: int | None,
     *,
+    on_budget: OnBudget = "stop",
     analyze: bool = False,
+    has_reports: bool = True,
 ) -> DataFrame:
-    """Return the outcomes of one group of queries; with `analyze`, reports of what was done among them."""
+    """Return the outcomes of one group of queries, with reports of what was stopped.
+
+    With `analyze`, there are reports of all that was done.
+    """
     sent, layout = wire_columns(demand_of(plan), source)
     n_shards = n_shuffled(source)
     n_shards += n_shards % 2  # even, so that every other shard can run together
@@ -64,7 +69,8 @@ def batch_outcomes(
             else replace(columns, trends=MergedColumns())
         ),
         analyze=analyze,
-        has_reports=analyze,
+        has_reports=has_reports,
+        on_budget=on_budget,
     )
     shuffled = _shuffle(rows, by, partitions, is_numbered=slices is not None)
     if slices is None or not isinstance(division, ByTime) or not division.meet:
@@ -134,6 +140,8 @@ def site_outcomes(
     columns: ResultColumns,
     budget: Budget,
     partitions: int | None,
+    *,
+    on_budget: OnBudget = "stop",
 ) -> DataFrame:
     """Return the outcomes of queries that are evaluated at the sites of their events.
 
@@ -146,7 +154,7 @@ def site_outcomes(
     demand = site_demand(program)
     sent, layout = wire_columns(demand, source)
     sites = SitesTask(program.to_json(), layout, slices)
-    task = site_task(sites, source, columns, budget, is_batch=True)
+    task = replace(site_task(sites, source, columns, budget, is_batch=True), on_budget=on_budget)
     shards = SiteNetwork(sites, source.id_type).shards
     sent[PLACE] = site_number(source, {name: number for number, name in enumerate(program.sites)})
     wanted = source.is_good & source.is_of_type(sorted(demand.types))

@@ -1,6 +1,8 @@
 """Tell what went wrong in Spark as a person would: one message, no stack trace."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -22,7 +24,21 @@ _RAISED_IN_WORKER = re.compile(
 _CLASS = re.compile(r"\A[\w.$]+(?:Exception|Error): ")
 _CALL_AND_CLASS = re.compile(r"\AAn error occurred while calling .*\n: [\w.$]+: ")
 _STACK = re.compile(r"^\s*(?:at [\w.$/]+\(|Traceback \(|JVM stacktrace:|Caused by: )", re.M)
+_QUERIES = re.compile(r"\Aquer(?:y|ies) (\w+(?:, \w+)*?)(?:, which | and \d|:)")
 _KINDS: dict[str, type[WeftError]] = {"BudgetError": BudgetError, "DataError": DataError}
+
+
+@contextmanager
+def plain_failures() -> Iterator[None]:
+    """Raise what fails in Spark as an error of Weft, without the traces of workers and of the JVM.
+
+    An action on a frame of matches is Spark's, and so are its errors: a `weft.BudgetError` of a worker is one
+    here only inside of `with weft.plain_failures():`.
+    """
+    try:
+        yield
+    except SPARK_FAILURES as error:
+        raise failure_of(error) from None
 
 
 def failure_of(error: BaseException) -> WeftError:
@@ -47,7 +63,11 @@ def failure_of(error: BaseException) -> WeftError:
         return WeftError(OTHER_PYTHON.format(missing[1]))
     raised = _RAISED_IN_WORKER.search(text)
     if raised:
-        return _KINDS.get(raised["kind"], WeftError)(raised["message"].rstrip())
+        failure = _KINDS.get(raised["kind"], WeftError)(raised["message"].rstrip())
+        named = _QUERIES.match(str(failure))
+        if isinstance(failure, BudgetError) and named:
+            failure.queries = tuple(named[1].split(", "))  # those that the message names
+        return failure
     return WeftError(f"Spark stopped: {_gist(text)}")
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from weft.hosts.spark.pushdown import Demand, column_of
 from weft.hosts.spark.schemas import spark_type_of, value_type
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
 from weft.schema import LONG, TIMESTAMP, Schema, Type
 
@@ -55,6 +56,8 @@ class EventFrame:
 
     def is_of_type(self, names: Sequence[str]) -> Column:
         """Say whether a row is an event of one of the types."""
+        if EVERY_TYPE in names:
+            return F.lit(True)
         conditions = [
             F.coalesce(F.expr(self.types[name]).cast("boolean"), F.lit(False))
             for name in names
@@ -68,7 +71,7 @@ class EventFrame:
 
 def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column], Layout]:
     """Return the columns that travel to Python for what plans ask of the events, and their meaning there."""
-    type_names = sorted(demand.types)
+    type_names = sorted(demand.types - {EVERY_TYPE})
     derived = tuple(name for name in type_names if name in source.types)
     columns: dict[str, Column] = {TIME: F.unix_micros(source.time_column)}
     if source.type is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from weft.errors import WeftError
@@ -35,6 +35,7 @@ CHANGES = (
     "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
     "predicted: double, measured: double>>"
 )
+STOPPED = "map<string, string>"  # query -> reason
 TRANSFERS = "array<struct<projection: string, source: string, target: string, rows: long, bytes: long>>"
 
 
@@ -90,6 +91,25 @@ def shown_outcomes(frame: DataFrame) -> DataFrame:
                 f"  hint: give it another name in RETURN, for example with AS {name}_value"
             )
     return frame.withColumnsRenamed(SHOWN)
+
+
+def observe_stopped(outcomes: DataFrame, observation: Observation) -> DataFrame:
+    """Let an observation be told, as `stopped`, which queries an action on outcomes has stopped."""
+    return outcomes.observe(observation, F.flatten(F.collect_set(_stopped())).alias("stopped"))
+
+
+def _stopped() -> Column:
+    """Return the queries that a report says were stopped, each with the shard and the reason."""
+    return F.transform(
+        F.map_entries(_entry(REPORT, "stopped", STOPPED)),
+        lambda entry: F.struct(
+            entry["key"].alias("query"), F.col(SHARD).alias("shard"), entry["value"].alias("reason")
+        ),
+    )
+
+
+def _entry(report: str, name: str, kind: str) -> Column:
+    return F.from_json(F.get_json_object(report, f"$.value.{name}"), kind)
 
 
 class Outcomes:
@@ -150,13 +170,21 @@ class Outcomes:
         return self._report_entries("sent", TRANSFERS)
 
     @property
+    def stopped(self) -> DataFrame:
+        """The queries that exceeded their budget: query, shard and reason; their matches are incomplete.
+
+        Of a stream, a query that stays stopped has a row for every step of the shard.
+        """
+        return self.frame.select(F.explode(_stopped()).alias("entry")).select("entry.*")
+
+    @property
     def reports(self) -> DataFrame:
         """The reports of the steps of shards, as JSON."""
         return self._of_kind(REPORT_KIND).select(F.col(SHARD).alias("shard"), F.col(REPORT).alias("report"))
 
     def _report_entries(self, name: str, kind: str, *others: str) -> DataFrame:
-        listed = F.from_json(F.get_json_object("report", f"$.value.{name}"), kind)
-        return self.reports.select(*others, F.explode(listed).alias("entry")).select(*others, "entry.*")
+        listed = self.reports.select(*others, F.explode(_entry("report", name, kind)).alias("entry"))
+        return listed.select(*others, "entry.*")
 
     def _of_kind(self, kind: str) -> DataFrame:
         return self.frame.where(F.col(KIND) == kind)

@@ -28,6 +28,7 @@ from weft.expressions import (
     Not,
     Or,
 )
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import Extent, Filter, Plan, Scan, Walk, inputs_of
 from weft.runtime.trends.executor import TrendPlan
@@ -53,7 +54,7 @@ COMPARISON: dict[str, Callable[[Column, Column], Column]] = {
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What plans ask of the events: types and attributes, and whether all of them count."""
+    """What plans ask of the events: types and attributes, and whether all of them count, of whatever type."""
 
     types: frozenset[str]
     attributes: frozenset[str]
@@ -74,9 +75,8 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names |= {name for extent in extents for name in extent.partition_by}
         names |= {name for walk in find(plan, Walk) for name in walk.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
-        return Demand(
-            frozenset(types), frozenset(names) - INTRINSIC, any(e.clock == "position" for e in extents)
-        )
+        counts = any(extent.clock == "position" for extent in extents) or EVERY_TYPE in types
+        return Demand(frozenset(types), frozenset(names - INTRINSIC), counts)
     names = set()
     for template in plan.templates:
         automata = [automaton for automata in template.alternatives for automaton in automata]

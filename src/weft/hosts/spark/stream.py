@@ -30,7 +30,7 @@ from weft.language.printer import to_text
 from weft.pattern.nodes import Query, ReturnColumn
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.messages import DISTINCT, NEWS, PACK, ROLE, SHARD
 from weft.runtime.stages.routing import PackTask, Route
@@ -88,6 +88,8 @@ def build_stream(
     budget: Budget,
     lateness: Lateness,
     n_shards: int,
+    *,
+    on_budget: OnBudget = "stop",
 ) -> DataFrame:
     """Return the outcomes of query groups as one stream.
 
@@ -119,6 +121,7 @@ def build_stream(
         columns=columns,
         assignment=f"{n_shards} shards",
         delay=lateness.delay,
+        on_budget=on_budget,
     )
     messages = _pack_rows(source, lateness, wanted_by(plans, source.is_of_type), sent, routes, layout)
     return _run_stages(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])

@@ -20,7 +20,7 @@ class EarlierRows(NamedTuple):
 
 
 class LaterRows(NamedTuple):
-    """Rows sorted within each run by the rank of the event that is to be nearest; its clock, and the row's."""
+    """Rows sorted within each run by the rank of the event that is to be nearest; its clock, and theirs."""
 
     ranks: Array
     nearest: Array

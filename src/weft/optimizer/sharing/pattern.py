@@ -11,7 +11,8 @@ from operator import or_
 
 from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
-from weft.optimizer.assemble import Context, absence_of, needs_of
+from weft.optimizer.assemble import absence_of, needs_of
+from weft.optimizer.demands import Context
 from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.sub_patterns import (

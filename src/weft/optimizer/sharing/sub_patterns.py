@@ -15,7 +15,8 @@ from typing import TypeVar
 from weft.cost.model import PlanStep
 from weft.cost.shape import Shape, items_of
 from weft.expressions import Expression, variables_of
-from weft.optimizer.assemble import Context, demands_of, extent_of, leaf_node
+from weft.optimizer.assemble import leaf_node
+from weft.optimizer.demands import Context, demands_of, extent_of
 from weft.optimizer.memoize import memoize
 from weft.optimizer.shape_of import shape_of
 from weft.optimizer.trees import Tree

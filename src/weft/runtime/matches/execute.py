@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from weft.errors import BudgetError
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
 from weft.plan.extents import longest
@@ -155,13 +156,36 @@ class Executor:
         reached = frontier if stop == events.n_events else min(frontier, int(events.times[stop]))
         self.meter.divisible = stop - start > 1
         try:
-            matches = self.process(events.take(slice(start, stop)), reached, oldest)
+            matches = self._process_affordable(events.take(slice(start, stop)), reached, oldest)
         except StepTooLargeError:
             middle = (start + stop) // 2
             yield from self._run_part(events, start, middle, frontier, oldest)
             yield from self._run_part(events, middle, stop, frontier, oldest)
         else:
             yield from matches
+
+    def _process_affordable(self, batch: Events, frontier: int, oldest: int | None) -> list[Found]:
+        """Process a batch; where queries may be stopped, once more without those that exceed their budget.
+
+        A batch that fails has changed nothing, so the others go on as if they had been alone.
+        """
+        while True:
+            examined = self.meter.examined.copy()
+            try:
+                return self.process(batch, frontier, oldest)
+            except BudgetError as error:
+                self._go_on_with(self.program_after(error))
+                self.meter.examined = examined
+
+    def program_after(self, error: BudgetError) -> Program:
+        """Return what to go on with after queries exceeded their budget, or raise the error."""
+        raise error
+
+    def _go_on_with(self, program: Program) -> None:
+        """Leave out the outputs that a program lacks; what the others need is kept."""
+        self.program = program
+        self.meter.readers = program.readers
+        self._states = {node: self._states[node] for node in program.order}
 
     def process(self, batch: Events, frontier: int, oldest: int | None = None) -> list[Found]:
         """Take a batch of sorted events; return the matches it completes.
@@ -195,10 +219,10 @@ class Executor:
             for node in nodes_read(output, branch)
             if deltas[node].new.n_rows
         ]
-        for node, delta in deltas.items():
-            self.meter.rows[node] += delta.new.n_rows
         self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
+        for node, delta in deltas.items():
+            self.meter.rows[node] += delta.new.n_rows
         return matches
 
     def _admit(self, batch: Events, frontier: int) -> tuple[Events, Events | None]:
@@ -206,10 +230,8 @@ class Executor:
 
         A position is known only when all earlier events are: count windows wait for the frontier.
         """
-        if not self.program.counts_positions:
-            return batch, None
         known = batch if self._waiting is None else merge_events(self._waiting, batch)[0]
-        if frontier == END_OF_TIME:
+        if frontier == END_OF_TIME or not self.program.counts_positions:
             return known, None
         n_admitted = int(np.searchsorted(known.times, frontier, side="left"))
         return known.take(slice(0, n_admitted)), known.take(slice(n_admitted, None))

@@ -5,8 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from weft.errors import BudgetError
 from weft.plan.nodes import Plan, Scan
-from weft.runtime.budget import Budget, Meter
+from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.table import Table, as_lists, offsets_of
@@ -21,6 +22,8 @@ class MatchExecutor(Executor):
     The meter has what the plan did since the step began.
     """
 
+    stopped: Stopped | None = None
+
     def __init__(self, plan: Plan, budget: Budget) -> None:
         super().__init__(_program(plan), budget)
         self.plan = plan
@@ -28,7 +31,7 @@ class MatchExecutor(Executor):
 
     @property
     def activity(self) -> Activity:
-        return Activity(nodes=tuple(map(self.meter.metrics_of, self.program.order)))
+        return Activity(nodes=tuple(map(self.meter.metrics_of, _program(self.plan).order)))
 
     @property
     def needs_every_event(self) -> bool:
@@ -57,6 +60,12 @@ class MatchExecutor(Executor):
             own = self._drop_early(matches)
             if own.n_rows:
                 yield own
+
+    def program_after(self, error: BudgetError) -> Program:
+        if self.stopped is None:
+            raise error
+        self.stopped.add(error)
+        return _program(self.program.plan.without(frozenset(error.queries)))
 
     def _drop_early(self, matches: Found) -> Found:
         """Drop matches with an event that came before their query did."""

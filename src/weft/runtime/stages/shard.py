@@ -110,6 +110,8 @@ class Shard:
                 results: list[Result] = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
+                if self.program.on_budget == "error":
+                    raise
                 journal = self._stop_queries(journal, error, report)
         if walker is not None:
             since = {name: served.since for name, served in journal.queries.items()}

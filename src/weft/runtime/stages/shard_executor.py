@@ -10,7 +10,7 @@ import pyarrow as pa
 from weft.codec import stored
 from weft.plan.nodes import Plan
 from weft.plan.sites import Finding
-from weft.runtime.budget import Budget, NodeMetrics
+from weft.runtime.budget import Budget, NodeMetrics, Stopped
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Found
 from weft.runtime.trends.rows import TrendRows
@@ -107,7 +107,13 @@ class Activity:
 
 
 class ShardExecutor(Protocol):
-    """Runs the queries of a shard step by step, and keeps what later steps need."""
+    """Runs the queries of a shard step by step, and keeps what later steps need.
+
+    In the one step of a batch, a query that exceeds its budget is `stopped`: nothing more of it is found, and
+    everything of the others. Where this is None, the error is raised, and the step gave nothing that counts.
+    """
+
+    stopped: Stopped | None
 
     @property
     def known(self) -> tuple[Events, ...]:

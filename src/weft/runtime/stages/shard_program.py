@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from weft.plan.nodes import Plan
 from weft.plan.sites import SITE
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget, Stopped
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
@@ -33,7 +33,8 @@ class ShardProgram:
     `assignment` tells how events are assigned to shards, which is fixed with the first step. Events may come
     `delay` microseconds late; without a delay, the watermark alone says how far time has come. Where a row is
     sent to several shards, the column `owner` is true in the one that accounts for it. An `adapter` may run
-    other plans of the same queries, each shard its own.
+    other plans of the same queries, each shard its own. A query that exceeds its budget is stopped by itself,
+    or with `on_budget` "error" ends it all.
     """
 
     plan: ShardPlan
@@ -45,6 +46,7 @@ class ShardProgram:
     delay: int | None = None
     owner: str | None = None
     adapter: Adapter | None = None
+    on_budget: OnBudget = "stop"
 
     @property
     def reader(self) -> Reader:
@@ -122,12 +124,14 @@ def run_once(
 ) -> tuple[ShardExecutor, Events, Iterator[Result]]:
     """Run the one step of a batch, to the end of time: the executor, own events, and what it finds.
 
-    Unless it `is_walked`, that is all there is to choose from.
+    Unless it `is_walked`, that is all there is to choose from. When all is found, the executor knows which
+    queries were stopped.
     """
     own, matches = program.own_events(arrived.table, arrived.passed, keeps_tie=False), arrived.matches
     if isinstance(program.plan, SitePlan):
         own = with_arrival(own, 1)
     executor = program.executor(program.plan)
+    executor.stopped = None if program.on_budget == "error" else Stopped()
     found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
     if isinstance(program.plan, Plan) and is_walked:
         found = walk_steps(one for one in found if isinstance(one, Found))

@@ -11,17 +11,18 @@ that the window alone ends is checked where whole matches are found, and no othe
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.errors import WeftError
+from weft.errors import BudgetError, WeftError
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.lags import lags_of, settled_after
-from weft.plan.nodes import Await, Extent, NegationCheck, Node, Plan, inputs_of
+from weft.plan.nodes import Await, Extent, Filter, NegationCheck, Node, Output, Plan, Scan, inputs_of
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork
-from weft.runtime.budget import Budget, Meter
+from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import (
     compact_pool,
@@ -81,6 +82,7 @@ class SiteExecutor:
     """Runs the work of a site at a level, and keeps the events and matches that the site knows."""
 
     needs_every_event = True  # where an executor lags behind, which matches came since cannot be told
+    stopped: Stopped | None = None
 
     def __init__(self, plan: SitePlan, budget: Budget) -> None:
         self.plan = plan
@@ -121,6 +123,7 @@ class SiteExecutor:
         oldest = None if frontier == END_OF_TIME else self.plan.oldest(frontier)
         for evaluator in self._evaluators:
             if new.n_events or evaluator.is_waiting:
+                evaluator.stopped = self.stopped
                 yield from evaluator.step(new, self._matches, self._budget, frontier, oldest)
         if oldest is not None:
             self._forget(oldest)
@@ -148,24 +151,21 @@ class SiteExecutor:
             self._evaluators = self.plan.evaluators()
 
 
-class WorkEvaluator:
+class WorkEvaluator(Executor):
     """Runs the plan of some work of a site.
 
     What must be among the matches that other sites have checked can be told `lag` microseconds after its
     last event, when all of these are there.
     """
 
+    stopped: Stopped | None = None
+
     def __init__(self, work: SiteWork, codec: MatchCodec, lag: int = 0) -> None:
         self.work = work
         self._codec = codec
         is_awaited = tuple(bool(finding.among) for finding in work.findings)
-        self._program = _program(work.plan, is_awaited, lag)
-        self._executor = Executor(self._program)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether time alone, without further events, may bring matches."""
-        return self._executor.is_waiting
+        super().__init__(_program(work.plan, is_awaited, lag))
+        self._findings = work.findings
 
     def step(
         self,
@@ -180,15 +180,31 @@ class WorkEvaluator:
         `received` are all matches that the site remembers. `frontier` and `oldest` promise what they do
         where a plan is executed.
         """
-        self._executor.meter = Meter(budget, self._program.readers)
+        self.meter = Meter(budget, self.program.readers)
         known = _KnownMatches(self._codec, received)
-        for matches in self._executor.run(in_pool_of(self._executor, new), frontier, oldest):
-            finding = self.work.findings[matches.place]
+        for matches in self.run(in_pool_of(self, new), frontier, oldest):
+            finding = self._findings[matches.place]
             kept = _select_matches(matches, finding, known)
             if finding.query is not None:
                 kept = replace(kept, output=replace(kept.output, query=finding.query))
             if kept.n_rows:
                 yield FoundAtSite(finding, kept)
+
+    def program_after(self, error: BudgetError) -> Program:
+        """Leave out what exceeded the budget, but never mere events: a negation elsewhere may need them."""
+        outputs, findings = self.program.plan.outputs, self._findings
+        goes_on = [output.query not in error.queries or _is_event(output) for output in outputs]
+        lost = [finding for finding, is_kept in zip(findings, goes_on, strict=True) if not is_kept]
+        told = BudgetError(error.reason, {name for finding in lost or findings for name in finding.serves})
+        if self.stopped is None or not lost:
+            raise told
+        self.stopped.add(told)
+        self._findings = tuple(compress(findings, goes_on))
+        return Program(Plan(tuple(compress(outputs, goes_on))))
+
+
+def _is_event(output: Output) -> bool:
+    return all(isinstance(branch.node, Scan | Filter) for branch in output.branches)
 
 
 class _KnownMatches:

@@ -106,10 +106,11 @@ class SiteStage:
         if store is not None:
             name = f"{self.task.assignment} {self.level} {shard}"
             return Shard(name, program, store, self.memory).step(arrived, watermark)
-        _, events, results = run_once(program, arrived)
+        executor, events, results = run_once(program, arrived)
         slices, shards = self.network.sites.slices, np.array([own])
         kept = [result if slices is None else slices.keep_owned(result, shards) for result in results]
         report = Report(events=events.n_events, rejected=arrived.n_rejected, matches=count_by_query(kept))
+        report.stopped = executor.stopped or {}
         return StepOutcome(kept, events, None, report)
 
     @cached_property
@@ -122,7 +123,10 @@ class SiteStage:
         ]
         task = self.task
         return [
-            ShardProgram(plan, codec.layout, codec.id_type, task.budget, task.assignment) for plan in plans
+            ShardProgram(
+                plan, codec.layout, codec.id_type, task.budget, task.assignment, on_budget=task.on_budget
+            )
+            for plan in plans
         ]
 
     def _later_works(self, site: int) -> tuple[SiteWork, ...]:

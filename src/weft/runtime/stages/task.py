@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from uuid import uuid4
 
-from weft.runtime.budget import Budget
+from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.layout import Layout
 from weft.schema import Type
 
@@ -93,3 +93,4 @@ class StageTask:
     is_batch: bool = False
     analyze: bool = False  # whether reports say what was done in detail
     has_reports: bool = True
+    on_budget: OnBudget = "stop"

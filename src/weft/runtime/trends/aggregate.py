@@ -235,7 +235,7 @@ def _check_memory(template: Template, automaton: Automaton, n_events: int, row_b
     n_kept = n_events * 2 * sum(1 for source in automaton.sources if source.steps)
     if n_kept * row_bytes > MOST_BYTES:
         raise BudgetError(
-            f"query {template.query}: a window of {n_events:,} events with a condition between neighbors "
+            f"a window of {n_events:,} events with a condition between neighbors "
             f"may need {n_kept * row_bytes / 1e9:,.0f} GB for exact numbers, more than "
             f"{MOST_BYTES / 1e9:,.0f} GB\n"
             f"  hint: shorten WITHIN, or divide the events with GROUP BY or [a]",

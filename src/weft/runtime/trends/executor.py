@@ -13,7 +13,7 @@ import numpy as np
 from weft.errors import BudgetError
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
-from weft.runtime.budget import Budget
+from weft.runtime.budget import RAISING, Budget, Stopped
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.state import END_OF_TIME
@@ -96,6 +96,7 @@ class TrendExecutor:
     """
 
     needs_every_event = False
+    stopped: Stopped | None = None
 
     def __init__(self, plan: TrendPlan, budget: Budget | None = None) -> None:
         self.plan = plan
@@ -145,7 +146,7 @@ class TrendExecutor:
         self._take(arrivals.events)
         self._counters = Counters()
         if frontier == END_OF_TIME and self._frontier == BEGINNING and not any(self._since.values()):
-            yield from self._aggregate(self.plan.templates, arrivals.events, None)
+            yield from self._aggregate_all(arrivals.events)
             return
         yield from self._close_windows(frontier)
         self._forget(frontier)
@@ -192,6 +193,17 @@ class TrendExecutor:
             templates, _, chosen = zip(*members, strict=True)
             yield from self._aggregate(templates, part, chosen)
 
+    def _aggregate_all(self, events: Events) -> Iterator[FoundTrends]:
+        """Return the results of all windows; where queries are stopped, those of the others."""
+        while True:
+            try:
+                return self._aggregate(self.plan.templates, events, None)
+            except BudgetError as error:
+                if self.stopped is None:
+                    raise
+                self.stopped.add(error)
+                self.plan = self.plan.without(frozenset(error.queries))
+
     def _aggregate(
         self, templates: Sequence[Template], events: Events, chosen: Sequence[tuple[int, int]] | None
     ) -> Iterator[FoundTrends]:
@@ -214,8 +226,8 @@ class TrendExecutor:
         for name, n_events in self.holdings.events.items():
             if n_events > self._budget.held:
                 raise BudgetError(
-                    f"query {name}: more than {self._budget.held:,} events held for windows that are open. "
-                    f"Shorten WITHIN, divide the events by GROUP BY, or raise the budget (Budget.held).",
+                    f"more than {self._budget.held:,} events held for windows that are open\n"
+                    f"  hint: shorten WITHIN, divide the events by GROUP BY{RAISING.format('held')}",
                     [name],
                 )
 
