@@ -19,6 +19,8 @@ from weft.schema import BOOLEAN, DOUBLE, DURATION, LONG, TIMESTAMP, Type, decima
 from weft.tree import find
 
 RANK = "\0rank"  # an attribute that every event has: its place in the order of all
+EVENT = "\0event"  # another one: a number that no other event has
+INTRINSIC = frozenset({RANK, EVENT})  # attributes that no column has
 
 Place = OneOf["each", "current", "previous", "first", "last"]
 ArithmeticOperator = OneOf["+", "-", "*", "/", "%"]

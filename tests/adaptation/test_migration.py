@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.helpers.engine import arrow_events, expected_outcome, outcome_of
+from tests.helpers.engine import arrow_events, expected_outcome, expected_timeouts, outcome_of
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_policies import policy_stream
 from tests.helpers.strategies import FEWEST_MATCHES, Case, event, matching_case
@@ -24,6 +24,7 @@ from tests.helpers.streams import (
     program_of,
 )
 from tests.helpers.tally import Count, seed_blocks
+from tests.helpers.timeout_cases import filled, timeout_case
 
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.plan_tenure import leading_types
@@ -142,6 +143,18 @@ def test_walks_go_on_when_plans_change(seeds: range, count: Count) -> None:
         found.append(check(case, various_plans(case, seed), seed))
     count(cases=len(found), matches=sum(found))
     assert sum(n_matches > 0 for n_matches in found) >= 0.5 * len(found)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(22_000, 20, block=5))
+def test_timeouts_come_once_when_plans_change(seeds: range, count: Count) -> None:
+    """Whichever plan a first event belongs to, all that begins with it decides."""
+    n_timeouts = 0
+    for seed in seeds:
+        case = timeout_case(seed)
+        found = merged(run_migrating(case, various_plans(case, seed), seed).changing).timeouts
+        assert filled(found) == filled(expected_timeouts(case)), (seed, case)
+        n_timeouts += sum(map(len, found.values()))
+    count(cases=len(seeds), timeouts=n_timeouts)
 
 
 QUERIES = {

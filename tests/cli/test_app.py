@@ -294,6 +294,32 @@ def test_run_writes_json_lines(spark: SparkSession, files: Path) -> None:
     assert match["returned"] == {"who": "ann", "amount": 250.5, "took": 300.0}
 
 
+def test_run_writes_timeouts_beside_the_matches(spark: SparkSession, files: Path) -> None:
+    text = QUERIES.replace("RETURN", "TIMEOUTS\nRETURN", 1)
+    (files / "timed.weft").write_text(text)
+    with (files / "events.csv").open("a") as out:
+        out.write("2026-01-01T13:00:00Z,Login,7,cat,\n")
+    result = run(files, "--json", "--out", files / "matches.jsonl", queries="timed.weft")
+    assert result.exit_code == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert list(summary) == ["events", "rejected", "matches", "timeouts", "seconds"]
+    assert (summary["matches"], summary["timeouts"]) == ({"theft": 1, "nothing": 0}, {"theft": 1})
+    match, timeout = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
+    assert list(timeout) == [*list(match)[:-1], "timeout", "returned"]
+    assert (timeout["query"], timeout["timeout"]) == ("theft", "p")
+    assert [event["id"] for event in timeout["events"]] == [7]
+    assert timeout["returned"] == {"who": None, "amount": None, "took": None}
+    shown = run(files, "--out", files / "found", queries="timed.weft")
+    assert shown.exit_code == 0, shown.stderr
+    assert "timeouts" in shown.stdout
+    (row,) = spark.read.parquet(str(files / "found" / "timeouts")).collect()
+    assert (row.query, row.missing, [event.id for event in row.events]) == ("theft", "p", [7])
+    assert spark.read.parquet(str(files / "found" / "matches")).count() == 1
+    again = run(files, "--out", files / "found", "--explain", "analyze", queries="timed.weft")
+    assert again.exit_code == 0, again.stderr
+    assert spark.read.parquet(str(files / "found" / "timeouts")).count() == 1
+
+
 def test_run_shows_a_table_and_writes_parquet(spark: SparkSession, files: Path) -> None:
     result = run(files, "--out", files / "matches")
     assert result.exit_code == 0, result.stderr

@@ -119,6 +119,20 @@ def converted(files: Path, format: str) -> None:
         file.unlink()
 
 
+def test_timeouts_are_written_beside_the_matches(spark: SparkSession, files: Path) -> None:
+    (files / "queries.weft").write_text(QUERIES.replace("RETURN", "TIMEOUTS\nRETURN", 1))
+    arrive(files, "1.csv", FIRST)
+    arrive(files, "2.csv", SECOND)
+    result = stream(files)
+    assert result.exit_code == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert summary["matches"] == {"theft": 2, "silence": 1}
+    assert summary["timeouts"] == {"theft": 2}
+    assert written(files / "out") == matches_of_run(files)
+    missing = {row["events"][0]["id"]: row["timeout"] for row in written(files / "out") if "timeout" in row}
+    assert missing == {2: None, 7: "p"}  # there was a call, and no payment
+
+
 def test_trend_queries_beside_others(spark: SparkSession, files: Path) -> None:
     """As JSON all in one file per batch; as Parquet in two directories, since the columns differ."""
     trends = (

@@ -24,7 +24,7 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from tests.helpers.engine import Bindings, expected_outcome, expected_timeouts, plain
+from tests.helpers.engine import Bindings, Timeouts, expected_outcome, expected_timeouts, plain
 from tests.helpers.strategies import SCHEMA, Case
 
 from weft.pattern.nodes import Query
@@ -168,7 +168,7 @@ def match_lines(matches: Mapping[Bindings, Mapping[str, object]]) -> tuple[str, 
     return tuple(sorted(lines, key=_by_number))
 
 
-def timeout_lines(timeouts: Mapping[tuple[Bindings, str | None], Mapping[str, object]]) -> tuple[str, ...]:
+def timeout_lines(timeouts: Timeouts) -> tuple[str, ...]:
     """Return a line for each timeout: its chain, what is missing, and its RETURN values."""
     lines = []
     for (bindings, missing), values in timeouts.items():

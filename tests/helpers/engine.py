@@ -4,7 +4,7 @@ import datetime as dt
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from weft.errors import BudgetError, QueryError
 from weft.optimizer.pipeline import optimize
 from weft.optimizer.planning import Planning
 from weft.pattern.nodes import Query
-from weft.plan.nodes import Plan
+from weft.plan.nodes import Plan, TimeoutBranch
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -29,6 +29,7 @@ from weft.testing.matches import Match, return_values
 from weft.testing.timeouts import find_timeouts
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
+Timeouts = dict[tuple[Bindings, str | None], dict[str, object]]  # by the chain and what it misses
 STEPS = 50  # of the search for a plan: as many on every machine, so that every run tests the same plans
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -36,10 +37,11 @@ MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Outcome:
-    """The matches of each query as bindings, and their RETURN values."""
+    """The matches of each query as bindings, and their RETURN values; its timeouts, if it has any."""
 
     matches: dict[str, dict[Bindings, dict[str, object]]]
     ids: dict[str, list[str]]
+    timeouts: dict[str, Timeouts] = field(default_factory=dict)
 
 
 def derived_schema(case: Case) -> Schema:
@@ -156,18 +158,25 @@ def outcome_of(plan: Plan, found: Iterable[Found]) -> Outcome:
     """Emit the matches as Arrow and read them back."""
     matches: dict[str, dict[Bindings, dict[str, object]]] = {output.query: {} for output in plan.outputs}
     ids: dict[str, list[str]] = {output.query: [] for output in plan.outputs}
+    timeouts: dict[str, Timeouts] = {}
     for one in found:
         output = one.output
         names = [f"c{number}" for number in range(len(output.columns))]
         schema = match_schema(pa.int64(), dict(zip(names, (c.type for c in output.columns), strict=True)))
         for row in emit(one, names, schema).to_pylist():
             bindings = bindings_of(row["events"])
-            assert bindings not in matches[output.query], "a match was emitted twice"
-            matches[output.query][bindings] = {
+            values = {
                 column.name: plain(row[name]) for column, name in zip(output.columns, names, strict=True)
             }
-            ids[output.query].append(row["match_id"])
-    return Outcome(matches, ids)
+            if isinstance(one.source, TimeoutBranch):
+                own = timeouts.setdefault(output.query, {})
+                assert (bindings, one.source.missing) not in own, "a timeout was emitted twice"
+                own[bindings, one.source.missing] = values
+            else:
+                assert bindings not in matches[output.query], "a match was emitted twice"
+                matches[output.query][bindings] = values
+                ids[output.query].append(row["match_id"])
+    return Outcome(matches, ids, timeouts)
 
 
 def bindings_of(events: Sequence[dict[str, object]]) -> Bindings:
@@ -198,9 +207,9 @@ def expected_outcome(case: Case) -> dict[str, dict[Bindings, dict[str, object]]]
     }
 
 
-def expected_timeouts(case: Case) -> dict[str, dict[tuple[Bindings, str | None], dict[str, object]]]:
-    """Return the reference's timeouts of each query that asks for them: by chain and what it misses."""
-    found: dict[str, dict[tuple[Bindings, str | None], dict[str, object]]] = {}
+def expected_timeouts(case: Case) -> dict[str, Timeouts]:
+    """Return the reference's timeouts of each query that asks for them."""
+    found: dict[str, Timeouts] = {}
     for query in case.queries:
         if query.policy.timeouts:
             found[query.name] = {}

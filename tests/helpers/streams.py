@@ -1,11 +1,12 @@
 """Deliver the events of a case as a stream would: late, twice, in pieces, to processes that come and go."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
-from tests.helpers.engine import STEPS, Bindings, Outcome, arrow_events, derived_schema, outcome_of
+from tests.helpers.engine import STEPS, Bindings, Outcome, Timeouts, arrow_events, derived_schema, outcome_of
 from tests.helpers.mutations import queries_in, with_window
 from tests.helpers.strategies import SECOND, Case
 
@@ -180,10 +181,11 @@ def run_stream(case: Case, seed: int) -> tuple[Outcome, Stream]:
 
 
 def merged(stream: "Stream") -> Outcome:
-    """Return all matches of the steps of a stream; none may occur twice."""
+    """Return all matches and timeouts of the steps of a stream; none may occur twice."""
     names = stream.program.fingerprints
     matches: dict[str, dict[Bindings, dict[str, object]]] = {name: {} for name in names}
     ids: dict[str, list[str]] = {name: [] for name in names}
+    timeouts: dict[str, Timeouts] = {}
     for outcome in stream.outcomes:
         matched = [one for one in outcome.found if isinstance(one, Found)]
         found = outcome_of(Plan(tuple(dict.fromkeys(one.output for one in matched))), matched)
@@ -192,7 +194,11 @@ def merged(stream: "Stream") -> Outcome:
             assert not known.keys() & own.keys(), "a match was emitted twice"
             known.update(own)
             ids.setdefault(name, []).extend(found.ids[name])
-    return Outcome(matches, ids)
+        for name, late in found.timeouts.items():
+            before = timeouts.setdefault(name, {})
+            assert not before.keys() & late.keys(), "a timeout was emitted twice"
+            before.update(late)
+    return Outcome(matches, ids, timeouts)
 
 
 def as_stream(case: Case) -> Case:
@@ -225,8 +231,16 @@ def never_settled(case: Case) -> set[str]:
 
 def counted(stream: Stream) -> Mapping[str, int]:
     """Return the matches that the reports of a stream count."""
-    total: dict[str, int] = {}
-    for outcome in stream.outcomes:
-        for name, count in outcome.report.matches.items():
-            total[name] = total.get(name, 0) + count
+    return _summed(outcome.report.matches for outcome in stream.outcomes)
+
+
+def counted_timeouts(stream: Stream) -> Mapping[str, int]:
+    """Return the timeouts that the reports of a stream count."""
+    return _summed(outcome.report.timeouts for outcome in stream.outcomes)
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    total = Counter[str]()
+    for own in counts:
+        total.update(own)
     return total

@@ -7,6 +7,7 @@ from weft.plan.invariants import check_plan
 from weft.plan.nodes import (
     Absence,
     Branch,
+    Chain,
     DistinctUnion,
     Extent,
     Join,
@@ -48,6 +49,7 @@ ALLOWED: dict[str, Node] = {
         (pairs(NEAR), Project(Join(B, A, ((1, 0),), (), (), FAR), (1, 0)))
     ),
     "a list on wider rows": KleeneExpand(pairs(FAR), C, 1, None, ((1, 2),), (), (), NEAR),
+    "a list that a chain goes on with": Chain(Chain(A, B, (), FAR, "first"), B, (), FAR, "next"),
 }
 REFUSED: dict[str, tuple[Node, str]] = {
     "a column twice": (
@@ -94,6 +96,18 @@ REFUSED: dict[str, tuple[Node, str]] = {
     "the right side first": (
         Join(A, B, (), ((1, 0),), (), FAR),
         "Join: order and distinct relate one side to the other",
+    ),
+    "a chain that goes on with no list": (
+        Chain(Chain(A, B, (), FAR), B, (), FAR, "next"),
+        "Chain: what comes next is added to a list",
+    ),
+    "a chain of lists": (
+        Chain(A, KleeneExpand(None, B, 1, None, (), (), (), FAR), (), FAR),
+        "Chain: elements are single events",
+    ),
+    "a chain that goes on for longer than it was": (
+        Chain(Chain(A, B, (), NEAR), C, (), FAR),
+        "Chain: an input reaches at least as far as its reader",
     ),
     "a list after itself": (
         KleeneExpand(pairs(FAR), C, 1, None, ((0, 1),), (), (), FAR),

@@ -61,9 +61,9 @@ class Workload:
 class Detection(ABC):
     """Queries bound to events: their results, their plans, and what both cost.
 
-    The same in every mode: `matches`, `trends`, `late`, `rejected` and `outcomes` are frames, of a stream
-    streaming ones, each of which is a run of its own when it is started; `outcomes` has all kinds in one run
-    (`weft.Outcomes` tells them apart). What a mode cannot give is an error that says why.
+    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes` are frames, of
+    a stream streaming ones, each of which is a run of its own when it is started; `outcomes` has all kinds
+    in one run (`weft.Outcomes` tells them apart). What a mode cannot give is an error that says why.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -106,6 +106,23 @@ class Detection(ABC):
         return Outcomes(self._outcomes).matches
 
     @cached_property
+    def timeouts(self) -> "DataFrame":
+        """One row per first event without a match, of queries with TIMEOUTS: how far the pattern got from it.
+
+        Columns: those of `matches`, of the events that were reached, and `missing`, the variable of the first
+        operand that was not; it is NULL where all were, and yet there is no match. Of a stream, a row comes
+        once the window of its first event is over.
+        """
+        self._check_timeouts()
+        return Outcomes(self._outcomes).timeouts
+
+    def _check_timeouts(self) -> None:
+        if not any(query.policy.timeouts for query in self.queries):
+            raise WeftError(
+                "none of the queries asks for timeouts\n  hint: add TIMEOUTS to those that shall tell them"
+            )
+
+    @cached_property
     def trends(self) -> "DataFrame":
         """One row per trend query, window and group that has trends; of a stream, once the window is over.
 
@@ -128,9 +145,10 @@ class Detection(ABC):
 
     @cached_property
     def outcomes(self) -> "DataFrame":
-        """Matches, trends, late rows and reports of shards in one run, told apart by the column `kind`.
+        """Matches, timeouts, trends, late rows and reports in one run, told apart by the column `kind`.
 
-        Where there are trend queries, the column `trend` has their results: windows, groups and aggregates.
+        Where there are trend queries, the column `trend` has their results: windows, groups and aggregates;
+        where queries have TIMEOUTS, the column `missing` has what a timeout lacks.
         The columns `shard` and `report` are those of reports.
         """
         return shown_outcomes(self._outcomes)
@@ -269,7 +287,8 @@ class Detection(ABC):
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:  # noqa: ARG002
         """Run a batch once and return what each node of its plans did, what trends shared and sites sent.
 
-        `write` is given the matches of this run and, where there are trend queries, their results.
+        `write` is given the matches of this run; where there are trend queries, their results as `trends`;
+        and where queries have TIMEOUTS, these as `timeouts`.
         """
         raise _once()
 
@@ -291,7 +310,9 @@ class Detection(ABC):
             counted = count_outcomes(measured, len(frames))
             results = Outcomes(measured.drop(GROUP))
             matches = results.matches if self.match_queries else self.matches
-            write(matches, *([results.trends] if self.trend_queries else []))
+            more = {"trends": results.trends} if self.trend_queries else {}
+            more |= {"timeouts": results.timeouts} if self._columns.has_timeouts else {}
+            write(matches, **more)
         finally:
             measured.unpersist()
         return counted

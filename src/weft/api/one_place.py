@@ -91,6 +91,12 @@ class BatchDetection(OnePlaceDetection):
         return self._union(frames, self._outcome_columns.match_schema)
 
     @cached_property
+    def timeouts(self) -> "DataFrame":
+        self._check_timeouts()
+        frames = [Outcomes(frame).timeouts for frame in self._run(self._match_work, has_reports=False)]
+        return reduce(lambda a, b: a.unionByName(b), frames)
+
+    @cached_property
     def trends(self) -> "DataFrame":
         frames = [Outcomes(frame).trends for frame in self._run(self._trend_work, has_reports=False)]
         return self._union(frames, self._outcome_columns.trend_schema)
@@ -183,6 +189,7 @@ class BatchDetection(OnePlaceDetection):
         of_matches, of_trends = counted[: len(self._plans)], counted[len(self._plans) :]
         return Analysis(
             {name: count for group in of_matches for name, count in group.counts.items()},
+            {name: count for group in of_matches for name, count in group.timeouts.items()},
             tuple(
                 analyze_plan(
                     planned.optimized.plan,

@@ -45,6 +45,12 @@ class SiteDetection(Detection):
                 f"trend queries have no placement: {names}\n"
                 "  hint: their aggregates are taken over all sites; detect them without sites="
             )
+        timed = [query.name for query in self.queries if query.policy.timeouts]
+        if timed:
+            raise WeftError(
+                f"TIMEOUTS have no placement: {', '.join(timed)}\n"
+                "  hint: a chain may take events that no match of the sites has; detect them without sites="
+            )
 
     @property
     @abstractmethod

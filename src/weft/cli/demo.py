@@ -26,7 +26,7 @@ from weft.cli.steps import report_failures, search_plan, start_spark
 from weft.hosts.spark.progress import spark_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
+from weft.plan.nodes import Chain, Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
 from weft.tree import find
 from weft_lab.demo_events import N_DAYS, N_USERS, write_events
 
@@ -130,6 +130,8 @@ def node_text(node: Node) -> str:
             return f"lists in {types}"
         case NegationCheck():
             return f"absence in {types}"
+        case Chain():
+            return f"the nearest of {types}"
         case Project():
             return f"selection of {types}"
         case _:

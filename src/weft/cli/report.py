@@ -21,7 +21,7 @@ from weft.cli.console import in_options, say_error, terminal
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
 from weft.hosts.spark.progress import ProgressSource
-from weft.io.sinks import TrendNames
+from weft.io.sinks import TIMEOUTS, TrendNames
 
 MOST_RESULTS = 20  # of trend queries that are shown
 
@@ -43,10 +43,14 @@ def print_summary(
         summary = {**counts, **results, "seconds": round(seconds, 3), **more}
         typer.echo(json.dumps(summary, ensure_ascii=False))
         return
-    n_results = {name: count for own in results.values() for name, count in own.items()}
+    timeouts = results.get(TIMEOUTS, {})
+    n_results = {n: count for kind, own in results.items() if kind != TIMEOUTS for n, count in own.items()}
     table = Table("query", "results" if detection.trend_queries else "matches", show_footer=True)
+    if timeouts:
+        table.add_column("timeouts", f"{sum(timeouts.values()):,}", justify="right")
     for query in detection.queries:
-        table.add_row(escape(query.name), f"{n_results[query.name]:,}")
+        own_timeouts = [f"{timeouts[query.name]:,}" if query.name in timeouts else ""] if timeouts else []
+        table.add_row(escape(query.name), f"{n_results[query.name]:,}", *own_timeouts)
     shown = {"in all": sum(n_results.values()), **counts}
     table.columns[0].footer = "\n".join([*shown, "seconds"])
     table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), f"{seconds:.1f}"])

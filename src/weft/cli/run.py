@@ -109,6 +109,7 @@ class Delivery:
     def __init__(self, detection: Detection, out: str | None, *, is_shown: bool) -> None:
         self.analysis: Analysis | None = None
         self.counts: Mapping[str, int] = {}
+        self.timeouts: Mapping[str, int] = {}
         self.stopped: StoppedQueries = {}
         self.n_events = self.n_rejected = 0
         self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
@@ -123,13 +124,17 @@ class Delivery:
             self.analysis = detection.analyze(self._writer)
         counted = self.analysis or detection.run(self._writer)
         self.counts = {query.name: counted.counts.get(query.name, 0) for query in detection.queries}
+        self.timeouts = {name: counted.timeouts.get(name, 0) for name in self._timed}
         self.stopped = counted.stopped
         self.n_events, self.n_rejected = detection.input_counts()
 
     def summarize(self, seconds: float, *, as_json: bool) -> None:
         """Print what was found: one JSON object, or tables."""
         detection = self._detection
-        results = {"matches": {query.name: self.counts[query.name] for query in detection.match_queries}}
+        own = {query.name: self.counts[query.name] for query in detection.match_queries}
+        results: dict[str, Mapping[str, int]] = {"matches": own}
+        if self._timed:
+            results["timeouts"] = self.timeouts
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
         more: dict[str, object] = {}
@@ -150,7 +155,14 @@ class Delivery:
         """What takes the outcome, None if it is only counted."""
         return self._write if self._out is not None or self._is_shown else None
 
-    def _write(self, matches: DataFrame, trends: DataFrame | None = None) -> None:
+    @property
+    def _timed(self) -> list[str]:
+        """The queries that ask for timeouts."""
+        return [query.name for query in self._detection.match_queries if query.policy.timeouts]
+
+    def _write(
+        self, matches: DataFrame, trends: DataFrame | None = None, timeouts: DataFrame | None = None
+    ) -> None:
         """Write what was found to where it goes, or keep the first results."""
         detection = self._detection
         if self._out is None:
@@ -159,7 +171,7 @@ class Delivery:
                 self._first_results = ordered.limit(MOST_RESULTS + 1).collect()
         else:
             own = matches if detection.match_queries else None
-            write_results(own, trends, detection.return_columns, detection.trend_names, self._out)
+            write_results(own, trends, detection.return_columns, detection.trend_names, self._out, timeouts)
 
 
 def first_reasons(stopped: StoppedQueries) -> dict[str, str]:

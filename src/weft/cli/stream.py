@@ -40,7 +40,7 @@ from weft.hosts.spark.progress import no_progress, spark_progress
 from weft.hosts.spark.stream import n_unobserved
 from weft.io import stream_sources
 from weft.io.checkpoint_notes import CheckpointNotes
-from weft.io.sinks import MATCHES, TRENDS
+from weft.io.sinks import MATCHES, TIMEOUTS, TRENDS
 from weft.io.sources import find_events
 from weft.io.stream_sinks import BatchDirectory, BatchWriter
 from weft.language.literals import parse_duration
@@ -120,16 +120,24 @@ def stream(
 
 
 def _writer(queries: Sequence[Query], output: options.OutputOptions) -> BatchWriter:
-    """Return where outcomes go; Parquet of both kinds to two directories, since their columns differ."""
-    has_trends = any(query.is_trend for query in queries)
-    has_matches = not all(query.is_trend for query in queries)
+    """Return where outcomes go; Parquet of several kinds to directories, since their columns differ."""
+    has = {
+        MATCHES: not all(query.is_trend for query in queries),
+        TIMEOUTS: any(query.policy.timeouts for query in queries),
+        TRENDS: any(query.is_trend for query in queries),
+    }
     path, written = Path(output.out), output.format
-    is_apart = has_trends and has_matches and written == "parquet"
+    is_apart = written == "parquet" and sum(has.values()) > 1
+
+    def directory(kind: str) -> BatchDirectory | None:
+        return BatchDirectory(path / kind if is_apart else path, written) if has[kind] else None
+
     return BatchWriter(
-        matches=BatchDirectory(path / MATCHES if is_apart else path, written) if has_matches else None,
+        matches=directory(MATCHES),
         late=None if output.late is None else BatchDirectory(Path(output.late), written),
         returned={},
-        trends=BatchDirectory(path / TRENDS if is_apart else path, written) if has_trends else None,
+        trends=directory(TRENDS),
+        timeouts=directory(TIMEOUTS),
     )
 
 
@@ -297,6 +305,9 @@ def _keep_apart(path: str, others: dict[str, str]) -> None:
 def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
     totals, sites = monitor.totals, detection.workload.sites
     results = {"matches": {query.name: totals.matches.get(query.name, 0) for query in detection.queries}}
+    timed = [query.name for query in detection.queries if query.policy.timeouts]
+    if timed:
+        results["timeouts"] = {name: totals.timeouts.get(name, 0) for name in timed}
     counts = {name: getattr(totals, name) for name in ("batches", "events", "rejected", "late")}
     more: dict[str, object] = {
         "stopped": {name: in_options(reason) for name, reason in totals.stopped.items()}

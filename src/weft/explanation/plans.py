@@ -223,6 +223,10 @@ def _tree(drawing: _Drawing) -> Iterator[tuple[Node | None, str]]:
         yield None, f"  {output.query}"
         for branch in output.branches:
             yield from draw(branch.node, 2)
+        for timeout in output.timeouts:
+            missing = "no match" if timeout.missing is None else f"no {timeout.missing}"
+            yield None, f"    timeouts with {', '.join(timeout.variables)} and {missing}"
+            yield from draw(timeout.node, 3)
 
 
 def _dearest_lines(drawing: _Drawing) -> list[str]:
@@ -269,6 +273,9 @@ def _node_text(node: Node) -> str:
         case nodes.KleeneExpand(least=least, most=most, order=order):
             lengths = f" {{{least},{'' if most is None else most}}}"
             return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
+        case nodes.Chain(place=place):
+            which = {"single": "", "first": " that begins a list", "next": " that goes on with the list"}
+            return f"the nearest{which[place]}" + _conditions(node.predicates, node.extent)
         case nodes.NegationCheck(absence=absence):
             return _absence_text(absence)
         case nodes.Project(columns=columns, extent=extent, order=order):

@@ -26,7 +26,8 @@ JSON_OPTIONS = {
     "timestampFormat": TIME_FORMAT,
     "timestampNTZFormat": TIME_FORMAT,
 }
-MATCHES, TRENDS = "matches", "trends"  # directories of queries of both kinds
+MATCHES, TIMEOUTS, TRENDS = "matches", "timeouts", "trends"  # directories of results of several kinds
+TIMEOUT = "timeout"  # in the JSON of a timeout: the variable that is missing
 MATCH_COLUMNS = ("query", "match_id", "start", "end", "events")
 VALUES = "weft_values"  # the JSON of all values of a row, in a column
 
@@ -46,11 +47,12 @@ def check_target(path: str) -> None:
 
 
 def _is_ours(directory: Path) -> bool:
-    """Whether a directory is what Spark wrote, or holds what it wrote for queries of both kinds."""
+    """Whether a directory is what Spark wrote, or holds what it wrote for results of several kinds."""
     if (directory / "_SUCCESS").exists():
         return True
     return all(
-        part.name in (MATCHES, TRENDS) and (part / "_SUCCESS").exists() for part in directory.iterdir()
+        part.name in (MATCHES, TIMEOUTS, TRENDS) and (part / "_SUCCESS").exists()
+        for part in directory.iterdir()
     )
 
 
@@ -89,10 +91,11 @@ def write_results(
     returned: Mapping[str, Mapping[str, str]],
     names: Mapping[str, TrendNames],
     path: str,
+    timeouts: DataFrame | None = None,
 ) -> None:
     """Write matches, results of trend queries, or both, to FILE.jsonl or to a directory of Parquet.
 
-    Parquet of both kinds is written to two directories in the given one, since their columns differ.
+    Parquet of several kinds is written to directories in the given one, since their columns differ.
 
     Parameters
     ----------
@@ -106,17 +109,20 @@ def write_results(
         For each trend query, which columns of `trends` hold its groups and aggregates.
     path
         The file or directory to write.
+    timeouts
+        The columns of matches, and `missing`.
     """
     if is_json_lines(path):
         lines = [match_lines(matches, returned)] if matches is not None else []
+        lines += [timeout_lines(timeouts, returned)] if timeouts is not None else []
         lines += [trend_lines(trends, names)] if trends is not None else []
         write_lines(reduce(DataFrame.unionAll, lines), path)
         return
     target = Path(path).absolute()
-    both = matches is not None and trends is not None
-    for name, frame in ((MATCHES, matches), (TRENDS, trends)):
-        if frame is not None:
-            frame.write.mode("overwrite").parquet(str(target / name if both else target))
+    kinds = {MATCHES: matches, TIMEOUTS: timeouts, TRENDS: trends}
+    given = {name: frame for name, frame in kinds.items() if frame is not None}
+    for name, frame in given.items():
+        frame.write.mode("overwrite").parquet(str(target / name if len(given) > 1 else target))
 
 
 def write_lines(lines: DataFrame, path: str) -> None:
@@ -143,6 +149,13 @@ def match_lines(matches: DataFrame, returned: Mapping[str, Mapping[str, str]]) -
     return _json_lines(matches, MATCH_COLUMNS, {"returned": returned}, order, _json_value)
 
 
+def timeout_lines(timeouts: DataFrame, returned: Mapping[str, Mapping[str, str]]) -> DataFrame:
+    """Return each timeout as the text of one JSON object: that of a match, and what is missing."""
+    order = "start", "end", "query", "match_id"
+    shared = (*MATCH_COLUMNS, F.col("missing").alias(TIMEOUT))
+    return _json_lines(timeouts, shared, {"returned": returned}, order, _json_value)
+
+
 def trend_lines(trends: DataFrame, names: Mapping[str, TrendNames]) -> DataFrame:
     """Return each result as the text of one JSON object, in order of windows and groups, with all digits."""
 
@@ -160,7 +173,7 @@ def trend_lines(trends: DataFrame, names: Mapping[str, TrendNames]) -> DataFrame
 
 def _json_lines(
     rows: DataFrame,
-    shared: Sequence[str],
+    shared: Sequence[str | Column],
     parts: Mapping[str, Mapping[str, Mapping[str, str]]],
     order: Sequence[str | Column],
     value: Callable[[T.StructType, str], Column],

@@ -24,6 +24,7 @@ from weft.io.sinks import (
     LINE_SUFFIXES,
     TrendNames,
     match_lines,
+    timeout_lines,
     trend_lines,
 )
 
@@ -100,7 +101,8 @@ class BatchDirectory:
 class BatchWriter:
     """What is done with each batch of outcomes: matches to one directory, late rows to another.
 
-    The results of trend queries go to a directory of their own, or as JSON to that of the matches. `returned`
+    Timeouts and the results of trend queries go to directories of their own, or as JSON to that of the
+    matches. `returned`
     and `trend_names` say for each query which columns hold its values. `failure` is what ended the last
     batch, in the words of its own: Spark tells only that a batch failed.
     """
@@ -109,13 +111,14 @@ class BatchWriter:
     late: BatchDirectory | None
     returned: Mapping[str, Mapping[str, str]]
     trends: BatchDirectory | None = None
+    timeouts: BatchDirectory | None = None
     trend_names: Mapping[str, TrendNames] = field(default_factory=dict)
     failure: Exception | None = None
 
     @property
     def directories(self) -> list[BatchDirectory]:
-        """Where this writes to, late rows first; matches and trends may go to the same place."""
-        results = dict.fromkeys(filter(None, (self.matches, self.trends)))
+        """Where this writes to, late rows first; results of several kinds may go to the same place."""
+        results = dict.fromkeys(filter(None, (self.matches, self.timeouts, self.trends)))
         return [*([] if self.late is None else [self.late]), *results]
 
     def __call__(self, outcomes: DataFrame, batch: int) -> None:
@@ -148,6 +151,8 @@ class BatchWriter:
         """Yield the rows of each kind that is written, with their directory and their form as JSON lines."""
         if self.matches is not None:
             yield self.matches, outcomes.matches, lambda rows: match_lines(rows, self.returned)
+        if self.timeouts is not None:
+            yield self.timeouts, outcomes.timeouts, lambda rows: timeout_lines(rows, self.returned)
         if self.trends is not None:
             yield self.trends, outcomes.trends, lambda rows: trend_lines(rows, self.trend_names)
         if self.late is not None:

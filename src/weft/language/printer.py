@@ -4,7 +4,7 @@ from collections import Counter
 from decimal import Decimal
 
 from weft import expressions
-from weft.expressions import Attribute, Comparison, InList, IsNull, Like, Literal, Not, Predicate
+from weft.expressions import INTRINSIC, Attribute, Comparison, InList, IsNull, Like, Literal, Not, Predicate
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.columns import aggregate_to_text, default_column_name
 from weft.language.lexer import quote_name, quote_text
@@ -214,6 +214,7 @@ def _attribute(attribute: Attribute) -> str:
     if not attribute.variable:  # a name that binding reads as a text
         return quote_name(attribute.name)
     variable = quote_name(attribute.variable)
+    name = attribute.name[1:] if attribute.name in INTRINSIC else attribute.name
     owner = {
         "each": variable,
         "current": f"{variable}[i]",
@@ -221,7 +222,7 @@ def _attribute(attribute: Attribute) -> str:
         "first": f"FIRST({variable})",
         "last": f"LAST({variable})",
     }[attribute.place]
-    return f"{owner}.{quote_name(attribute.name, after_dot=True)}"
+    return f"{owner}.{quote_name(name, after_dot=True)}"
 
 
 def _literal(literal: Literal) -> tuple[str, int]:

@@ -151,7 +151,7 @@ class _NextEvents:
             bound = {*self.form.variables, variable}
             condition = resolve_absent(written, bound, self.empty - {variable})
             is_single = any(item.variable == variable and not item.is_list for item in self.form.items)
-            if condition is None or not is_single and _speaks_of_whole(condition, variable):
+            if condition is None or not is_single and speaks_of_whole(condition, variable):
                 continue
             others = variables_of(condition) - {variable}
             speaks_of_pairs = any(
@@ -160,7 +160,7 @@ class _NextEvents:
             if any((variable, v) in self._written for v in others) or (speaks_of_pairs and after is None):
                 continue
             loose = [v for v in sorted(others) if (v, variable) not in self._written]
-            for part in simplify_predicates([_about_event(condition, variable, name, after)]):
+            for part in simplify_predicates([about_event(condition, variable, name, after)]):
                 asked[self._if_before(part, condition, loose, name)] = None
         return list(asked)
 
@@ -227,7 +227,7 @@ def written_order(pattern: Pattern) -> frozenset[tuple[str, str]]:
     return frozenset(pairs)
 
 
-def _speaks_of_whole(condition: Expression, variable: str) -> bool:
+def speaks_of_whole(condition: Expression, variable: str) -> bool:
     """Say whether a condition speaks of the list of a variable as a whole."""
     places = {a.place for a in find(condition, Attribute) if a.variable == variable}
     return bool(places & {"first", "last"}) or any(
@@ -242,7 +242,7 @@ def _decisive_place(condition: Expression, variable: str) -> Place:
     return "first" if mentions == {"first"} and not is_whole else "last"
 
 
-def _about_event(condition: Expression, variable: str, name: str, after: Place | None) -> Expression:
+def about_event(condition: Expression, variable: str, name: str, after: Place | None) -> Expression:
     """Return a condition on an item as one on another event, and on what that comes after."""
 
     def change(node: object) -> object:

@@ -151,7 +151,7 @@ class _Assembly:
             return self._expand_list(None, item, source)
         keys = [key_of(item.variable, key, self.context) for key in self.form.keys]
         present = [Comparison("=", key, key) for key in keys]  # unless the key is NULL
-        return Assembled(_add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
+        return Assembled(add_filter(source, present, (item.variable,)), (item.variable,)), frozenset()
 
     def _join_parts(self, left: Assembled, right: Assembled) -> tuple[Assembled, frozenset[int]]:
         """Join two parts; a list is expanded where the other part stands, which may check negations."""
@@ -275,7 +275,7 @@ class _Assembly:
 
 def leaf_node(item: Item, form: NormalForm, context: Context) -> Node:
     """Return the events of an item that satisfy the predicates on it alone."""
-    return _add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
+    return add_filter(Scan(item.type, context.copy), own_predicates(item, form), (item.variable,))
 
 
 def absence_of(negation: NegatedForm, outer: tuple[str, ...], form: NormalForm, context: Context) -> Absence:
@@ -355,7 +355,8 @@ def _competitors(negation: NegatedForm, form: NormalForm, context: Context) -> l
     ]
 
 
-def _add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
+def add_filter(source: Node, predicates: Iterable[Expression], columns: tuple[str, ...]) -> Node:
+    """Return the rows of a node that satisfy predicates too."""
     placed = in_columns(predicates, columns)
     if not placed:
         return source

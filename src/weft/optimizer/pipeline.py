@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.errors import WeftError
-from weft.expressions import Expression, type_of
-from weft.normalize.resolve_absent import substitute_absent
+from weft.expressions import type_of
 from weft.optimizer.assemble import Assembled
 from weft.optimizer.demands import Context
 from weft.optimizer.orders.pattern_order import pattern_order
@@ -18,10 +17,10 @@ from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
+from weft.optimizer.timeouts import returns_of, timeouts_of
 from weft.optimizer.trees import Tree, order_tree
 from weft.optimizer.walks import await_walk, match_walk_of, suppressed_per
 from weft.optimizer.weave import AssembledPattern, Weave
-from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
@@ -72,7 +71,7 @@ def choose_plan(
     limit = Limit(seconds, planning.steps, is_cancelled, progress)
     is_shared, notes = _choose(weave, queries, planning, limit)
     patterns = weave.assemble_all(is_shared=is_shared)
-    plan = _plan(queries, patterns, typed=schema is not None)
+    plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
     return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
@@ -93,13 +92,14 @@ def plan_of_weave(
     weave: Weave, queries: Sequence[Query], schema: Schema | None, *, is_shared: bool = True
 ) -> Plan:
     """Return the plan of the trees that a weave has now, with outputs in the order of the queries."""
-    return _plan(queries, weave.assemble_all(is_shared=is_shared), typed=schema is not None)
+    return _plan(queries, weave.assemble_all(is_shared=is_shared), schema)
 
 
 def _plan(
-    queries: Sequence[Query], patterns: Mapping[tuple[str, int], AssembledPattern], *, typed: bool
+    queries: Sequence[Query], patterns: Mapping[tuple[str, int], AssembledPattern], schema: Schema | None
 ) -> Plan:
-    plan = Plan(tuple(_output(query, patterns, typed=typed) for query in queries))
+    context, typed = context_of(schema), schema is not None
+    plan = Plan(tuple(_output(query, patterns, context, typed=typed) for query in queries))
     check_plan(plan, "assemble")
     return plan
 
@@ -205,7 +205,9 @@ def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's
     return None
 
 
-def _output(query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], *, typed: bool) -> Output:
+def _output(
+    query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], context: Context, *, typed: bool
+) -> Output:
     by_variables: dict[frozenset[str], list[Assembled]] = {}
     for (name, _), pattern in patterns.items():
         if name == query.name:
@@ -214,7 +216,8 @@ def _output(query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], 
     columns = tuple(
         ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns if typed
     )
-    return await_walk(Output(query.name, columns, branches, match_walk_of(query)))
+    timeouts = timeouts_of(query, branches, context)
+    return await_walk(Output(query.name, columns, branches, match_walk_of(query), timeouts))
 
 
 def _union(same: list[Assembled]) -> Node:
@@ -232,12 +235,4 @@ def _align(built: Assembled, variables: tuple[str, ...]) -> Node:
 
 def branch_of(query: Query, node: Node, variables: tuple[str, ...]) -> Branch:
     """Return an alternative of a query whose matches are the rows of a node."""
-    return Branch(node, variables, _returns_of(query, variables), suppressed_per(query, variables))
-
-
-def _returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
-    """Return the RETURN expressions over the columns of one branch, in the order of RETURN."""
-    present = frozenset(variables)
-    return tuple(
-        in_columns([substitute_absent(column.expression, present)], variables)[0] for column in query.returns
-    )
+    return Branch(node, variables, returns_of(query, variables), suppressed_per(query, variables))

@@ -30,14 +30,14 @@ def topological_order(plan: Plan) -> tuple[Node, ...]:
 
 def roots(outputs: Iterable[Output]) -> list[Node]:
     """Return the nodes that the outputs read, in order, with repetitions."""
-    return [branch.node for output in outputs for branch in output.branches]
+    return [branch.node for output in outputs for branch in output.all_branches]
 
 
 def readers(plan: Plan) -> dict[Node, frozenset[str]]:
     """Return, for each node, the queries whose matches depend on it."""
     queries_of: dict[Node, set[str]] = {node: set() for node in topological_order(plan)}
     for output in plan.outputs:
-        for branch in output.branches:
+        for branch in output.all_branches:
             queries_of[branch.node].add(output.query)
     for node in reversed(topological_order(plan)):
         for source in inputs_of(node):

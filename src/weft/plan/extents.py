@@ -25,7 +25,7 @@ def span_of(node: Node) -> Extent | None:
             return INSTANT
         case nodes.Filter(input=source) | nodes.NegationCheck(input=source) | nodes.Await(input=source):
             return span_of(source)
-        case nodes.Join(extent=extent) | nodes.KleeneExpand(extent=extent):
+        case nodes.Join(extent=extent) | nodes.KleeneExpand(extent=extent) | nodes.Chain(extent=extent):
             return extent
         case nodes.Project(input=source, extent=extent):
             return span_of(source) if extent is None else extent

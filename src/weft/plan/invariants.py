@@ -9,6 +9,7 @@ from weft.plan.dag import topological_order
 from weft.plan.extents import is_instant, is_within, same_clock, span_of
 from weft.plan.nodes import (
     Absence,
+    Chain,
     DistinctUnion,
     Extent,
     Filter,
@@ -33,7 +34,7 @@ def check_plan(plan: Plan, step: str) -> None:
     if len(set(names)) != len(names):
         raise InvariantError(f"after {step}: query names are distinct")
     for output in plan.outputs:
-        for branch in output.branches:
+        for branch in output.all_branches:
             if len(list_columns(branch.node)) != len(branch.variables):
                 raise InvariantError(f"after {step}: query {output.query} names every column")
 
@@ -67,7 +68,20 @@ def _problem(node: Node) -> str | None:
                 return "1 <= least <= most"
             problem = None if node.passed is None else _absence_problem(node.passed, len(list_columns(node)))
             return problem or _pairing_problem(node, len(list_columns(node)) - 1)
+        case Chain():
+            return _chain_problem(node)
     return None
+
+
+def _chain_problem(node: Chain) -> str | None:
+    is_list = list_columns(node.input)
+    if list_columns(node.elements) != (False,):
+        return "elements are single events"
+    if node.place == "next" and not is_list[-1]:
+        return "what comes next is added to a list"
+    if any(_falls_short(source, node.extent) for source in inputs_of(node)):
+        return "an input reaches at least as far as its reader"
+    return _predicate_problem(node.predicates, len(is_list) + 1)
 
 
 def _pairing_problem(node: Join | KleeneExpand, n_left: int) -> str | None:

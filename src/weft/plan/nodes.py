@@ -160,7 +160,26 @@ class Await(Shared):
 
 MOMENT = Extent("time", 0)  # to await the time of an event, and no more
 
-Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
+
+@stored
+class Chain(Shared):
+    """Each input row that goes on, with the nearest element: the first one after the row that fits.
+
+    Of elements at the same place in the order, that is the one with the smallest id. It is a single event in
+    a further column, the `first` of a list in a further column, or the `next` of the list in the last column.
+    Predicates call it the column after those of the input. No two input rows begin with the same event.
+    """
+
+    input: "Node"
+    elements: "Node"
+    predicates: tuple[Expression, ...]
+    extent: Extent
+    place: Literal["single", "first", "next"] = "single"
+
+
+Node: TypeAlias = (
+    Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await | Chain
+)
 
 
 @stored
@@ -174,6 +193,19 @@ class Branch:
     variables: tuple[str, ...]
     returns: tuple[Expression, ...]
     per: tuple[Expression, ...] = ()
+
+
+@stored
+class TimeoutBranch:
+    """How far a query got from first events without a match: its rows, and the variable that is missing.
+
+    None is missing where all of the pattern was reached, and yet there is no match.
+    """
+
+    node: Node
+    variables: tuple[str, ...]
+    returns: tuple[Expression, ...]
+    missing: str | None
 
 
 @stored
@@ -213,6 +245,12 @@ class Output:
     columns: tuple[ReturnedColumn, ...]
     branches: tuple[Branch, ...]
     walk: MatchWalk | None = None
+    timeouts: tuple[TimeoutBranch, ...] = ()
+
+    @property
+    def all_branches(self) -> tuple[Branch | TimeoutBranch, ...]:
+        """What comes out: matches, and after them timeouts."""
+        return (*self.branches, *self.timeouts)
 
 
 @stored
@@ -226,7 +264,7 @@ class Plan:
         return Plan(tuple(output for output in self.outputs if output.query not in queries))
 
 
-def nodes_read(output: Output, branch: Branch) -> tuple[Node, ...]:
+def nodes_read(output: Output, branch: Branch | TimeoutBranch) -> tuple[Node, ...]:
     """Return the nodes whose rows a branch reads: before those of a second walk, those of the first."""
     match branch.node:
         case Await(input=Await(since="first") as ahead) if output.walk is not None and output.walk.is_twofold:
@@ -246,6 +284,8 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
         case KleeneExpand(input=source, elements=elements, passed=passed):
             sources = (elements,) if source is None else (source, elements)
             return sources if passed is None else (*sources, *negated_nodes(passed))
+        case Chain(input=source, elements=elements):
+            return (source, elements)
         case NegationCheck(input=source, absence=absence):
             return (source, *negated_nodes(absence))
         case DistinctUnion(inputs=inputs):
@@ -273,6 +313,11 @@ def columns_of(node: Node) -> tuple[tuple[str, bool], ...]:
         case KleeneExpand(input=source, elements=elements):
             ((name, _),) = columns_of(elements)
             return (*(() if source is None else columns_of(source)), (name, True))
+        case Chain(input=source, place="next"):
+            return columns_of(source)
+        case Chain(input=source, elements=elements, place=place):
+            ((name, _),) = columns_of(elements)
+            return (*columns_of(source), (name, place == "first"))
         case Project(input=source, columns=columns):
             unordered = columns_of(source)
             return tuple(unordered[column] for column in columns)

@@ -1,6 +1,7 @@
 """The order that a plan node guarantees among its columns."""
 
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 from weft.plan import nodes
@@ -33,6 +34,8 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
             return _closure({*closed_order(left), *moved, *order})
         case nodes.KleeneExpand(input=source, order=order):
             return _closure({*(() if source is None else closed_order(source)), *order})
+        case nodes.Chain():
+            return frozenset(combinations(range(len(list_columns(node))), 2))
 
 
 def ends_last(join: Join) -> Side | None:

@@ -8,7 +8,7 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
     """Return the nodes all of whose readers skip past the last event of a match, with these outputs.
 
     A row that begins before the last event of a match that was kept, in its partition, can be in none that
-    counts; nor can it negate one, unless the scope begins before the match.
+    counts; nor can it negate one, unless the scope begins before the match. Timeouts count whatever is skipped.
 
     >>> from weft.plan.nodes import Branch, MatchWalk, Scan
     >>> branches = (Branch(Scan("A"), ("a",), ()),)
@@ -19,7 +19,7 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
     skipping = {
         output.query: output
         for output in plan.outputs
-        if output.walk is not None and output.walk.skip == "past last"
+        if output.walk is not None and output.walk.skip == "past last" and not output.timeouts
     }
     if not skipping:
         return {}

@@ -14,7 +14,7 @@ from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
 from weft.runtime.stages.messages import SHARD
-from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TREND_KIND
+from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TIMEOUT_KIND, TREND_KIND
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.trends.shared import Counters
 
@@ -67,12 +67,13 @@ class AnalyzedTrends:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One run: the matches of each query, what nodes of plans did, trend queries, what sites sent.
+    """One run: matches and timeouts of queries, what nodes of plans did, trend queries, what sites sent.
 
     `stopped` has for each query that exceeded its budget, by shard, the reason.
     """
 
     matches: Mapping[str, int]
+    timeouts: Mapping[str, int] = field(default_factory=dict)
     plans: tuple[AnalyzedPlan, ...] = ()
     trends: AnalyzedTrends | None = None
     transfers: tuple[Transfer, ...] | None = None
@@ -93,9 +94,10 @@ class Analysis:
 
 @dataclass(frozen=True)
 class CountedOutcomes:
-    """The outcomes of one run: how many matches or results of each query, and the reports of shards."""
+    """The outcomes of one run: how many results and timeouts each query has; the reports of shards."""
 
     counts: Mapping[str, int]
+    timeouts: Mapping[str, int]
     reports: Mapping[str, Report]
 
     @property
@@ -126,13 +128,16 @@ def stopped_lines(stopped: StoppedQueries) -> list[str]:
 def count_outcomes(measured: DataFrame, n_groups: int) -> list[CountedOutcomes]:
     """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
     counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
+    timeouts: list[dict[str, int]] = [{} for _ in range(n_groups)]
     reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
     for row in measured.groupBy(GROUP, KIND, "query", SHARD, REPORT).count().collect():
         if row[KIND] in (MATCH_KIND, TREND_KIND):
             counts[row[GROUP]][row["query"]] = row["count"]
+        elif row[KIND] == TIMEOUT_KIND:
+            timeouts[row[GROUP]][row["query"]] = row["count"]
         else:
             reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
-    return [CountedOutcomes(*pair) for pair in zip(counts, reports, strict=True)]
+    return [CountedOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
 
 
 def analyze_plan(

@@ -63,7 +63,11 @@ def batch_outcomes(
         source.id_type,
         budget,
         groups=(group_task(plan, layout),),
-        columns=replace(columns, **{"returned" if is_trend else "trends": MergedColumns()}),
+        columns=(
+            replace(columns, returned=MergedColumns(), has_timeouts=False)
+            if is_trend
+            else replace(columns, trends=MergedColumns())
+        ),
         analyze=analyze,
         has_reports=has_reports,
         on_budget=on_budget,

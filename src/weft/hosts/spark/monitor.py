@@ -30,11 +30,12 @@ SAID_ONCE = {
 
 @dataclass(frozen=True, slots=True)
 class QueryMetrics:
-    """One query in one batch: the matches it found then, and what it keeps now."""
+    """One query in one batch: the matches and timeouts it found then, and what it keeps now."""
 
     matches: int
     partial_matches: int
     state_bytes: int
+    timeouts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class StreamTotals:
     sent_rows: int = 0
     sent_bytes: int = 0
     matches: Counter[str] = field(default_factory=Counter)
+    timeouts: Counter[str] = field(default_factory=Counter)
     stopped: dict[str, str] = field(default_factory=dict)
     _latest: dict[str, Report] = field(default_factory=dict, repr=False)
     _last_batch: tuple[str, int] | None = field(default=None, repr=False)
@@ -118,6 +120,7 @@ class StreamTotals:
     def _metrics(self, progress: StreamingQueryProgress, reports: Sequence[Report]) -> BatchMetrics:
         kept = self._latest.values()
         matches = _sum_counts(report.matches for report in reports)
+        timeouts = _sum_counts(report.timeouts for report in reports)
         partial = _sum_counts(report.partial_matches for report in kept)
         size = _sum_counts(report.query_bytes for report in kept)
         return BatchMetrics(
@@ -129,8 +132,8 @@ class StreamTotals:
             duplicates=sum(report.duplicates for report in reports),
             watermark=_watermark(progress),
             queries={
-                name: QueryMetrics(matches[name], partial[name], size[name])
-                for name in sorted(matches.keys() | partial.keys() | size.keys())
+                name: QueryMetrics(matches[name], partial[name], size[name], timeouts[name])
+                for name in sorted(matches.keys() | timeouts.keys() | partial.keys() | size.keys())
             },
             state_bytes=sum(report.state_bytes for report in kept),
             buffered=sum(report.buffered for report in kept),
@@ -148,6 +151,7 @@ class StreamTotals:
             setattr(self, name, getattr(self, name) + getattr(metrics, name))
         self.stopped |= metrics.stopped
         self.matches.update({name: query.matches for name, query in metrics.queries.items()})
+        self.timeouts.update({name: query.timeouts for name, query in metrics.queries.items()})
 
 
 class StreamMonitor(StreamingQueryListener):

@@ -14,15 +14,23 @@ from weft.runtime.stages.outcomes import (
     KIND,
     LATE_KIND,
     MATCH_KIND,
+    MISSING,
     REPORT,
     REPORT_KIND,
+    TIMEOUT_KIND,
     TREND,
     TREND_KIND,
 )
 from weft.runtime.stages.task import ColumnType, MergedColumns, ResultColumns
 from weft.runtime.trends.emit import result_type
 
-SHOWN = {KIND: "kind", TREND: "trend", SHARD: "shard", REPORT: "report"}  # columns as users see them
+SHOWN = {  # columns as users see them
+    KIND: "kind",
+    TREND: "trend",
+    MISSING: "missing",
+    SHARD: "shard",
+    REPORT: "report",
+}
 CHANGES = (
     "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
     "predicted: double, measured: double>>"
@@ -42,7 +50,14 @@ def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> R
         template.query: {column.column: result_type(column) for column in template.columns}
         for template in templates
     }
-    return ResultColumns(merge_columns(returned), merge_columns(trends))
+    timed = [query.name for query in queries if query.policy.timeouts]
+    merged = merge_columns(returned)
+    if timed and (taken := [name for name in merged.types if name.casefold() == SHOWN[MISSING]]):
+        raise WeftError(
+            f"a query returns a column {taken[0]}, which says what is missing of the timeouts of {timed[0]}\n"
+            f"  hint: give it another name in RETURN, for example with AS {taken[0]}_value"
+        )
+    return ResultColumns(merged, merge_columns(trends), has_timeouts=bool(timed))
 
 
 def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedColumns[ColumnType]:
@@ -104,13 +119,25 @@ class Outcomes:
     """
 
     def __init__(self, frame: DataFrame) -> None:
-        self.frame = frame.withColumnsRenamed({shown: own for own, shown in SHOWN.items()})
+        own_names = {shown: own for own, shown in SHOWN.items()}
+        self.frame = frame if KIND in frame.columns else frame.withColumnsRenamed(own_names)
 
     @property
     def matches(self) -> DataFrame:
         """One row per match."""
         others = [name for name in SHOWN if name in self.frame.columns]
         return self._of_kind(MATCH_KIND).drop(*others)
+
+    @property
+    def timeouts(self) -> DataFrame:
+        """One row per timeout, with the columns of a match and the variable that is `missing`.
+
+        It is NULL where all of the pattern was reached, and yet there is no match.
+        """
+        if MISSING not in self.frame.columns:
+            raise WeftError("none of the queries asks for TIMEOUTS: look at matches")
+        others = [name for name in SHOWN if name != MISSING and name in self.frame.columns]
+        return self._of_kind(TIMEOUT_KIND).drop(*others).withColumnRenamed(MISSING, SHOWN[MISSING])
 
     @property
     def trends(self) -> DataFrame:

@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from weft.expressions import (
-    RANK,
+    INTRINSIC,
     Aggregate,
     And,
     Arithmetic,
@@ -29,7 +29,7 @@ from weft.expressions import (
     Or,
 )
 from weft.pattern.normal_form import EVERY_TYPE
-from weft.plan.dag import topological_order
+from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import Extent, Filter, MatchWalk, Plan, Scan, inputs_of
 from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
@@ -76,7 +76,7 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names |= {name for walk in find(plan, MatchWalk) for name in walk.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
         counts = any(extent.clock == "position" for extent in extents) or EVERY_TYPE in types
-        return Demand(frozenset(types), frozenset(names - {RANK}), counts)
+        return Demand(frozenset(types), frozenset(names - INTRINSIC), counts)
     names = set()
     for template in plan.templates:
         automata = [automaton for automata in template.alternatives for automaton in automata]
@@ -128,10 +128,9 @@ def _readings(plan: Plan | TrendPlan) -> Iterator[tuple[str, tuple[Expression, .
         for source in inputs_of(node):
             if isinstance(source, Scan):
                 yield source.type, node.predicates if isinstance(node, Filter) else ()
-    for output in plan.outputs:
-        for branch in output.branches:
-            if isinstance(branch.node, Scan):
-                yield branch.node.type, ()
+    for root in roots(plan.outputs):
+        if isinstance(root, Scan):
+            yield root.type, ()
 
 
 def _conjunction(predicates: Iterable[Expression]) -> Column | None:

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from weft.expressions import (
+    EVENT,
     RANK,
     Absolute,
     Aggregate,
@@ -199,6 +200,8 @@ def _attribute(attribute: Attribute, scope: Scope) -> Column:
         rows = scope.elements[number]
     if attribute.name == RANK:
         return Column(LONG, scope.events.ranks[rows])
+    if attribute.name == EVENT:
+        return Column(LONG, rows)
     return scope.events.columns[attribute.name].take(rows)
 
 

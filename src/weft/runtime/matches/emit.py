@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from weft.expressions import Expression, Literal, Suppressed
 from weft.kernels.matches.identity import hash_bindings, sort_bindings, write_hex, write_names
-from weft.plan.nodes import Branch, column_types
+from weft.plan.nodes import Branch, TimeoutBranch, column_types
 from weft.runtime.columns.evaluate import Scope, evaluate
 from weft.runtime.columns.events import Array, Column, StringPool, hash_values
 from weft.runtime.columns.ingest import fixed_strings
@@ -59,7 +59,7 @@ def emit_in_parts(matches: Found, names: Sequence[str], schema: pa.Schema) -> It
 def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
     """Return matches as a record batch; `names` are the columns of the query's RETURN values."""
     output = matches.output
-    branch = output.branches[matches.branch]
+    branch = matches.source
     events, table = matches.events, matches.table
     bound = _Bound(matches, branch)
     returned = {
@@ -81,7 +81,7 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
 
 def match_ids(matches: Found) -> pa.Array:
     """Return the ids of matches."""
-    return _Bound(matches, matches.output.branches[matches.branch]).match_ids(matches.query)
+    return _Bound(matches, matches.source).match_ids(matches.query)
 
 
 class _Bound:
@@ -90,7 +90,7 @@ class _Bound:
     Those of a match are in the order of the variables' names.
     """
 
-    def __init__(self, matches: Found, branch: Branch) -> None:
+    def __init__(self, matches: Found, branch: Branch | TimeoutBranch) -> None:
         self.matches = matches
         self.variables = branch.variables
         self.types = column_types(branch.node)

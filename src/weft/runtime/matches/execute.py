@@ -15,6 +15,8 @@ from weft.plan.lags import Lags, lags_of
 from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import (
     Await,
+    Branch,
+    Chain,
     DistinctUnion,
     Extent,
     Filter,
@@ -26,6 +28,7 @@ from weft.plan.nodes import (
     Plan,
     Project,
     Scan,
+    TimeoutBranch,
     list_columns,
     nodes_read,
 )
@@ -34,6 +37,7 @@ from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
+from weft.runtime.matches.chain import BoundChain
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.nearest import bind_join
@@ -49,7 +53,7 @@ Skipped = Callable[[Output, Events, Array], Array]  # the time before which rows
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """New matches of one branch of an output of a plan, as rows of the events they refer to.
+    """New matches or timeouts of one branch of an output of a plan, as rows of the events they refer to.
 
     `place` is that of the output in its plan. A walk has yet to choose from the matches of its output; those
     `ahead` come again for a second one. Then `swallowed` says how many the quiet time before each swallowed.
@@ -66,6 +70,16 @@ class Found:
     @property
     def query(self) -> str:
         return self.output.query
+
+    @property
+    def source(self) -> Branch | TimeoutBranch:
+        """Where the matches come from."""
+        return self.output.all_branches[self.branch]
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether these are timeouts, and no matches."""
+        return isinstance(self.source, TimeoutBranch)
 
     @property
     def n_rows(self) -> int:
@@ -224,7 +238,7 @@ class Executor:
         matches = [
             Found(output, place, number, deltas[node].new, events, node is not branch.node)
             for place, output in enumerate(self.program.plan.outputs)
-            for number, branch in enumerate(output.branches)
+            for number, branch in enumerate(output.all_branches)
             for node in nodes_read(output, branch)
             if deltas[node].new.n_rows
         ]
@@ -283,6 +297,10 @@ class Executor:
             joined = None if bound.node.input is None else deltas[bound.node.input]
             elements = deltas[bound.node.elements]
             return bound.new_rows(joined, elements, rows_of, step), state.pending
+        if isinstance(bound, BoundChain):
+            return bound.advance(
+                state.pending, deltas[bound.node.input].new, deltas[bound.node.elements].new, step
+            )
         if isinstance(bound, BoundAbsence) and isinstance(bound.node, NegationCheck):
             waiting = concatenate_tables([state.pending, deltas[bound.node.input].new])
             ready = bound.is_decidable(waiting, step)
@@ -327,8 +345,10 @@ class Executor:
 
 def _bind(
     node: Node, lags: Lags, nearest: Mapping[Join, int]
-) -> BoundJoin | BoundKleene | BoundAbsence | None:
+) -> BoundJoin | BoundKleene | BoundAbsence | BoundChain | None:
     match node:
+        case Chain():
+            return BoundChain(node)
         case Join():
             return bind_join(node, nearest.get(node))
         case KleeneExpand():

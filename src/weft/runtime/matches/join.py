@@ -1,12 +1,12 @@
 """Run a Join: new rows of either side against all rows of the other."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from weft.kernels.matches.join import JoinSide, probe_earlier
-from weft.plan.nodes import Join, list_columns
+from weft.plan.nodes import Join, Node, list_columns
 from weft.plan.order import Side, ends_last
 from weft.runtime.columns.compare import Comparisons, Operands, Test, Value, compare_columns
 from weft.runtime.matches.state import Delta, Step, length_of
@@ -15,9 +15,18 @@ from weft.runtime.matches.table import Table, concatenate_tables, empty_table
 
 @dataclass(frozen=True)
 class BoundJoin:
-    """A Join with its predicates divided between the kernel and the evaluation of candidate pairs."""
+    """A Join with its predicates divided between the kernel and the evaluation of candidate pairs.
+
+    Where another node has the join done, it is `done_for` that one.
+    """
 
     node: Join
+    done_for: Node | None = field(default=None, kw_only=True)
+
+    @property
+    def _counted(self) -> Node:
+        """The node whose work this is."""
+        return self.done_for or self.node
 
     @cached_property
     def n_left(self) -> int:
@@ -92,13 +101,13 @@ class BoundJoin:
             strict,
             monotone,
             step.meter.limit,
-            step.meter.remaining(self.node),
+            step.meter.remaining(self._counted),
         )
         left_rows, right_rows = (built, probed) if right_probes else (probed, built)
-        step.check(status, self.node, right if right_probes else left, probed)
+        step.check(status, self._counted, right if right_probes else left, probed)
         pairs = self._side_by_side(left.take(left_rows), right.take(right_rows))
         table = comparisons.confirm(pairs, step.events)
-        step.meter.count(self.node, examined=n_examined, built=table.n_rows)
+        step.meter.count(self._counted, examined=n_examined, built=table.n_rows)
         return table
 
     def _side_by_side(self, left: Table, right: Table) -> Table:

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.kernels.matches.nearest import EarlierRows, LaterRows, probe_nearest
-from weft.plan.nodes import Join, list_columns
+from weft.plan.nodes import Join, Node, list_columns
 from weft.plan.order import closed_order
 from weft.runtime.columns.compare import Comparisons, grows_in_runs
 from weft.runtime.columns.events import Array
@@ -80,12 +80,12 @@ class NearestJoin(BoundJoin):
             length_of(self.node.extent),
             clock.monotone or grows_in_runs(nearest_clocks, right, order),
             step.meter.limit,
-            step.meter.remaining(self.node),
+            step.meter.remaining(self._counted),
         )
-        step.check(status, self.node, left.rows, found)
+        step.check(status, self._counted, left.rows, found)
         sides = left.rows.take(found), right.rows.take(order[found_later])
         pairs = pair_rows(*(sides if self._is_right else sides[::-1]))
-        step.meter.count(self.node, examined=n_examined, built=pairs.n_rows)
+        step.meter.count(self._counted, examined=n_examined, built=pairs.n_rows)
         return pairs.sorted()
 
     def _nearest_events(self, later: Table) -> Array:
@@ -99,9 +99,9 @@ class NearestJoin(BoundJoin):
         return ranks
 
 
-def bind_join(node: Join, nearest: int | None) -> BoundJoin:
+def bind_join(node: Join, nearest: int | None, done_for: Node | None = None) -> BoundJoin:
     """Return a join ready to run; of all pairs where what makes an event the nearest is not for a kernel."""
-    plain = BoundJoin(node)
+    plain = BoundJoin(node, done_for=done_for)
     if nearest is None or list_columns(node)[nearest] or not plain.is_for_kernel:
         return plain
-    return NearestJoin(node, nearest)
+    return NearestJoin(node, nearest, done_for=done_for)

@@ -192,6 +192,16 @@ def last_rows(column: MatchColumn) -> Array:
     return column.rows[column.starts + column.lengths - 1] if isinstance(column, Lists) else column
 
 
+def append_rows(lists: Lists, rows: Array) -> Lists:
+    """Return each list with one row more at its end.
+
+    >>> append_rows(lists_of(np.array([0, 2, 3]), np.array([7, 8, 9])), np.array([1, 2])).elements.tolist()
+    [7, 8, 1, 9, 2]
+    """
+    offsets = offsets_of(lists.lengths + 1)
+    return lists_of(offsets, np.insert(lists.elements, lists.offsets[1:], rows))
+
+
 def neighbors(lists: Lists) -> tuple[Array, Array, Array]:
     """Return each two events that follow each other in a list: the match, the earlier row and the later one.
 

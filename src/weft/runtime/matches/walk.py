@@ -188,10 +188,10 @@ class Walker:
         A query that came with a step, `since`, begins a walk of its own.
         """
         given = list(found)
-        results = [one for one in given if one.output.walk is None]
+        results = [one for one in given if one.output.walk is None or one.is_timeout]
         by_query: dict[str, list[Found]] = {}
         for one in given:
-            if one.output.walk is not None:
+            if one.output.walk is not None and not one.is_timeout:
                 by_query.setdefault(one.query, []).append(one)
         for query, own in by_query.items():
             results += self._walk_query(own, (since or {}).get(query, 0))

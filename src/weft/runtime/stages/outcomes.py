@@ -1,7 +1,7 @@
 """Outcomes: the rows that a step gives, each of a kind, in one schema.
 
-A row is a match, a result of a trend query, a row that came too late, or a report. The columns of other kinds
-are NULL in it.
+A row is a match, a timeout, a result of a trend query, a row that came too late, or a report. The columns of
+other kinds are NULL in it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from weft.plan.nodes import TimeoutBranch
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import TIMESTAMP, emit_in_parts, match_schema
 from weft.runtime.matches.execute import Found
@@ -22,8 +23,9 @@ from weft.runtime.stages.task import ResultColumns, StageTask
 from weft.runtime.state.segments import one_array
 from weft.runtime.trends.emit import emit_trends_in_parts, trend_schema
 
-KIND, TREND, REPORT = "weft_kind", "weft_trend", "weft_report"
-MATCH_KIND, TREND_KIND, LATE_KIND, REPORT_KIND = "match", "trend", "late", "report"
+KIND, TREND, MISSING, REPORT = "weft_kind", "weft_trend", "weft_missing", "weft_report"
+MATCH_KIND, TIMEOUT_KIND, TREND_KIND = "match", "timeout", "trend"
+LATE_KIND, REPORT_KIND = "late", "report"
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class OutcomeColumns:
         fields = [pa.field(KIND, pa.string()), *self.match_schema]
         if self.columns.trends.names:
             fields.append(pa.field(TREND, pa.struct(list(self.trend_schema)[1:])))
+        if self.columns.has_timeouts:
+            fields.append(pa.field(MISSING, pa.string()))
         if self.has_reports:
             fields += [pa.field(SHARD, pa.string()), pa.field(REPORT, pa.string())]
         return pa.schema(fields)
@@ -64,7 +68,7 @@ class OutcomeColumns:
         yield from self.rows(result for result in outcome.found if result.query not in held_back)
 
     def rows(self, results: Iterable[Result]) -> Iterator[pa.RecordBatch]:
-        """Yield matches and results of trend queries; rows for other sites are no outcomes."""
+        """Yield matches, timeouts and results of trend queries; rows for other sites are no outcomes."""
         for result in results:
             match result:
                 case Found():
@@ -99,9 +103,13 @@ class OutcomeColumns:
         return self._of_kind(REPORT_KIND, texts, 1)
 
     def _matches(self, matches: Found) -> Iterator[pa.RecordBatch]:
+        kind, more = MATCH_KIND, {}
+        if isinstance(matches.source, TimeoutBranch):
+            kind, more = TIMEOUT_KIND, {MISSING: matches.source.missing}
         for rows in emit_in_parts(matches, self.columns.returned.names[matches.query], self.match_schema):
             columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-            yield self._of_kind(MATCH_KIND, columns, rows.num_rows)
+            columns |= {name: pa.array([text] * rows.num_rows, pa.string()) for name, text in more.items()}
+            yield self._of_kind(kind, columns, rows.num_rows)
 
     def _trends(self, trends: FoundTrends) -> Iterator[pa.RecordBatch]:
         names, schema = self.columns.trends.names[trends.query], self.trend_schema

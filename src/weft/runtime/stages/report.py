@@ -39,6 +39,7 @@ class Report:
     buffered: int = 0
     state_bytes: int = 0
     matches: Mapping[str, int] = field(default_factory=dict)
+    timeouts: Mapping[str, int] = field(default_factory=dict)
     partial_matches: Mapping[str, int] = field(default_factory=dict)
     query_bytes: Mapping[str, int] = field(default_factory=dict)
     started: Sequence[str] = ()

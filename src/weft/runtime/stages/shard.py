@@ -8,7 +8,7 @@ finds, which was emitted already.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -27,7 +27,7 @@ from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.walk import Walker, new_walker, owner_of
 from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
-from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor
+from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor, is_timeout
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
 from weft.runtime.stages.site_executor import SitePlan
 from weft.runtime.stages.walk_log import rows_to_log, stored_walker
@@ -309,15 +309,16 @@ def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Se
     report.step = journal.step
     report.buffered = sum(segment.n_rows for segment in journal.logs.get(EVENTS, ()))
     report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
-    report.matches = count_by_query(results)
+    report.matches = count_by_query(result for result in results if not is_timeout(result))
+    report.timeouts = count_by_query(filter(is_timeout, results))
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
     report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
     report.partial_matches = holdings.partial_matches
 
 
-def count_by_query(results: Sequence[Result]) -> dict[str, int]:
-    """Return how many matches or results each query has, if any."""
+def count_by_query(results: Iterable[Result]) -> dict[str, int]:
+    """Return how many of some results each query has, if any."""
     counts: dict[str, int] = {}
     for result in results:
         if result.query is not None:

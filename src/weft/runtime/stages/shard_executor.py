@@ -85,6 +85,11 @@ class FoundAtSite:
 Result = Found | FoundTrends | FoundAtSite
 
 
+def is_timeout(result: Result) -> bool:
+    """Say whether results are timeouts, and no matches."""
+    return isinstance(result, Found) and result.is_timeout
+
+
 @dataclass(frozen=True)
 class Holdings:
     """How many events and partial matches are kept for each query."""

@@ -124,8 +124,8 @@ def run_once(
 ) -> tuple[ShardExecutor, Events, Iterator[Result]]:
     """Run the one step of a batch, to the end of time: the executor, own events, and what it finds.
 
-    When all is found, the executor knows which queries were stopped. Unless it `is_walked`, what it finds is
-    all that there is to choose from.
+    Unless it `is_walked`, that is all there is to choose from. When all is found, the executor knows which
+    queries were stopped.
     """
     own, matches = program.own_events(arrived.table, arrived.passed, keeps_tie=False), arrived.matches
     if isinstance(program.plan, SitePlan):

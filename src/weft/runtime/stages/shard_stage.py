@@ -24,7 +24,7 @@ from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
 from weft.runtime.stages.shard import Memory, Shard
-from weft.runtime.stages.shard_executor import Adapter
+from weft.runtime.stages.shard_executor import Adapter, ShardExecutor
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, run_once
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.stages.task import StageTask
@@ -80,24 +80,29 @@ class ShardStage:
         for result in results:
             owned = result if slices is None or own is None else slices.keep_owned(result, own)
             yield from self.outcomes.rows([owned])
-        report = Report(stopped=executor.stopped or {})
-        if self.task.analyze:
-            report.activity = executor.activity
-        if self.task.analyze or (report.stopped and self.task.has_reports):
-            yield self.outcomes.report(shard, report)
+        yield from self._reports(shard, executor)
 
     def run_to_meet(self, table: pa.Table, shard: str, slices: TimeSlices, own: Array) -> Iterator[Message]:
-        """Yield the matches that some shards own on their way to where they are walked, and the report."""
+        """Yield the matches that some shards own on their way to where they are walked, and all else."""
         executor, _, results = run_once(self.program(0), Arrived([table]), is_walked=False)
         for result in results:
             if not isinstance(result, Found) or result.is_ahead:
                 continue
             owned = result.take(np.flatnonzero(np.isin(slices.shard_of(result.moments), own)))
+            if owned.is_timeout:
+                yield from (Message(shard, OUTCOME, pack) for pack in in_packs(self.outcomes.rows([owned])))
+                continue
             for pack in in_packs(rows_to_meet(self.outcomes, owned)):
                 yield Message(f"{DISTINCT} {result.query}", DISTINCT, pack)
+        yield from (Message(shard, OUTCOME, pack) for pack in in_packs(self._reports(shard, executor)))
+
+    def _reports(self, shard: str, executor: ShardExecutor) -> Iterator[pa.RecordBatch]:
+        """Yield the report of a batch, where it was asked for or some query was stopped."""
+        report = Report(stopped=executor.stopped or {})
         if self.task.analyze:
-            report = self.outcomes.report(shard, Report(activity=executor.activity))
-            yield from (Message(shard, OUTCOME, pack) for pack in in_packs([report]))
+            report.activity = executor.activity
+        if self.task.analyze or (report.stopped and self.task.has_reports):
+            yield self.outcomes.report(shard, report)
 
     def program(self, number: int) -> ShardProgram:
         """Return what the shards of a group run."""

@@ -34,10 +34,14 @@ class MergedColumns(Generic[ColumnType]):
 
 @dataclass(frozen=True)
 class ResultColumns:
-    """The RETURN columns of queries for matches, and the columns of trend queries."""
+    """The RETURN columns of queries for matches, and the columns of trend queries.
+
+    Where some query asks for timeouts, there is a column for what is missing.
+    """
 
     returned: MergedColumns[Type] = MergedColumns()
     trends: "MergedColumns[pa.DataType]" = MergedColumns()
+    has_timeouts: bool = False
 
 
 class AdapterSource(Protocol):
