@@ -8,6 +8,7 @@ import pytest
 from tests.helpers.case_files import (
     FOLDER,
     TextCase,
+    is_on_the_engine,
     load_cases,
     match_lines,
     read_cases,
@@ -17,6 +18,7 @@ from tests.helpers.case_files import (
 from tests.helpers.engine import arrow_events, derived_schema, outcome_of, plan_of, run_plan
 from tests.helpers.placed import is_placeable, placed_case, run_program
 from tests.helpers.placed_streams import matches_of, run_placed_stream
+from tests.helpers.placed_walks import run_stages, stream_stages
 from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_trends import results_of
@@ -29,12 +31,12 @@ from weft.normalize.template import template_of
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Program
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.walk import walk_steps
 from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 from weft.runtime.trends.executor import TrendPlan
 
 CASES = load_cases()
-NOT_YET_ON_THE_ENGINE = ("skips", "timeouts")  # policies: to be deleted when the engine obeys
-MATCHES = [case for case in CASES if not case.is_trend and case.file.stem not in NOT_YET_ON_THE_ENGINE]
+MATCHES = [case for case in CASES if not case.is_trend and is_on_the_engine(case)]
 TRENDS = [case for case in CASES if case.is_trend]
 
 
@@ -74,7 +76,7 @@ def event_by_event(case: TextCase) -> tuple[str, ...]:
         is_last = row + 1 == events.n_events
         frontier = END_OF_TIME if is_last else int(events.times[row + 1])
         found += executor.process(events.take(slice(row, row + 1)), frontier)
-    return match_lines(outcome_of(plan, found).matches["q"])
+    return match_lines(outcome_of(plan, walk_steps(found)).matches["q"])
 
 
 @pytest.mark.parametrize("case", named(MATCHES))
@@ -123,6 +125,11 @@ def test_sites(case: TextCase) -> None:
     dice = SeededDice(seed)
     placed = placed_case(case.case, dice, 3)
     program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
+    if case.bound.policy.walks:
+        assert match_lines(run_stages(placed, program).get("q", {})) == case.found
+        if is_stream(case):
+            assert match_lines(stream_stages(placed, program, seed).get("q", {})) == case.found
+        return
     assert match_lines(run_program(placed, program).matches["q"]) == case.found
     if is_stream(case):
         stream = run_placed_stream(placed, program, seed)

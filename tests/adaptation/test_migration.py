@@ -23,6 +23,7 @@ from tests.helpers.streams import (
     program_of,
 )
 from tests.helpers.tally import Count, seed_blocks
+from tests.helpers.walked_cases import walked_stream
 
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.plan_tenure import leading_types
@@ -130,6 +131,17 @@ def test_plans_that_change_find_what_the_reference_finds(seeds: range, count: Co
         found.append(check(case, various_plans(case, seed), seed, n_runs=2))
     count(cases=len(found), matches=sum(found))
     assert sum(n_matches > 0 for n_matches in found) >= 0.8 * len(found)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(21_000, 10, block=5))
+def test_walks_go_on_when_plans_change(seeds: range, count: Count) -> None:
+    """Of all matches, whichever plan found them, the same ones count."""
+    found = []
+    for seed in seeds:
+        case = walked_stream(seed)
+        found.append(check(case, various_plans(case, seed), seed))
+    count(cases=len(found), matches=sum(found))
+    assert sum(n_matches > 0 for n_matches in found) >= 0.5 * len(found)
 
 
 QUERIES = {

@@ -23,6 +23,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.walk import walk_steps
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
 from weft.testing.matches import Match, return_values
 from weft.testing.timeouts import find_timeouts
@@ -103,6 +104,12 @@ def run_case(case: Case, *, n_batches: int = 1, seed: int = 0) -> Outcome:
     return run_plan(case, plan_of(case), n_batches=n_batches, seed=seed)
 
 
+def ids_of_all(case: Case) -> dict[str, dict[Bindings, str]]:
+    """Return the id of every match of each query."""
+    outcome = run_case(case)
+    return {name: dict(zip(own, outcome.ids[name], strict=True)) for name, own in outcome.matches.items()}
+
+
 def run_with_budget(case: Case, budget: Budget) -> Outcome | None:
     """Run a case in one batch; None when it exceeds the budget."""
     try:
@@ -119,7 +126,7 @@ def run_plan(
     executor = Executor(Program(plan), budget)
     events = ingest(table, layout)
     found = executor.run(events) if n_batches == 1 else _in_batches(executor, events, n_batches, seed)
-    return outcome_of(plan, found)
+    return outcome_of(plan, walk_steps(found))
 
 
 def _in_batches(executor: Executor, events: Events, n_batches: int, seed: int) -> Iterable[Found]:

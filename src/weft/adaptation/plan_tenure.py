@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.plan.dag import roots, topological_order
 from weft.plan.extents import add_extents, is_instant, longest, span_of
+from weft.plan.lags import lags_of
 from weft.plan.nodes import (
     KleeneExpand,
     NegationCheck,
@@ -27,7 +28,6 @@ from weft.plan.order import closed_order
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor, has_any
-from weft.runtime.matches.retention import lags_of
 from weft.runtime.state.segments import arrivals_of
 
 

@@ -17,6 +17,7 @@ from weft.pattern.nodes import Query
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan import nodes
 from weft.plan.dag import readers, topological_order
+from weft.plan.extents import is_instant
 from weft.plan.nodes import Absence, Extent, Node, Plan, inputs_of
 from weft.runtime.budget import NodeMetrics
 from weft.schema import Schema
@@ -276,8 +277,8 @@ def _node_text(node: Node) -> str:
             return "project" + moved + _pairs(order) + _extent_text(extent)
         case nodes.DistinctUnion():
             return "union"
-        case nodes.Await(extent=extent):
-            return f"await {format_duration(extent.length)} more"
+        case nodes.Await(extent=extent, since=since):
+            return "await the end" if extent is None else f"await {_reach_text(extent)} the {since} event"
 
 
 def _absence_text(absence: Absence) -> str:
@@ -298,6 +299,16 @@ def _columns(columns: Iterable[int]) -> str:
 
 def _conditions(predicates: Sequence[Expression], extent: Extent | None) -> str:
     return where_text(predicates) + _extent_text(extent)
+
+
+def _reach_text(extent: Extent) -> str:
+    """Say how far an extent reaches, from some event on."""
+    if is_instant(extent):
+        return "the time of"
+    if extent.clock == "time":
+        return f"{format_duration(extent.length)} after"
+    partition = f" of each {', '.join(extent.partition_by)}" if extent.partition_by else ""
+    return f"{extent.length} events{partition} after"
 
 
 def _extent_text(extent: Extent | None) -> str:

@@ -15,7 +15,7 @@ from weft.optimizer.demands import (
     may_collide,
     same_key,
 )
-from weft.optimizer.list_walk import walk_of
+from weft.optimizer.gaps import gap_of
 from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
@@ -32,6 +32,9 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
+
+
+EVERYTHING_BEFORE = Extent("time", 0)  # an event waits for all that come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +104,16 @@ class _Assembly:
     def _part(self, tree: Tree) -> tuple[Assembled, frozenset[int]]:
         """Return the node of a tree, and the negations that it has checked."""
         if tree.left is None or tree.right is None:
-            built, walked = self._leaf(self.form.items[next(items_of(tree.mask))])
+            built, passed = self._leaf(self.form.items[next(items_of(tree.mask))])
             self._note(built, tree, 0)
-            return built, walked
+            return built, passed
         if tree.computed_for is not None:
             built, checked = self._select_rows(tree, tree.computed_for)
         else:
             left, left_checked = self._part(tree.left)
             right, right_checked = self._part(tree.right)
-            built, walked = self._join_parts(left, right)
-            checked = left_checked | right_checked | walked
+            built, passed = self._join_parts(left, right)
+            checked = left_checked | right_checked | passed
         self._note(built, tree, sum(1 << number for number in checked))
         is_checked = self.checks_negations and not tree.unchecked
         for number in range(len(self.form.negations)) if is_checked else ():
@@ -130,7 +133,7 @@ class _Assembly:
         names = self.form.variables
         weaker = replace(self.form, order=frozenset((names[a], names[b]) for a, b in general.order))
         inner = _Assembly(weaker, self.context, general, self.contents, checks_negations=False)
-        built, walked = inner._part(tree._replace(computed_for=None))
+        built, passed = inner._part(tree._replace(computed_for=None))
         columns = built.variables
         missing = {(a, b) for a, b in self.form.order - weaker.order if a in columns and b in columns}
         order = sorted(
@@ -140,7 +143,7 @@ class _Assembly:
         )
         own = None if general.extent == self.extent else self.extent
         selected = Project(built.node, tuple(range(len(columns))), own, tuple(order))
-        return Assembled(selected, columns), walked
+        return Assembled(selected, columns), passed
 
     def _leaf(self, item: Item) -> tuple[Assembled, frozenset[int]]:
         source = leaf_node(item, self.form, self.context)
@@ -156,11 +159,11 @@ class _Assembly:
         """Join two parts; a list is expanded where the other part stands, which may check negations."""
         for part, other in ((right, left), (left, right)):
             if self._is_list_leaf(part):
-                walked = frozenset[int]()
+                passed = frozenset[int]()
                 if self._is_list_leaf(other):
-                    other, walked = self._expand_list(None, self._item(other), other.node)
+                    other, passed = self._expand_list(None, self._item(other), other.node)
                 built, own = self._expand_list(other, self._item(part), part.node)
-                return built, walked | own
+                return built, passed | own
         options = [(left, right), (right, left)]
         if left.node == right.node:
             joins = (self._join(*option) for option in options)
@@ -209,11 +212,11 @@ class _Assembly:
         ]
         if source is None:
             conditions += [same_key(item.variable, key, self.context) for key in self.form.keys]
-        walk = walk_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
-        waits = walk is not None
+        rule = gap_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
+        waits = rule is not None
         node = KleeneExpand(
-            None if source is None else Await(source.node, 0) if waits else source.node,
-            Await(elements, 0) if waits else elements,
+            None if source is None else Await(source.node, EVERYTHING_BEFORE) if waits else source.node,
+            Await(elements, EVERYTHING_BEFORE) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),
@@ -221,15 +224,15 @@ class _Assembly:
             in_columns(conditions, columns),
             self.extent,
         )
-        if walk is None:
+        if rule is None:
             return Assembled(node, columns), frozenset()
         node = replace(
             node,
-            passed=absence_of(self.form.negations[walk.gap], columns, self.form, self.context),
-            begins_early=walk.begins_early,
-            ends_late=walk.ends_late,
+            passed=absence_of(self.form.negations[rule.gap], columns, self.form, self.context),
+            begins_early=rule.begins_early,
+            ends_late=rule.ends_late,
         )
-        return Assembled(node, columns), frozenset({walk.gap})
+        return Assembled(node, columns), frozenset({rule.gap})
 
     def _conditions(self, left: tuple[str, ...], right: tuple[str, ...]) -> list[Expression]:
         """The predicates that speak of both parts, and agreement of the two on the keys."""

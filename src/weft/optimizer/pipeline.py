@@ -19,6 +19,7 @@ from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
+from weft.optimizer.walks import await_walk, suppressed_per, walk_of
 from weft.optimizer.weave import AssembledPattern, Weave
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
@@ -209,14 +210,11 @@ def _output(query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], 
     for (name, _), pattern in patterns.items():
         if name == query.name:
             by_variables.setdefault(frozenset(pattern.assembled.variables), []).append(pattern.assembled)
-    branches = tuple(
-        Branch(_union(same), same[0].variables, returns_of(query, same[0].variables))
-        for same in by_variables.values()
-    )
+    branches = tuple(branch_of(query, _union(same), same[0].variables) for same in by_variables.values())
     columns = tuple(
         ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns if typed
     )
-    return Output(query.name, columns, branches)
+    return await_walk(Output(query.name, columns, branches, walk_of(query)))
 
 
 def _union(same: list[Assembled]) -> Node:
@@ -232,7 +230,12 @@ def _align(built: Assembled, variables: tuple[str, ...]) -> Node:
     return Project(built.node, columns, None)
 
 
-def returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
+def branch_of(query: Query, node: Node, variables: tuple[str, ...]) -> Branch:
+    """Return an alternative of a query whose matches are the rows of a node."""
+    return Branch(node, variables, _returns_of(query, variables), suppressed_per(query, variables))
+
+
+def _returns_of(query: Query, variables: tuple[str, ...]) -> tuple[Expression, ...]:
     """Return the RETURN expressions over the columns of one branch, in the order of RETURN."""
     present = frozenset(variables)
     return tuple(

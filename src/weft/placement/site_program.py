@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from weft.expressions import RANK, Aggregate, Attribute, Expression, InList, Literal, type_of
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
-from weft.optimizer.pipeline import context_of, returns_of, weave_for
+from weft.optimizer.pipeline import branch_of, context_of, weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
+from weft.optimizer.walks import walk_of
 from weft.pattern.normal_form import EVERY_TYPE, Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
@@ -266,8 +267,8 @@ def _output(task: _Task, built: Assembled) -> Output:
         return Output(task.name, (), (Branch(built.node, built.variables, ()),))
     query = task.query.query
     columns = tuple(ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns)
-    returns = returns_of(query, built.variables)
-    return Output(task.name, columns, (Branch(built.node, built.variables, returns),))
+    branch = branch_of(query, built.node, built.variables)
+    return Output(task.name, columns, (branch,), walk_of(query))
 
 
 def _columns(query: NormalFormQuery, items: int, variables: tuple[str, ...]) -> tuple[int, ...]:
@@ -318,7 +319,12 @@ def attributes_by_type(queries: Sequence[NormalFormQuery], schema: Schema) -> di
         keys = {key for part in find(form, NormalForm) for key in part.keys}
         for name in types.values():
             by_type.setdefault(name, set()).update(keys)
-        for part in (form, *(column.expression for column in query.query.returns)):
+        suppression = query.query.policy.suppression
+        said = (
+            *(column.expression for column in query.query.returns),
+            *(suppression.per if suppression else ()),
+        )
+        for part in (form, *said):
             for node in walk(part):
                 if isinstance(node, Attribute | Aggregate) and node.variable in types and node.name:
                     by_type[types[node.variable]].add(node.name)

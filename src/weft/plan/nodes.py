@@ -148,14 +148,14 @@ class DistinctUnion(Shared):
 
 @stored
 class Await(Shared):
-    """The input rows, as soon as all events up to `delay` microseconds after a row's last one are there."""
+    """The input rows, as soon as all events up to `extent` after a row's first or last one are there.
+
+    Without an extent, that is when there are no more events.
+    """
 
     input: "Node"
-    delay: int
-
-    @property
-    def extent(self) -> Extent:
-        return Extent("time", self.delay)
+    extent: Extent | None
+    since: Literal["first", "last"] = "last"
 
 
 Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
@@ -163,11 +163,15 @@ Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project 
 
 @stored
 class Branch:
-    """One alternative of a query: where its matches come from, and what to call the columns."""
+    """One alternative of a query: where its matches come from, and what to call the columns.
+
+    `per` are the values for each of which a walk suppresses matches; without any, those of its keys.
+    """
 
     node: Node
     variables: tuple[str, ...]
     returns: tuple[Expression, ...]
+    per: tuple[Expression, ...] = ()
 
 
 @stored
@@ -179,12 +183,34 @@ class ReturnedColumn:
 
 
 @stored
+class Walk:
+    """How the matches of a query are walked in order, so that those kept decide about others.
+
+    There is a walk for each value of `keys`. Of the matches that it keeps, those are suppressed that end
+    less than `quiet` microseconds after the one kept before. `counts` says whether it is asked how many these
+    were.
+    """
+
+    keys: tuple[str, ...]
+    skip: Literal["none", "to next", "past last"] = "none"
+    prefer_longest: bool = False
+    quiet: int | None = None
+    counts: bool = False
+
+    @property
+    def is_twofold(self) -> bool:
+        """Whether matches are walked by their first event, and those kept again by their last one."""
+        return self.skip != "none" and self.prefer_longest and self.quiet is not None
+
+
+@stored
 class Output:
-    """The matches of one query."""
+    """The matches of one query, or with a walk, what it is to choose from."""
 
     query: str
     columns: tuple[ReturnedColumn, ...]
     branches: tuple[Branch, ...]
+    walk: Walk | None = None
 
 
 @stored
@@ -196,6 +222,14 @@ class Plan:
     def without(self, queries: frozenset[str]) -> "Plan":
         """Return the plan without some queries."""
         return Plan(tuple(output for output in self.outputs if output.query not in queries))
+
+
+def nodes_read(output: Output, branch: Branch) -> tuple[Node, ...]:
+    """Return the nodes whose rows a branch reads: before those of a second walk, those of the first."""
+    match branch.node:
+        case Await(input=Await(since="first") as ahead) if output.walk is not None and output.walk.is_twofold:
+            return (ahead, branch.node)
+    return (branch.node,)
 
 
 def inputs_of(node: Node) -> tuple[Node, ...]:

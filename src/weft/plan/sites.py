@@ -5,7 +5,7 @@ lower levels; so at every level there is one plan for all that a site has to fin
 """
 
 from weft.codec import from_json, stored, to_json
-from weft.plan.nodes import Plan
+from weft.plan.nodes import Output, Plan
 
 Origins = tuple[tuple[int, ...], ...]  # for every column, the sites from which its events come
 
@@ -92,13 +92,26 @@ class SiteProgram:
         return max((work.level + 1 for work in self.works), default=1)
 
     @property
+    def walked(self) -> dict[str, Output]:
+        """The queries whose matches are walked, each with an output that says how."""
+        found = (pair for work in self.works for pair in zip(work.plan.outputs, work.findings, strict=True))
+        return {
+            finding.query: output for output, finding in found if finding.query is not None and output.walk
+        }
+
+    @property
+    def meeting(self) -> tuple[str, ...]:
+        """The queries whose matches meet before they go out: some of them may not."""
+        return tuple(dict.fromkeys((*self.repeated, *self.walked)))
+
+    @property
     def n_stages(self) -> int:
-        """How many stages there are: the levels, and one more where matches may be repeated.
+        """How many stages there are: the levels, and one more where matches meet.
 
         >>> SiteProgram(("here",), (), ()).n_stages, SiteProgram(("here",), (), (), ("q",)).n_stages
         (1, 2)
         """
-        return self.n_levels + bool(self.repeated)
+        return self.n_levels + bool(self.meeting)
 
     def to_json(self) -> str:
         """Return the program as JSON text.

@@ -6,7 +6,7 @@ from tests.helpers.engine import arrow_events, expected_outcome, outcome_of, pla
 from tests.helpers.strategies import SECOND, Case, event
 
 from weft.errors import BudgetError
-from weft.plan.nodes import Await, Branch, Output, Plan, Scan
+from weft.plan.nodes import Await, Branch, Extent, Output, Plan, Scan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -256,7 +256,7 @@ def test_a_shared_node_works_once() -> None:
 @pytest.mark.parametrize(("frontier", "n_rows"), [(7, 0), (8, 1), (9, 1), (END_OF_TIME, 2)])
 def test_rows_are_awaited_until_the_frontier_has_passed_their_last_event(frontier: int, n_rows: int) -> None:
     run = Run("PATTERN SEQ(A a, B b) WITHIN 5 microseconds", (event(0, "A", 5), event(1, "A", 7)))
-    plan = Plan((Output("q", (), (Branch(Await(Scan("A"), 2), ("a",), ()),)),))
+    plan = Plan((Output("q", (), (Branch(Await(Scan("A"), Extent("time", 2)), ("a",), ()),)),))
     executor = Executor(Program(plan))
     found = executor.process(run.events, frontier)
     assert sum(one.table.n_rows for one in found) == n_rows

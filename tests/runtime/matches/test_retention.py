@@ -2,6 +2,7 @@
 
 from weft.plan.dag import topological_order
 from weft.plan.extents import INSTANT, add_extents, is_within, longest, span_of
+from weft.plan.lags import lags_of
 from weft.plan.nodes import (
     Absence,
     Branch,
@@ -16,7 +17,7 @@ from weft.plan.nodes import (
     Project,
     Scan,
 )
-from weft.runtime.matches.retention import Need, lags_of, needs_of
+from weft.runtime.matches.retention import Need, needs_of
 
 A, B, C = map(Scan, "ABC")
 FIVE, SEVEN, TEN, FIFTEEN = (Extent("time", length) for length in (5, 7, 10, 15))

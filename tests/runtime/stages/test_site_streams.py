@@ -20,11 +20,11 @@ from weft.placement.network import Network
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.projection import Projection
 from weft.runtime.columns.events import Events
+from weft.runtime.stages.meeting_stage import Meeting, MeetingStage
 from weft.runtime.stages.messages import DISTINCT, OUTCOME, Message
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.stages.shard_executor import FoundAtSite
 from weft.runtime.stages.site_executor import WorkEvaluator
-from weft.runtime.stages.site_stage import DistinctStage
 from weft.runtime.state.journal import Journal
 from weft.runtime.state.log import EVENTS, LogWriter
 from weft.runtime.state.segments import TIME_COLUMN, table_from_bytes, table_to_bytes
@@ -138,7 +138,7 @@ def test_a_match_that_two_sites_find_goes_out_once() -> None:
         columns = {one.name: known.get(one.name, pa.nulls(len(pairs), one.type)) for one in outcomes.schema}
         return Message("distinct q", DISTINCT, table_to_bytes(pa.table(columns, schema=outcomes.schema)))
 
-    store, stage = Kept(), DistinctStage(2, "p", outcomes, horizon=5 * SECOND)
+    store, stage = Kept(), MeetingStage(2, "p", outcomes, 5 * SECOND, {"q": Meeting("q")})
     out: Counter[str] = Counter()
     steps = [([("a", 10), ("b", 11), ("a", 10)], 0), ([("b", 11), ("c", 12)], 12_000), ([], 14_000)]
     for pairs, watermark in steps:
@@ -158,7 +158,7 @@ def test_a_match_that_two_sites_find_in_a_batch_goes_out_once() -> None:
     rows = {one.name: pa.nulls(3, one.type) for one in outcomes.schema} | {"match_id": ["a", "b", "a"]}
     pack = table_to_bytes(pa.table(rows, schema=outcomes.schema))
     messages = [Message("distinct q", DISTINCT, pack), Message("distinct q", DISTINCT, pack)]
-    out = list(DistinctStage(2, "p", outcomes, horizon=0).take("distinct q", messages, 0, None))
+    out = list(MeetingStage(2, "p", outcomes, 0, {"q": Meeting("q")}).take("distinct q", messages, 0, None))
     ids = [
         one
         for message in out

@@ -14,7 +14,8 @@ from weft.codec import from_json, stored, to_json
 from weft.components import connected_components
 from weft.errors import WeftError
 from weft.hosts.spark.divide import QueryTraits, traits_of
-from weft.pattern.nodes import Query
+from weft.normalize.pipeline import normalize
+from weft.pattern.nodes import CountWindow, Query
 from weft.plan.dag import readers
 from weft.plan.nodes import Filter, Plan, Scan
 
@@ -98,12 +99,30 @@ def check_windows(queries: Sequence[Query]) -> None:
             f"{_names_text(unbounded)}: without WITHIN, every event may belong to a match to come, "
             f"so a stream would have to keep all of them\n  hint: add WITHIN, for example WITHIN 1 hour"
         )
+    unordered = [query.name for query in queries if is_unordered(query)]
+    if unordered:
+        raise WeftError(
+            f"{_names_text(unordered)}: each partition counts its own events, and which match of several of "
+            "them ends first may be known at the end alone, which a stream does not have\n  hint: name all "
+            "attributes of PARTITION BY after SUPPRESS ... PER, or give WITHIN a time"
+        )
     endless = [query.name for query in queries if query.is_trend and query.window is None]
     if endless:
         raise WeftError(
             f"{_names_text(endless)}: without WITHIN, the only window never ends, and a stream has no "
             f"result\n  hint: add WITHIN, for example WITHIN 1 hour"
         )
+
+
+def is_unordered(query: Query) -> bool:
+    """Say whether a walk has matches of several partitions that wait for events of their own to be known."""
+    policy = query.policy
+    per = () if policy.suppression is None else policy.suppression.per
+    if not per or not isinstance(query.window, CountWindow):
+        return False
+    is_apart = not {attribute.name for attribute in per} >= set(query.partition_by)
+    waits = policy.prefer_longest or any(form.negations for form in normalize(query))
+    return is_apart and waits
 
 
 def _names_text(queries: Sequence[str]) -> str:

@@ -247,9 +247,9 @@ def n_unobserved(program: SiteProgram) -> int:
 def _reporting(program: SiteProgram) -> list[tuple[str, int]]:
     """Return who reports, and at which level: all sites at the lowest, at others those with work.
 
-    Before them come the places where matches meet that several sites may find.
+    Before them come the places where matches meet.
     """
     lowest = {(0, number) for number in range(len(program.sites))}
     working = sorted(lowest | {(work.level, work.site) for work in program.works})
-    meeting = [(f"{DISTINCT} {query}", program.n_levels) for query in program.repeated]
+    meeting = [(f"{DISTINCT} {query}", program.n_levels) for query in program.meeting]
     return meeting + [(program.sites[number], level) for level, number in working]

@@ -36,7 +36,7 @@ class Elements(NamedTuple):
     is_new: Array
 
 
-class Walk(NamedTuple):
+class Successors(NamedTuple):
     """Which lists there are: all, or those that always go on with the `nearest` candidate that may follow.
 
     No candidate follows an element that is `broken`. Those that `begins_early` have the nearest candidate
@@ -64,7 +64,7 @@ def expand_lists(
     elements: Elements,
     edges: Edges,
     masks: Array,
-    walk: Walk,
+    successors: Successors,
     least: int,
     most: int,
     length: int,
@@ -76,9 +76,9 @@ def expand_lists(
 
     A candidate's values compare with the row's as the masks allow (row against element). A list keeps
     the row's events and its own within `length`, and its consecutive elements satisfy the edges. It is
-    reported when the row or one of its elements is new; `walk` says which lists are looked at. `monotone`
-    says that the clock grows with the rank. Arrays grow only outside the inner loops, where Numba would pay
-    for it in every step.
+    reported when the row or one of its elements is new; `successors` says which lists are looked at.
+    `monotone` says that the clock grows with the rank. Arrays grow only outside the inner loops, where Numba
+    would pay for it in every step.
     """
     found_rows = np.empty(1024, np.int64)
     offsets = np.empty(1024, np.int64)
@@ -175,16 +175,16 @@ def expand_lists(
                     earlier = candidates[chosen[depth - 1]]
                     if elements.ranks[earlier] >= elements.ranks[element]:
                         continue
-                    if walk.broken[earlier]:
+                    if successors.broken[earlier]:
                         depth -= 1
                         continue
                     if not follows(edges, earlier, element):
                         continue
-                if walk.begins_early if depth == 0 else walk.nearest:
+                if successors.begins_early if depth == 0 else successors.nearest:
                     furthest[depth] = elements.ranks[element]
                 n_new[depth] = before + (1 if elements.is_new[element] else 0)
                 is_wanted = depth + 1 >= least and (rows.is_new[row] or n_new[depth] > 0)
-                if is_wanted and walk.ends_late and depth + 1 < most and not walk.broken[element]:
+                if is_wanted and successors.ends_late and depth + 1 < most and not successors.broken[element]:
                     for later in range(index + 1, n_candidates):
                         follower = candidates[later]
                         if elements.ranks[follower] > elements.ranks[element] and follows(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.expressions import Expression, Literal
+from weft.expressions import Expression, Literal, Suppressed
 from weft.kernels.matches.identity import hash_bindings, sort_bindings, write_hex, write_names
 from weft.plan.nodes import Branch, column_types
 from weft.runtime.columns.evaluate import Scope, evaluate
@@ -63,7 +63,7 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
     events, table = matches.events, matches.table
     bound = _Bound(matches, branch)
     returned = {
-        name: _evaluate_return(expression, Scope(events, table))
+        name: _evaluate_return(expression, matches)
         for name, expression in zip(names, branch.returns, strict=True)
     }
     arrays = [
@@ -77,6 +77,11 @@ def emit(matches: Found, names: Sequence[str], schema: pa.Schema) -> pa.RecordBa
         value = returned.get(field.name)
         arrays.append(pa.nulls(table.n_rows, field.type) if value is None else value.cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def match_ids(matches: Found) -> pa.Array:
+    """Return the ids of matches."""
+    return _Bound(matches, matches.output.branches[matches.branch]).match_ids(matches.query)
 
 
 class _Bound:
@@ -150,11 +155,14 @@ def _moments(times: Array) -> pa.Array:
     return pa.array(times).view(TIMESTAMP)
 
 
-def _evaluate_return(expression: Expression, scope: Scope) -> pa.Array:
+def _evaluate_return(expression: Expression, matches: Found) -> pa.Array:
     """Evaluate a RETURN expression; a text that is a constant need not be in the pool."""
+    if isinstance(expression, Suppressed):
+        unknown = np.zeros(matches.n_rows, np.int64)
+        return pa.array(unknown if matches.swallowed is None else matches.swallowed)
     if isinstance(expression, Literal) and isinstance(expression.value, str):
-        return _repeat_names([expression.value], scope.n_rows)
-    return to_arrow(evaluate(expression, scope), scope.events.strings)
+        return _repeat_names([expression.value], matches.n_rows)
+    return to_arrow(evaluate(expression, Scope(matches.events, matches.table)), matches.events.strings)
 
 
 def to_arrow(column: Column, strings: StringPool) -> pa.Array:

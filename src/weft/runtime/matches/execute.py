@@ -11,6 +11,7 @@ from weft.errors import BudgetError
 from weft.kernels.matches.identity import hash_bindings
 from weft.plan.dag import readers, topological_order
 from weft.plan.extents import longest
+from weft.plan.lags import Lags, lags_of
 from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import (
     Await,
@@ -26,6 +27,7 @@ from weft.plan.nodes import (
     Project,
     Scan,
     list_columns,
+    nodes_read,
 )
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns.evaluate import holds_everywhere
@@ -35,7 +37,7 @@ from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.nearest import bind_join
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
-from weft.runtime.matches.retention import Lags, lags_of, needs_of
+from weft.runtime.matches.retention import needs_of
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
 from weft.runtime.matches.table import Table, concatenate_tables, empty_table, events_table, flatten_events
 
@@ -46,7 +48,8 @@ BATCH_EVENTS = 1_000_000
 class Found:
     """New matches of one branch of an output of a plan, as rows of the events they refer to.
 
-    `place` is that of the output in its plan.
+    `place` is that of the output in its plan. A walk has yet to choose from the matches of its output; those
+    `ahead` come again for a second one. Then `swallowed` says how many the quiet time before each swallowed.
     """
 
     output: Output
@@ -54,6 +57,8 @@ class Found:
     branch: int
     table: Table
     events: Events
+    is_ahead: bool = False
+    swallowed: Array | None = None
 
     @property
     def query(self) -> str:
@@ -70,7 +75,8 @@ class Found:
 
     def take(self, rows: Array) -> "Found":
         """Return some of the matches."""
-        return replace(self, table=self.table.take(rows))
+        swallowed = None if self.swallowed is None else self.swallowed[rows]
+        return replace(self, table=self.table.take(rows), swallowed=swallowed)
 
 
 class Program:
@@ -193,10 +199,11 @@ class Executor:
             deltas[node] = Delta(state.held, new)
             states[node] = NodeState(state.held, pending)
         matches = [
-            Found(output, place, number, deltas[branch.node].new, events)
+            Found(output, place, number, deltas[node].new, events, node is not branch.node)
             for place, output in enumerate(self.program.plan.outputs)
             for number, branch in enumerate(output.branches)
-            if deltas[branch.node].new.n_rows
+            for node in nodes_read(output, branch)
+            if deltas[node].new.n_rows
         ]
         self._commit(events, states, deltas, step, oldest)
         self._waiting = waiting
@@ -243,9 +250,9 @@ class Executor:
             case DistinctUnion(inputs=inputs):
                 candidates = concatenate_tables([deltas[source].new for source in inputs])
                 return _drop_seen(candidates, state.held), state.pending
-            case Await(input=source, extent=extent):
+            case Await(input=source, extent=extent, since=since):
                 waiting = concatenate_tables([state.pending, deltas[source].new])
-                ready = step.is_past(waiting.last, extent)
+                ready = step.is_past(waiting.first if since == "first" else waiting.last, extent)
                 return waiting.take(np.flatnonzero(ready)), waiting.take(np.flatnonzero(~ready))
         if isinstance(bound, BoundJoin):
             return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.expressions import Aggregate, Attribute, Comparison, Expression, flip
-from weft.kernels.matches.kleene import Edges, Elements, Rows, Walk, expand_lists
+from weft.kernels.matches.kleene import Edges, Elements, Rows, Successors, expand_lists
 from weft.kernels.matches.runs import find_runs
 from weft.plan.extents import INSTANT
 from weft.plan.nodes import KleeneExpand, list_columns
@@ -237,7 +237,7 @@ class BoundKleene:
                 candidates.elements,
                 _edge_values(rule.edges, element_rows, step, self.column),
                 rule.comparisons.masks,
-                Walk(rule.is_nearest, broken, early, late),
+                Successors(rule.is_nearest, broken, early, late),
                 *bounds,
                 candidates.is_growing,
                 *most,

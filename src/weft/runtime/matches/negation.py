@@ -9,12 +9,12 @@ import numpy as np
 from weft.expressions import Attribute
 from weft.kernels.matches.join import OVERFLOW
 from weft.kernels.matches.negation import Negated, Scopes, find_in_scope
+from weft.plan.lags import Lags, settled_after
 from weft.plan.nodes import Absence, Extent, KleeneExpand, NegationCheck, Node, list_columns
 from weft.runtime.columns.compare import Comparisons, compare_columns, grows_in_runs, hash_runs
 from weft.runtime.columns.evaluate import column_number
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.join import pair_rows
-from weft.runtime.matches.retention import Lags, settled_after
 from weft.runtime.matches.state import HIGHEST, LOWEST, Step
 from weft.runtime.matches.table import Table, as_lists, first_rows, last_rows, neighbors
 from weft.tree import transform_up

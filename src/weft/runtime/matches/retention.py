@@ -1,10 +1,11 @@
-"""How long the rows of a plan matter: when they come into being, and until when readers need them."""
+"""How long the rows of a plan matter: until when readers need them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from weft.plan.extents import add_extents, longest, span_of
+from weft.plan.lags import Lags
 from weft.plan.nodes import (
     Absence,
     Await,
@@ -18,8 +19,6 @@ from weft.plan.nodes import (
 )
 from weft.plan.order import ends_last
 
-Lags = Mapping[Node, Extent | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -27,30 +26,6 @@ class Need:
 
     since: Literal["first", "last"]
     reach: Extent | None
-
-
-def lags_of(order: Iterable[Node]) -> Lags:
-    """Return for each node, inputs first, how long after its last event a row may come into being."""
-    lags: dict[Node, Extent | None] = {}
-    for node in order:
-        match node:
-            case NegationCheck(input=source, absence=absence):
-                lags[node] = longest((lags[source], settled_after(absence, lags)))
-            case Await(input=source, extent=extent):
-                lags[node] = longest((lags[source], extent))
-            case _:
-                lags[node] = longest(lags[source] for source in inputs_of(node))
-    return lags
-
-
-def settled_after(absence: Absence, lags: Lags) -> Extent | None:
-    """Return how long after the event that closes its scope, or else the row's first, an absence is settled.
-
-    A scope without an event that closes it ends with the window of the row's first event.
-    """
-    nested = (settled_after(inner, lags) for inner in absence.unless)
-    lag = longest((lags[absence.negated], *nested))
-    return lag if absence.before or absence.scope != "window" else add_extents(lag, absence.extent)
 
 
 def needs_of(order: Sequence[Node], lags: Lags) -> dict[Node, set[Need]]:

@@ -21,11 +21,14 @@ from weft.plan.nodes import Plan
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import divide_at
 from weft.runtime.columns.merge import drop_delivered, in_pool_of, renumber_repeats
+from weft.runtime.matches.execute import Found
+from weft.runtime.matches.walk import Walker, new_walker, owner_of
 from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
 from weft.runtime.stages.site_executor import SitePlan
+from weft.runtime.stages.walk_log import rows_to_log, stored_walker
 from weft.runtime.state.journal import MILLISECOND, Journal, ServedQuery, Store, journal_in
 from weft.runtime.state.log import EVENTS, LogWriter, read_log
 from weft.runtime.state.segments import (
@@ -42,6 +45,7 @@ MOST_REMEMBERED = 1_024  # shards and sites of which a process remembers the exe
 @dataclass(frozen=True)
 class _Remembered:
     executor: ShardExecutor
+    walker: Walker | None
     plan: ShardPlan
     step: int
     token: str
@@ -101,22 +105,26 @@ class Shard:
         while True:
             plan = self._current_plan(journal)
             try:
-                executor = self._executor(journal, plan, report)
+                executor, walker = self._executor(journal, plan, report)
                 own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
-                results = list(executor.step(arrivals, frontier))
+                results: list[Result] = list(executor.step(arrivals, frontier))
                 break
             except BudgetError as error:
                 if self.program.on_budget == "error":
                     raise
                 journal = self._stop_queries(journal, error, report)
+        if walker is not None:
+            since = {name: served.since for name, served in journal.queries.items()}
+            results = [*walker.walk_found((one for one in results if isinstance(one, Found)), since)]
         previous_wake = journal.wake
-        journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, arrivals)
+        journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, walker, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
         journal = self._observe(journal, plan, executor, arrivals, report)
         self.store.set_journal(journal.to_json())
         self.store.wake(journal.wake, previous_wake)
         asked = self.program.fingerprints, self.program.adapter is not None
-        self.memory.keep(self.name, _Remembered(executor, plan, journal.step, journal.tokens[-1], *asked))
+        token = journal.tokens[-1]
+        self.memory.keep(self.name, _Remembered(executor, walker, plan, journal.step, token, *asked))
         _fill(report, journal, executor, results)
         report.seconds = perf_counter() - started
         return StepOutcome(results, own, late, report)
@@ -172,12 +180,15 @@ class Shard:
         stopped = frozenset(name for name, served in journal.queries.items() if served.stopped)
         return plan.without(stopped) if stopped and not isinstance(plan, SitePlan) else plan
 
-    def _executor(self, journal: Journal, plan: ShardPlan, report: Report) -> ShardExecutor:
-        """Return the executor after the last step: the one at hand, brought up to date, or a new one."""
+    def _executor(
+        self, journal: Journal, plan: ShardPlan, report: Report
+    ) -> tuple[ShardExecutor, Walker | None]:
+        """Return executor and walker after the last step: those at hand, brought up to date, or new ones."""
         remembered = self.memory.pop(self.name)
-        since, running = 0, plan
+        since, running, walker = 0, plan, None
         if remembered is not None and self._serves(remembered, plan) and _leads_to(remembered, journal):
             executor, since, running = remembered.executor, remembered.step, remembered.plan
+            walker = remembered.walker if since == journal.step else None
         else:
             executor = self.program.executor(plan)
         first_steps = {name: served.since for name, served in journal.queries.items()}
@@ -196,7 +207,13 @@ class Shard:
         if adapter is not None and isinstance(plan, Plan) and running != plan:
             adapter.switch(executor, plan, journal.adaptation)
         executor.begin(self.program.budget, first_steps)
-        return executor
+        return executor, self._walker(journal, plan, walker)
+
+    def _walker(self, journal: Journal, plan: ShardPlan, known: Walker | None) -> Walker | None:
+        """Return what walks the matches of a plan, if any are walked: one up to date, or from the log."""
+        if not isinstance(plan, Plan) or all(output.walk is None for output in plan.outputs):
+            return None
+        return known or stored_walker(self.store, journal)
 
     def _remembered_matches(self, journal: Journal, plan: ShardPlan) -> dict[int, pa.Array]:
         """Return the matches that came from other sites and are still in the log."""
@@ -241,7 +258,9 @@ class Shard:
         events = self.program.add_received(own, matches, step, executor.known)
         return own, Arrivals(in_pool_of(executor, events), matches)
 
-    def _write_log(self, journal: Journal, executor: ShardExecutor, arrivals: Arrivals) -> Journal:
+    def _write_log(
+        self, journal: Journal, executor: ShardExecutor, walker: Walker | None, arrivals: Arrivals
+    ) -> Journal:
         """Write what is new and still needed, and give up segments that are not."""
         needed = [int(events.times[0]) for events in executor.known if events.n_events]
         oldest = min([journal.frontier, *needed])
@@ -251,6 +270,9 @@ class Shard:
         for channel, came in arrivals.received.items():
             if channel in kept:
                 new[str(channel)] = pa.table({TIME_COLUMN: last_times(came), MATCHES: came})
+        owners = [owner_of(name, served.since) for name, served in journal.queries.items()]
+        journal, walked = rows_to_log(self.store, journal, walker or new_walker(), oldest, owners)
+        new |= walked
         journal = LogWriter(self.store, journal, oldest).write(new)
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))

@@ -12,8 +12,10 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.columns.merge import drop_delivered
+from weft.runtime.matches.execute import Found
 from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.walk import walk_steps
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Adapter, Arrivals, Result, ShardExecutor
 from weft.runtime.stages.site_executor import SiteExecutor, SitePlan, add_events
@@ -127,4 +129,7 @@ def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Ev
         own = with_arrival(own, 1)
     executor = program.executor(program.plan)
     executor.stopped = None if program.on_budget == "error" else Stopped()
-    return executor, own, executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
+    found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
+    if isinstance(program.plan, Plan):
+        found = walk_steps(one for one in found if isinstance(one, Found))
+    return executor, own, found

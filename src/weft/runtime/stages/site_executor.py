@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from weft.errors import BudgetError, WeftError
 from weft.kernels.matches.identity import hash_bindings
+from weft.plan.lags import lags_of, settled_after
 from weft.plan.nodes import Await, Extent, Filter, NegationCheck, Node, Output, Plan, Scan, inputs_of
 from weft.plan.sites import SITE, Among, Finding, Origins, SiteProgram, SiteWork
 from weft.runtime.budget import Budget, Meter, Stopped
@@ -32,7 +33,6 @@ from weft.runtime.columns.merge import (
     recode_strings,
 )
 from weft.runtime.matches.execute import Executor, Found, Program
-from weft.runtime.matches.retention import lags_of, settled_after
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import Lists, flatten_events
 from weft.runtime.stages.match_codec import Bindings, MatchCodec, last_times
@@ -290,7 +290,12 @@ def _program(plan: Plan, is_awaited: tuple[bool, ...], lag: int) -> Program:
     Sites with the same work share it.
     """
     outputs = [
-        replace(output, branches=tuple(replace(own, node=Await(own.node, lag)) for own in output.branches))
+        replace(
+            output,
+            branches=tuple(
+                replace(own, node=Await(own.node, Extent("time", lag))) for own in output.branches
+            ),
+        )
         if waits
         else output
         for output, waits in zip(plan.outputs, is_awaited, strict=True)

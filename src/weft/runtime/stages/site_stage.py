@@ -1,17 +1,16 @@
 """The stage of a level: what sites find and send each other there, and which level takes it.
 
 Levels follow each other within a step. A site at a level gets its own new events and the matches sent to
-it, takes what its work at this level reads, and passes on what its work at higher levels does. Where several
-sites may find a match, as different alternatives of a query, a last stage lets each out once.
+it, takes what its work at this level reads, and passes on what its work at higher levels does. Matches that
+meet others before they go out do so in a last stage.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.plan.sites import SiteProgram, SiteWork
 from weft.runtime.columns.events import Array
@@ -26,16 +25,16 @@ from weft.runtime.stages.messages import (
     in_packs,
     outgoing,
 )
-from weft.runtime.stages.outcomes import OutcomeColumns, outcome_columns
+from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.stages.shard import Memory, Shard, count_by_query
-from weft.runtime.stages.shard_executor import FoundAtSite
+from weft.runtime.stages.shard_executor import FoundAtSite, Result
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome, run_once
 from weft.runtime.stages.site_executor import SitePlan, Timing
 from weft.runtime.stages.task import SitesTask, StageTask
-from weft.runtime.state.journal import BEGINNING, Store, journal_in, wake_after
-from weft.runtime.state.log import LogWriter, read_log
-from weft.runtime.state.segments import TIME_COLUMN, table_from_bytes, table_to_bytes, to_table
+from weft.runtime.stages.walk_codec import with_walk_columns
+from weft.runtime.state.journal import Store
+from weft.runtime.state.segments import table_from_bytes, table_to_bytes, to_table
 
 IDS = "ids"  # the log of matches that went out, and its column
 
@@ -184,77 +183,26 @@ class SiteStage:
             yield self.network.shards[site * slices.n_shards + own], rows[shards == own]
 
     def _out(self, shard: str, outcome: StepOutcome) -> Iterator[Message]:
-        """Yield the report of a step, late rows and matches; those that others may find too go their way."""
-        repeated, report = self.program.repeated, outcome.report
-        report.matches = {name: count for name, count in report.matches.items() if name not in repeated}
+        """Yield the report of a step, late rows and matches; those that meet others go their way."""
+        meeting, report = self.program.meeting, outcome.report
+        report.matches = {name: count for name, count in report.matches.items() if name not in meeting}
         layout, name = self.network.codec.layout, report_name(shard, self.level)
         yield from outgoing(
-            shard, self.level, report, self.outcomes.of_step(name, outcome, layout, held_back=repeated)
+            shard, self.level, report, self.outcomes.of_step(name, outcome, layout, held_back=meeting)
         )
-        for query in repeated:
-            for pack in in_packs(
-                self.outcomes.rows(result for result in outcome.found if result.query == query)
-            ):
+        for query in meeting:
+            found = [result for result in outcome.found if result.query == query]
+            for pack in in_packs(batch for result in found for batch in self._rows_to_meet(result)):
                 yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
 
-
-class DistinctStage:
-    """Matches of queries that sites may find as different alternatives: each goes out once.
-
-    A match that comes twice does so within the horizon after its end, by which all of it is decided.
-    """
-
-    def __init__(self, level: int, assignment: str, outcomes: OutcomeColumns, horizon: int) -> None:
-        self.level = level
-        self.outcomes = outcomes
-        self._assignment = assignment
-        self._horizon = horizon
-
-    def take(
-        self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
-    ) -> Iterator[Message]:
-        """Yield what is on its way out, and those matches of a query that did not come before."""
-        yield from (message for message in messages if message.is_out)
-        packs = [table_from_bytes(message.pack) for message in messages if message.role == DISTINCT]
-        if not packs and (store is None or store.journal() is None):
-            return
-        matches = _first_of_each(pa.concat_tables(packs)) if packs else None
-        step = 1
-        if store is not None:
-            matches, step = self._drop_known(matches, watermark, store)
-        if matches is not None and matches.num_rows:
-            query = shard.removeprefix(f"{DISTINCT} ")
-            report = Report(step=step, matches={query: matches.num_rows})
-            batches = [self.outcomes.report(report_name(shard, self.level), report), *matches.to_batches()]
-            yield from outgoing(shard, self.level, report, batches)
-
-    def _drop_known(
-        self, matches: pa.Table | None, watermark: int, store: Store
-    ) -> tuple[pa.Table | None, int]:
-        """Return the matches that the log does not know, and add them to it."""
-        journal = journal_in(store, self._assignment)
-        frontier, previous = journal.frontier_at(watermark), journal.wake
-        known = [table_from_bytes(content)[IDS] for content in read_log(store, journal, IDS)]
-        journal = replace(journal, step=journal.step + 1, frontier=frontier)
-        new: dict[str, pa.Table] = {}
-        if matches is not None:
-            seen = pa.chunked_array([chunk for ids in known for chunk in ids.chunks], pa.string())
-            matches = matches.filter(pc.invert(pc.is_in(matches["match_id"], value_set=seen)))
-            new[IDS] = pa.table({TIME_COLUMN: matches["end"].cast(pa.int64()), IDS: matches["match_id"]})
-        oldest = max(frontier, BEGINNING + self._horizon) - self._horizon
-        journal = LogWriter(store, journal, oldest).write(new)
-        latest = max((segment.last_time for segment in journal.segments), default=None)
-        wake = None if latest is None else wake_after(max(latest, frontier) + self._horizon)
-        store.set_journal(replace(journal, wake=wake).to_json())
-        store.wake(wake, previous)
-        return matches, journal.step
-
-
-def _first_of_each(matches: pa.Table) -> pa.Table:
-    """Return each match once, told by its id."""
-    ids = matches["match_id"].to_numpy().astype(str)
-    _, first = np.unique(ids, return_index=True)
-    return matches.take(pa.array(np.sort(first)))
+    def _rows_to_meet(self, result: Result) -> list[pa.RecordBatch]:
+        """Return matches of a query with what a walk asks of them, if there is one."""
+        rows = list(self.outcomes.rows([result]))
+        if not rows or not isinstance(result, FoundAtSite) or result.found.output.walk is None:
+            return rows
+        table = pa.Table.from_batches(rows)
+        table = with_walk_columns(table, result.found, result.found.output.walk)
+        return list(table.to_batches())
 
 
 def report_name(shard: str, level: int) -> str:

@@ -1,12 +1,13 @@
 """The stages of a task: one for query groups; for sites one for each level, and one where matches meet."""
 
+from weft.runtime.stages.meeting_stage import MeetingStage, meetings_of
 from weft.runtime.stages.messages import Stage
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_executor import Adapter
 from weft.runtime.stages.shard_stage import ShardStage
 from weft.runtime.stages.site_executor import Timing, site_timing
-from weft.runtime.stages.site_stage import DistinctStage, SiteNetwork, SiteStage
+from weft.runtime.stages.site_stage import SiteNetwork, SiteStage
 from weft.runtime.stages.task import StageTask
 
 
@@ -19,5 +20,7 @@ def stage_of(
     network = SiteNetwork(task.sites, task.id_type)
     timing = Timing() if task.is_batch else site_timing(network.program)
     if number >= network.program.n_levels:
-        return DistinctStage(number, task.assignment, outcome_columns(task), timing.horizon)
+        outcomes = outcome_columns(task)
+        meetings = meetings_of(network.program, outcomes)
+        return MeetingStage(number, task.assignment, outcomes, timing.horizon, meetings)
     return SiteStage(task, network, number, memory, timing)

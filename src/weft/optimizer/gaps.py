@@ -10,7 +10,7 @@ from weft.tree import find, transform_up
 
 
 @dataclass(frozen=True, slots=True)
-class ListWalk:
+class GapRule:
     """The number of the negation in the gaps of a list, and whether the list begins early and ends late."""
 
     gap: int
@@ -18,9 +18,9 @@ class ListWalk:
     ends_late: bool
 
 
-def walk_of(
+def gap_of(
     item: Item, earlier: Sequence[str], form: NormalForm, needs_of: Callable[[NegatedForm], frozenset[str]]
-) -> ListWalk | None:
+) -> GapRule | None:
     """Return how the lists of an item go on that are joined to rows with the variables `earlier`.
 
     None where they may go on with any element, or where other variables, that a negation `needs`, decide it.
@@ -28,8 +28,8 @@ def walk_of(
     >>> item, gap = Item("b", "B", is_list=True), NormalForm((Item("x", "B"),), frozenset())
     >>> negations = NegatedForm(gap, ("b",), ("b",), scope="gap"), NegatedForm(gap, ("a",), ("b",))
     >>> form = NormalForm((Item("a", "A"), item), frozenset({("a", "b")}), negations=negations)
-    >>> walk_of(item, ["a"], form, lambda negation: negation.outer_variables)
-    ListWalk(gap=0, begins_early=True, ends_late=False)
+    >>> gap_of(item, ["a"], form, lambda negation: negation.outer_variables)
+    GapRule(gap=0, begins_early=True, ends_late=False)
     """
     bound, own = {*earlier, item.variable}, (item.variable,)
     for number, gap in enumerate(form.negations):
@@ -39,7 +39,7 @@ def walk_of(
             asked = _asked(gap, item)
             alone = frozenset(p for p in asked if not any(a.place == "previous" for a in find(p, Attribute)))
             others = [n for n in form.negations if n.scope == "window" and needs_of(n) <= bound]
-            return ListWalk(
+            return GapRule(
                 number,
                 any(n.before == own and n.after and _is_same(n, gap, item, alone) for n in others),
                 any(n.after == own and n.before and _is_same(n, gap, item, asked) for n in others),

@@ -1,0 +1,131 @@
+"""All stages of a program of sites, that where matches meet too: what goes out, in batch and on a stream."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain
+from tests.helpers.placed import PlacedCase, raw_messages
+from tests.helpers.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
+
+from weft.plan.sites import SiteProgram
+from weft.runtime.budget import Budget
+from weft.runtime.stages.messages import OUTCOME, Message
+from weft.runtime.stages.outcomes import KIND, MATCH_KIND
+from weft.runtime.stages.shard import Memory
+from weft.runtime.stages.site_stage import SiteNetwork
+from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.stages.stages import stage_of
+from weft.runtime.stages.task import MergedColumns, ResultColumns, SitesTask, StageTask
+from weft.runtime.state.segments import table_from_bytes
+
+Matches = dict[str, dict[Bindings, dict[str, object]]]
+
+
+def task_of(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> StageTask:
+    """Return the envelope of a program: in batch with slices, or none; each query has columns of its own."""
+    layout = arrow_events(placed.case)[1]
+    outputs = {
+        finding.query: output
+        for work in program.works
+        for output, finding in zip(work.plan.outputs, work.findings, strict=True)
+        if finding.query is not None
+    }
+    names = {
+        query: tuple(f"{query}_{number}" for number in range(len(output.columns)))
+        for query, output in outputs.items()
+    }
+    types = {
+        name: column.type
+        for query, output in outputs.items()
+        for name, column in zip(names[query], output.columns, strict=True)
+    }
+    sites = SitesTask(program.to_json(), layout, slices)
+    columns = ResultColumns(MergedColumns(types, names))
+    return StageTask(pa.int64(), Budget(), sites=sites, columns=columns, assignment="p")
+
+
+@dataclass
+class StageRun:
+    """The stages of a task, and what has gone out; without stores it is a batch."""
+
+    placed: PlacedCase
+    task: StageTask
+    n_stages: int
+    dice: random.Random
+    stores: dict[tuple[int, str], Kept] | None = None
+    found: Matches = field(default_factory=dict)
+
+    def run(self, messages: list[Message], watermark: int) -> None:
+        """Take messages through all stages."""
+        for number in range(self.n_stages):
+            addressed: dict[str, list[Message]] = {}
+            for message in messages:
+                addressed.setdefault(message.shard, []).append(message)
+            for own, shard in self.stores or ():
+                store = (self.stores or {})[own, shard]
+                if own == number and store.due is not None and store.due <= watermark:
+                    addressed.setdefault(shard, [])
+            messages = [
+                sent for shard, own in addressed.items() for sent in self._take(number, shard, own, watermark)
+            ]
+        for message in messages:
+            if message.role == OUTCOME:
+                self._read(message)
+
+    def _take(self, number: int, shard: str, own: Sequence[Message], watermark: int) -> list[Message]:
+        stage = stage_of(self.task, number, Memory())
+        if self.stores is None:
+            return list(stage.take(shard, own, watermark, None))
+        store = self.stores.setdefault((number, shard), Kept())
+        if self.dice.random() < 0.2:  # an attempt that fails
+            list(stage.take(shard, own, watermark, store.copy()))
+        return list(stage.take(shard, own, watermark, store))
+
+    def _read(self, message: Message) -> None:
+        queries = {query.name: query for query in self.placed.case.queries}
+        for row in table_from_bytes(message.pack).to_pylist():
+            if row[KIND] != MATCH_KIND:
+                continue
+            query, bindings = row["query"], bindings_of(row["events"])
+            own = self.found.setdefault(query, {})
+            assert bindings not in own, "a match was emitted twice"
+            own[bindings] = {
+                column.name: plain(row[f"{query}_{number}"])
+                for number, column in enumerate(queries[query].returns)
+            }
+
+
+def run_stages(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> Matches:
+    """Run all stages of a batch, and return what goes out."""
+    task = task_of(placed, program, slices)
+    task = replace(task, is_batch=True)
+    assert task.sites is not None
+    run = StageRun(placed, task, program.n_stages, random.Random(0))
+    table = arrow_events(placed.case)[0]
+    run.run(raw_messages(table, placed.sites, SiteNetwork(task.sites, task.id_type)), 0)
+    return run.found
+
+
+def stream_stages(placed: PlacedCase, program: SiteProgram, seed: int) -> Matches:
+    """Run all stages of a stream, each step of which begins as after a restart, and return what goes out."""
+    dice = random.Random(seed)
+    task = task_of(placed, program)
+    assert task.sites is not None
+    network = SiteNetwork(task.sites, task.id_type)
+    run = StageRun(placed, task, program.n_stages, dice, {})
+    delay = dice.choice([0, 1_000_000, 3_000_000])
+    table, layout = arrow_events(placed.case)
+    latest: int | None = None
+    for rows in cut(deliveries(placed.case.events, dice, delay), dice, dice.choice([dice.randint(1, 6), 12])):
+        part = table.take(pa.array(rows, pa.int64()))
+        watermark = 0 if latest is None else max(0, latest // MILLISECOND - delay // MILLISECOND)
+        run.run(raw_messages(part, [placed.sites[row] for row in rows], network), watermark)
+        if part.num_rows:
+            most = max(part[layout.time].to_pylist())
+            latest = most if latest is None else max(latest, most)
+    for _ in range(3):
+        run.run([], AFTER_ALL)
+    assert all(store.due is None for store in (run.stores or {}).values())
+    return run.found
