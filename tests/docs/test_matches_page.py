@@ -231,3 +231,10 @@ def test_queries_that_differ_in_the_clauses_share_joins() -> None:
     nodes = topological_order(optimize(parse(text), None))
     assert sum(isinstance(node, Join) for node in nodes) == 1
     assert sum(isinstance(node, KleeneExpand) for node in nodes) == 2
+
+
+def test_links_within_the_documentation_lead_to_headings() -> None:
+    for page, anchor in re.findall(r"\]\(([^)#:]*)#([\w-]+)\)", PAGE):
+        text = (FOLDER / page).read_text(encoding="utf-8") if page else PAGE
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
