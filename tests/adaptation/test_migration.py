@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.helpers.engine import arrow_events, expected_outcome, outcome_of
 from tests.helpers.random_plans import random_plan
+from tests.helpers.random_policies import policy_stream
 from tests.helpers.strategies import FEWEST_MATCHES, Case, event, matching_case
 from tests.helpers.streams import (
     Stream,
@@ -23,7 +24,6 @@ from tests.helpers.streams import (
     program_of,
 )
 from tests.helpers.tally import Count, seed_blocks
-from tests.helpers.walked_cases import walked_stream
 
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.plan_tenure import leading_types
@@ -138,7 +138,7 @@ def test_walks_go_on_when_plans_change(seeds: range, count: Count) -> None:
     """Of all matches, whichever plan found them, the same ones count."""
     found = []
     for seed in seeds:
-        case = walked_stream(seed)
+        case = policy_stream(seed)
         found.append(check(case, various_plans(case, seed), seed))
     count(cases=len(found), matches=sum(found))
     assert sum(n_matches > 0 for n_matches in found) >= 0.5 * len(found)

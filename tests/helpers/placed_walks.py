@@ -4,20 +4,25 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyarrow as pa
-from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain
+from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain, plan_of
 from tests.helpers.placed import PlacedCase, raw_messages
+from tests.helpers.strategies import Case
 from tests.helpers.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
 
+from weft.codec import to_json
+from weft.hosts.spark.divide import time_of
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.stages.messages import OUTCOME, Message
 from weft.runtime.stages.outcomes import KIND, MATCH_KIND
 from weft.runtime.stages.shard import Memory
+from weft.runtime.stages.shard_stage import ShardStage
 from weft.runtime.stages.site_stage import SiteNetwork
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.stages.stages import stage_of
-from weft.runtime.stages.task import MergedColumns, ResultColumns, SitesTask, StageTask
+from weft.runtime.stages.task import GroupTask, MergedColumns, ResultColumns, SitesTask, StageTask
 from weft.runtime.state.segments import table_from_bytes
 
 Matches = dict[str, dict[Bindings, dict[str, object]]]
@@ -72,7 +77,7 @@ class StageRun:
             ]
         for message in messages:
             if message.role == OUTCOME:
-                self._read(message)
+                read_matches(self.placed.case, message, self.found)
 
     def _take(self, number: int, shard: str, own: Sequence[Message], watermark: int) -> list[Message]:
         stage = stage_of(self.task, number, Memory())
@@ -83,18 +88,20 @@ class StageRun:
             list(stage.take(shard, own, watermark, store.copy()))
         return list(stage.take(shard, own, watermark, store))
 
-    def _read(self, message: Message) -> None:
-        queries = {query.name: query for query in self.placed.case.queries}
-        for row in table_from_bytes(message.pack).to_pylist():
-            if row[KIND] != MATCH_KIND:
-                continue
-            query, bindings = row["query"], bindings_of(row["events"])
-            own = self.found.setdefault(query, {})
-            assert bindings not in own, "a match was emitted twice"
-            own[bindings] = {
-                column.name: plain(row[f"{query}_{number}"])
-                for number, column in enumerate(queries[query].returns)
-            }
+
+def read_matches(case: Case, message: Message, found: Matches) -> None:
+    """Add the matches in a message to those found; none may come twice."""
+    queries = {query.name: query for query in case.queries}
+    for row in table_from_bytes(message.pack).to_pylist():
+        if row[KIND] != MATCH_KIND:
+            continue
+        query, bindings = row["query"], bindings_of(row["events"])
+        own = found.setdefault(query, {})
+        assert bindings not in own, "a match was emitted twice"
+        own[bindings] = {
+            column.name: plain(row[f"{query}_{number}"])
+            for number, column in enumerate(queries[query].returns)
+        }
 
 
 def run_stages(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> Matches:
@@ -129,3 +136,36 @@ def stream_stages(placed: PlacedCase, program: SiteProgram, seed: int) -> Matche
         run.run([], AFTER_ALL)
     assert all(store.due is None for store in (run.stores or {}).values())
     return run.found
+
+
+def slices_of(case: Case) -> TimeSlices | None:
+    """Return slices of time as short as may be for the queries of a case; None: some have no bound."""
+    division = time_of(case.queries)
+    if division is None:
+        return None
+    return TimeSlices(max(division.reach + division.lead, 1) + 1, 4, division.reach, division.lead)
+
+
+def run_slices(case: Case, slices: TimeSlices) -> Matches:
+    """Run a plan on slices of time, one after the other, and walk the matches where they meet."""
+    table, layout = arrow_events(case)
+    plan = plan_of(case)
+    names = {one.query: tuple(f"{one.query}_{n}" for n in range(len(one.columns))) for one in plan.outputs}
+    pairs = [pair for one in plan.outputs for pair in zip(names[one.query], one.columns, strict=True)]
+    columns = ResultColumns(MergedColumns({name: column.type for name, column in pairs}, names))
+    group = GroupTask(to_json("plan", plan), layout)
+    task = StageTask(pa.int64(), Budget(), groups=(group,), columns=columns, has_reports=False)
+    stage, meeting = (stage_of(task, number, Memory()) for number in (0, 1))
+    assert isinstance(stage, ShardStage)
+    rows, shards = slices.copies(table[layout.time].to_numpy())
+    came: dict[str, list[Message]] = {}
+    for group_of_shards in slices.groups(np.unique(shards)):
+        seen = np.unique(rows[np.isin(shards, group_of_shards)])
+        for message in stage.run_to_meet(table.take(pa.array(seen)), "slices", slices, group_of_shards):
+            came.setdefault(message.shard, []).append(message)
+    found: Matches = {}
+    for shard, own in came.items():
+        for message in meeting.take(shard, own, 0, None):
+            if message.role == OUTCOME:
+                read_matches(case, message, found)
+    return found

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tests.helpers.engine import is_supported
+from tests.helpers.mutations import queries_in
 from tests.helpers.random_queries import Dice
 from tests.helpers.strategies import FEWEST_MATCHES, SEED_STEP, Case, SeededDice, random_case
+from tests.helpers.streams import as_stream
 
 from weft.expressions import Attribute
+from weft.hosts.spark.assignment import is_unordered
 from weft.language.printer import policy_lines
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query, Sequence, TimeWindow
-from weft.pattern.policies import Policy, Skip, Strategy, Suppression
+from weft.pattern.policies import ALL_MATCHES, Policy, Skip, Strategy, Suppression
 from weft.testing.clauses import clauses_of, positive_events
+from weft.testing.matcher import find_matches
 from weft.tree import find
 
 STRATEGIES: tuple[Strategy | None, ...] = (None, "next", "next", "next", "strict", "any")
@@ -95,7 +100,34 @@ def policy_case(
     while True:
         case = random_case(seed, most_queries=most_queries, most_events=most_events)
         if case.n_matches >= FEWEST_MATCHES:
-            chosen = with_policies(case, SeededDice(seed))
+            chosen = with_policies(_with_tied_texts(case) if seed % 3 == 0 else case, SeededDice(seed))
             if chosen.n_matches >= FEWEST_MATCHES and accepts(chosen):
                 return chosen
         seed += SEED_STEP
+
+
+def policy_stream(seed: int, **options: int) -> Case:
+    """Return a case with policies of which a stream knows at some time which match is next."""
+    case = as_stream(policy_case(seed, accepts=_is_streamable, **options))
+    unordered = {query.name for query in case.queries if is_unordered(query)}
+    texts = [text for text in queries_in(case.text) if text.split()[1] not in unordered]
+    return replace(case, text="\n\n".join(texts or ["QUERY q0\nPATTERN A a WITHIN 1 second"]))
+
+
+def n_left_out(case: Case) -> int:
+    """Return how many matches the policies of a case leave out."""
+    every = (replace(query, policy=ALL_MATCHES, returns=()) for query in case.queries)
+    found = sum(len(find_matches(query, case.events, tie_break=case.tie_break)) for query in every)
+    return found - case.n_matches
+
+
+def _is_streamable(case: Case) -> bool:
+    return bool(case.events) and is_supported(case)
+
+
+def _with_tied_texts(case: Case) -> Case:
+    """Return a case whose events are told apart by a text where their times are equal, if by anything."""
+    if case.order_by is None:
+        return case
+    events = tuple(replace(event, tie=event.attributes["name"]) for event in case.events)
+    return replace(case, events=events, order_by="name")

@@ -17,7 +17,6 @@ from weft.pattern.nodes import Query
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan import nodes
 from weft.plan.dag import readers, topological_order
-from weft.plan.extents import is_instant
 from weft.plan.nodes import Absence, Extent, Node, Plan, inputs_of
 from weft.runtime.budget import NodeMetrics
 from weft.schema import Schema
@@ -303,7 +302,7 @@ def _conditions(predicates: Sequence[Expression], extent: Extent | None) -> str:
 
 def _reach_text(extent: Extent) -> str:
     """Say how far an extent reaches, from some event on."""
-    if is_instant(extent):
+    if not extent.length:
         return "the time of"
     if extent.clock == "time":
         return f"{format_duration(extent.length)} after"

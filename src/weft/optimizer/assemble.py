@@ -20,6 +20,7 @@ from weft.optimizer.trees import Demands, Tree
 from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
 from weft.pattern.normal_form import Item, NegatedForm, NormalForm
 from weft.plan.nodes import (
+    MOMENT,
     Absence,
     Await,
     Extent,
@@ -32,9 +33,6 @@ from weft.plan.nodes import (
     Scan,
     column_types,
 )
-
-
-EVERYTHING_BEFORE = Extent("time", 0)  # an event waits for all that come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +213,8 @@ class _Assembly:
         rule = gap_of(item, earlier, self.form, lambda n: needs_of(n, self.form, self.context))
         waits = rule is not None
         node = KleeneExpand(
-            None if source is None else Await(source.node, EVERYTHING_BEFORE) if waits else source.node,
-            Await(elements, EVERYTHING_BEFORE) if waits else elements,
+            None if source is None else Await(source.node, MOMENT) if waits else source.node,
+            Await(elements, MOMENT) if waits else elements,
             item.least,
             item.most,
             self._order(earlier, (item.variable,)),

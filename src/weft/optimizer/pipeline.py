@@ -19,7 +19,7 @@ from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.trees import Tree, order_tree
-from weft.optimizer.walks import await_walk, suppressed_per, walk_of
+from weft.optimizer.walks import await_walk, match_walk_of, suppressed_per
 from weft.optimizer.weave import AssembledPattern, Weave
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
@@ -214,7 +214,7 @@ def _output(query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], 
     columns = tuple(
         ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns if typed
     )
-    return await_walk(Output(query.name, columns, branches, walk_of(query)))
+    return await_walk(Output(query.name, columns, branches, match_walk_of(query)))
 
 
 def _union(same: list[Assembled]) -> Node:

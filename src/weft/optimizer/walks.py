@@ -14,18 +14,18 @@ from weft.normalize.resolve_absent import substitute_absent
 from weft.pattern.canonical import in_columns
 from weft.pattern.nodes import Query
 from weft.plan.dag import topological_order
-from weft.plan.extents import longest
+from weft.plan.extents import is_instant, longest
 from weft.plan.lags import known_after_first, lags_of
-from weft.plan.nodes import Await, Extent, Output, Plan, Walk
+from weft.plan.nodes import MOMENT, Await, Extent, MatchWalk, Output, Plan
 from weft.tree import find
 
 
-def walk_of(query: Query) -> Walk | None:
+def match_walk_of(query: Query) -> MatchWalk | None:
     """Return how the matches of a query are walked; None: all of them count."""
     policy = query.policy
     if not policy.walks:
         return None
-    return Walk(
+    return MatchWalk(
         keys=query.keys,
         skip=policy.skip or "none",
         prefer_longest=policy.prefer_longest and policy.skip not in (None, "none"),
@@ -52,7 +52,7 @@ def await_walk(output: Output) -> Output:
         wait = longest(known_after_first(node, lags) for node in nodes)
     else:
         wait = longest(lags[node] for node in nodes)
-    wait = _in_all_partitions(wait, output)
+    wait = MOMENT if is_instant(wait) else _in_all_partitions(wait, output)
     awaited = []
     for branch in output.branches:
         node = Await(branch.node, wait, "first" if walk.prefer_longest else "last")

@@ -14,7 +14,7 @@ from weft.optimizer.assemble import Assembled, assemble, leaf_node
 from weft.optimizer.pipeline import branch_of, context_of, weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
-from weft.optimizer.walks import walk_of
+from weft.optimizer.walks import match_walk_of
 from weft.pattern.normal_form import EVERY_TYPE, Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
@@ -268,7 +268,7 @@ def _output(task: _Task, built: Assembled) -> Output:
     query = task.query.query
     columns = tuple(ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns)
     branch = branch_of(query, built.node, built.variables)
-    return Output(task.name, columns, (branch,), walk_of(query))
+    return Output(task.name, columns, (branch,), match_walk_of(query))
 
 
 def _columns(query: NormalFormQuery, items: int, variables: tuple[str, ...]) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from weft.plan.extents import add_extents, longest, span_of
 from weft.plan.nodes import (
+    MOMENT,
     Absence,
     Await,
     DistinctUnion,
@@ -24,7 +25,7 @@ def lags_of(order: Iterable[Node]) -> Lags:
         match node:
             case NegationCheck(input=source, absence=absence):
                 lags[node] = longest((lags[source], settled_after(absence, lags)))
-            case Await(input=source, extent=extent):
+            case Await(input=source, extent=extent) if extent != MOMENT:
                 lags[node] = longest((lags[source], extent))
             case _:
                 lags[node] = longest(lags[source] for source in inputs_of(node))

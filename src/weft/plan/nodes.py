@@ -158,6 +158,8 @@ class Await(Shared):
     since: Literal["first", "last"] = "last"
 
 
+MOMENT = Extent("time", 0)  # to await the time of an event, and no more
+
 Node: TypeAlias = Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await
 
 
@@ -183,7 +185,7 @@ class ReturnedColumn:
 
 
 @stored
-class Walk:
+class MatchWalk:
     """How the matches of a query are walked in order, so that those kept decide about others.
 
     There is a walk for each value of `keys`. Of the matches that it keeps, those are suppressed that end
@@ -210,7 +212,7 @@ class Output:
     query: str
     columns: tuple[ReturnedColumn, ...]
     branches: tuple[Branch, ...]
-    walk: Walk | None = None
+    walk: MatchWalk | None = None
 
 
 @stored

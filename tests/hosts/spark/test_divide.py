@@ -71,3 +71,22 @@ def test_shards_that_run_together_have_no_neighboring_slices(n_shards: int) -> N
     for group in slices.groups(np.arange(n_shards)):
         numbers = [number for number in range(-20, 20) if number % n_shards in group]
         assert all(later - earlier > 1 for earlier, later in zip(numbers, numbers[1:], strict=False))
+
+
+def test_a_walk_is_divided_by_what_divides_its_partitions() -> None:
+    """SUPPRESS ... PER lets matches of several keys meet, unless the keys are among what it names."""
+    found = divisions(
+        "QUERY a PATTERN SEQ(A, B) WHERE [k] WITHIN 3 s AFTER MATCH SKIP PAST LAST\n"
+        "QUERY b PATTERN SEQ(A a, B) WHERE [k, m] WITHIN 3 s SUPPRESS 1 s PER a.m\n"
+        "QUERY c PATTERN SEQ(A a, B) WHERE [k] WITHIN 3 s SUPPRESS 1 s PER a.m\n"
+        "QUERY e PATTERN SEQ(A, B) WITHIN 5 s\n"
+        "QUERY f PATTERN SEQ(A, B) AFTER MATCH SKIP TO NEXT"
+    )
+    to_meet = ByTime(3 * SECOND, 0, meet=True)
+    assert found == {
+        "a": ByKey(("k",)),
+        "b": ByKey(("m",)),
+        "c": to_meet,
+        "e": ByTime(5 * SECOND, 0),
+        "f": Together(),
+    }

@@ -7,6 +7,7 @@ from tests.helpers.engine import arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, merged, program_of
 
+from weft.hosts.spark.pushdown import Demand, demand_of
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import readers
 from weft.plan.nodes import Await
@@ -96,3 +97,10 @@ def test_a_query_that_goes_leaves_no_walk() -> None:
     stream.program = program_of(plan, stream.program.layout, delay=0)
     stream.deliver(table.slice(4))
     assert not n_logged(stream)
+
+
+def test_to_be_walked_a_query_asks_for_no_more_events_than_without() -> None:
+    """What the wait needs is the time alone, but the values of the keys have to be there."""
+    text = "PATTERN A a PARTITION BY k WITHIN 9 s AFTER MATCH SKIP TO NEXT SUPPRESS 1 s PER a.y"
+    demand = demand_of(optimize(Case(text, ()).queries, None))
+    assert demand == Demand(frozenset("A"), frozenset("ky"))

@@ -69,7 +69,10 @@ def batch_outcomes(
         on_budget=on_budget,
     )
     shuffled = _shuffle(rows, by, partitions, is_numbered=slices is not None)
-    return shuffled.mapInArrow(BatchStep(task, slices), spark_schema(outcome_columns(task).schema))
+    if slices is None or not isinstance(division, ByTime) or not division.meet:
+        return shuffled.mapInArrow(BatchStep(task, slices), spark_schema(outcome_columns(task).schema))
+    found = shuffled.mapInArrow(BatchStep(task, slices, meets=True), MESSAGES)
+    return unpack_outcomes(found.repartition(SHARD).mapInArrow(BatchStage(task, 1), MESSAGES), task)
 
 
 def group_task(plan: Plan | TrendPlan, layout: Layout) -> GroupTask:

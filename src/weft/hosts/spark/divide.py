@@ -1,7 +1,7 @@
 """How the events are divided into shards: by key where queries agree on one, else by time with overlap."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from weft.normalize.pipeline import normalize
@@ -19,10 +19,14 @@ class ByKey:
 
 @dataclass(frozen=True, slots=True)
 class ByTime:
-    """Slices of time; each sees `lead` microseconds before its start and `reach` after its end."""
+    """Slices of time; each sees `lead` microseconds before its start and `reach` after its end.
+
+    Where the matches `meet`, those of all slices are walked together.
+    """
 
     reach: int
     lead: int
+    meet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def traits_of(query: Query) -> QueryTraits:
     counts = any(isinstance(form.window, CountWindow) for form in forms)
     all_keys = [frozenset(form.partition_by if counts else form.keys) for form in forms]
     keys = frozenset.intersection(*all_keys) if all_keys else frozenset()
-    keys = _keys_of_walk(query, forms, keys)
+    keys = _keys_of_walk(query, keys)
     windows = [_window(form) for form in forms]
     if None in windows:
         return QueryTraits(query, keys, counts=counts)
@@ -76,36 +80,36 @@ def traits_of(query: Query) -> QueryTraits:
     return QueryTraits(query, keys, window * max(1, depth), lead)
 
 
-def _keys_of_walk(query: Query, forms: Sequence[NormalForm], keys: frozenset[str]) -> frozenset[str]:
+def _keys_of_walk(query: Query, keys: frozenset[str]) -> frozenset[str]:
     """Return those of the keys whose values divide the walk of a query too.
 
-    Matches that are suppressed PER attributes meet by these: a key must be one of an event in every match.
+    Matches that are suppressed PER attributes meet by these, whatever their keys.
     """
-    if not query.policy.walks:
-        return keys
     suppression = query.policy.suppression
     if suppression is None or not suppression.per:
-        return keys & frozenset(query.keys)
-    bound = frozenset.intersection(*(frozenset(form.variables) for form in forms))
-    return keys & {attribute.name for attribute in suppression.per if attribute.variable in bound}
+        return keys & frozenset(query.keys) if query.policy.walks else keys
+    return keys & {attribute.name for attribute in suppression.per}
 
 
 def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
     """Return the queries in groups, each with the division that keeps all its matches whole.
 
-    One common key serves all; otherwise queries with a time window go by time; the rest, and those of which
-    one match decides about others, by their own keys, or together where they have none.
+    One common key serves all; otherwise queries with a time window go by time; the rest by their own keys, or
+    together where they have none. Where one match decides about others, keys come first, else slices meet.
     """
     traits = [traits_of(query) for query in queries]
     common = frozenset.intersection(*(own.keys for own in traits)) if traits else frozenset()
     if common:
         return (QueryGroup(tuple(queries), ByKey(tuple(sorted(common)))),)
     timed = [own for own in traits if own.reach is not None and not own.query.policy.walks]
-    by_time = _time_of(timed)
+    meeting = [own for own in traits if own.reach is not None and own.query.policy.walks and not own.keys]
+    by_time, to_meet = _time_of(timed), replace(_time_of(meeting), meet=True)
+    rest = [own for own in traits if own not in timed and own not in meeting]
     return _groups(
         [
             *((by_time, own.query) for own in timed),
-            *((_by_key(own.keys), own.query) for own in traits if own not in timed),
+            *((to_meet, own.query) for own in meeting),
+            *((_by_key(own.keys), own.query) for own in rest),
         ]
     )
 

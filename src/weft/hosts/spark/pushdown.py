@@ -30,7 +30,7 @@ from weft.expressions import (
 )
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import topological_order
-from weft.plan.nodes import Extent, Filter, Plan, Scan, Walk, inputs_of
+from weft.plan.nodes import Extent, Filter, MatchWalk, Plan, Scan, inputs_of
 from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
 from weft.tree import find
@@ -73,7 +73,7 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names = {attribute.name for attribute in find(plan, Attribute)}
         names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
         names |= {name for extent in extents for name in extent.partition_by}
-        names |= {name for walk in find(plan, Walk) for name in walk.keys}
+        names |= {name for walk in find(plan, MatchWalk) for name in walk.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
         counts = any(extent.clock == "position" for extent in extents) or EVERY_TYPE in types
         return Demand(frozenset(types), frozenset(names - {RANK}), counts)

@@ -74,10 +74,14 @@ class BatchStage:
 
 @dataclass(frozen=True)
 class BatchStep:
-    """The one step of query groups in a batch, for `mapInArrow`: rows of a partition in, outcomes out."""
+    """The one step of query groups in a batch, for `mapInArrow`: rows of a partition in, outcomes out.
+
+    Where the matches of slices meet, messages to that stage.
+    """
 
     task: StageTask
     slices: TimeSlices | None = None
+    meets: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the group on the rows of one partition."""
@@ -86,7 +90,10 @@ class BatchStep:
             raise TypeError("the rows of sites travel as messages")
         for table, shards in shard_tables(batches, self.slices):
             name = _partition() if shards is None else f"slices {int(shards[0])}"
-            yield from stage.run_batch(table, name, self.slices, shards)
+            if self.slices is not None and shards is not None and self.meets:
+                yield from (own.row for own in stage.run_to_meet(table, name, self.slices, shards))
+            else:
+                yield from stage.run_batch(table, name, self.slices, shards)
 
 
 def _partition() -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.matches.identity import hash_bindings, hash_numbers
-from weft.plan.nodes import Walk
+from weft.plan.nodes import MatchWalk
 from weft.plan.order import closed_order
 from weft.runtime.columns.evaluate import Scope, evaluate
 from weft.runtime.columns.events import Array, Column, Events, StringPool, comparable, hash_values
@@ -131,7 +131,7 @@ class Walker:
     state: WalkState
     changed: list[WalkState]
 
-    def choose(self, walk: Walk, ahead: Walked | None, rows: Walked | None) -> tuple[Array, Array]:
+    def choose(self, walk: MatchWalk, ahead: Walked | None, rows: Walked | None) -> tuple[Array, Array]:
         """Return the rows that count, and how many the quiet time before each swallowed.
 
         In a walk that is twofold, rows come twice: `ahead`, in the order of their first events, and again in
@@ -153,7 +153,7 @@ class Walker:
         kept_rows, swallowed = self._suppress(walk, walk.quiet, rows.take(chosen))
         return chosen[kept_rows], swallowed
 
-    def _skip(self, walk: Walk, rows: Walked) -> Array:
+    def _skip(self, walk: MatchWalk, rows: Walked) -> Array:
         """Return the rows that AFTER MATCH SKIP keeps."""
         order = rows.order(rows.skip_keys, prefer_longest=walk.prefer_longest)
         walked = rows.take(order)
@@ -165,7 +165,7 @@ class Walker:
         self._change(passed.changed)
         return np.asarray(np.sort(order[passed.is_kept]))
 
-    def _suppress(self, walk: Walk, quiet: int, rows: Walked) -> tuple[Array, Array]:
+    def _suppress(self, walk: MatchWalk, quiet: int, rows: Walked) -> tuple[Array, Array]:
         """Return the rows that SUPPRESS keeps, and what each swallowed."""
         order = rows.order(rows.quiet_keys, prefer_longest=False)
         walked = rows.take(order)
@@ -241,11 +241,11 @@ def _name_keys(rows: Walked) -> Array:
     return hash_columns(f"chosen {rows.owner}", halves, rows.n_rows)
 
 
-def _walked_of(walk: Walk, found: Sequence[Found], since: int) -> Walked | None:
+def _walked_of(walk: MatchWalk, found: Sequence[Found], since: int) -> Walked | None:
     return concatenate_walked([walked_of(walk, one, since) for one in found]) if found else None
 
 
-def walked_of(walk: Walk, found: Found, since: int = 0) -> Walked:
+def walked_of(walk: MatchWalk, found: Found, since: int = 0) -> Walked:
     """Return matches as their walk sees them."""
     events, table = found.events, found.table
     branch = found.output.branches[found.branch]

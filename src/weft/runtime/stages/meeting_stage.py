@@ -1,4 +1,4 @@
-"""The last stage of sites: matches of a query meet, each goes out once, and a walk chooses from them.
+"""The last stage of sites and of slices: matches of a query meet, and those go out that count, each once.
 
 Several sites may find a match, as different alternatives of a query; and of matches that are walked, one
 decides about others, wherever they were found. A walk waits until all that comes before in its order is here.
@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.expressions import Suppressed
-from weft.plan.nodes import Walk
-from weft.plan.sites import SiteProgram
+from weft.plan.nodes import MatchWalk, Output
 from weft.runtime.matches.walk import new_walker, owner_of
 from weft.runtime.stages.messages import DISTINCT, Message, outgoing
 from weft.runtime.stages.outcomes import OutcomeColumns
@@ -35,18 +34,20 @@ class Meeting:
 
     query: str
     is_repeated: bool = True
-    walk: Walk | None = None
+    walk: MatchWalk | None = None
     counted: tuple[str, ...] = ()
 
 
-def meetings_of(program: SiteProgram, outcomes: OutcomeColumns) -> dict[str, Meeting]:
+def meetings_of(
+    walked: Mapping[str, Output], outcomes: OutcomeColumns, repeated: Sequence[str] = ()
+) -> dict[str, Meeting]:
     """Return what happens to the matches of each query that meet."""
-    meetings = {query: Meeting(query) for query in program.repeated}
-    for query, output in program.walked.items():
+    meetings = {query: Meeting(query) for query in repeated}
+    for query, output in walked.items():
         names = outcomes.columns.returned.names[query]
         pairs = zip(names, output.branches[0].returns, strict=True)
         counted = tuple(name for name, part in pairs if isinstance(part, Suppressed))
-        meetings[query] = Meeting(query, query in program.repeated, output.walk, counted)
+        meetings[query] = Meeting(query, query in repeated, output.walk, counted)
     return meetings
 
 
@@ -63,12 +64,15 @@ class MeetingStage:
         outcomes: OutcomeColumns,
         horizon: int,
         meetings: Mapping[str, Meeting],
+        *,
+        reports: bool = True,
     ) -> None:
         self.level = level
         self.outcomes = outcomes
         self.meetings = meetings
         self._assignment = assignment
         self._horizon = horizon
+        self._reports = reports
 
     def take(
         self, shard: str, messages: Sequence[Message], watermark: int, store: Store | None
@@ -90,9 +94,10 @@ class MeetingStage:
         else:
             matches = came
         if matches is not None and matches.num_rows:
-            report = Report(step=step, matches={meeting.query: matches.num_rows})
-            batches = [self.outcomes.report(report_name(shard, self.level), report), *matches.to_batches()]
-            yield from outgoing(shard, self.level, report, batches)
+            report, rows = Report(step=step, matches={meeting.query: matches.num_rows}), matches.to_batches()
+            if self._reports:
+                rows.insert(0, self.outcomes.report(report_name(shard, self.level), report))
+            yield from outgoing(shard, self.level, report, rows)
 
     def _step(
         self, meeting: Meeting, came: pa.Table | None, watermark: int, store: Store
@@ -144,7 +149,7 @@ class MeetingStage:
 class _Pending:
     """The matches that a walk has not come to: those since a time before the step, since another after it."""
 
-    walk: Walk
+    walk: MatchWalk
     before: int
     after: int
 

@@ -119,10 +119,13 @@ class StepOutcome:
     report: Report
 
 
-def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Events, Iterator[Result]]:
+def run_once(
+    program: ShardProgram, arrived: Arrived, *, is_walked: bool = True
+) -> tuple[ShardExecutor, Events, Iterator[Result]]:
     """Run the one step of a batch, to the end of time: the executor, own events, and what it finds.
 
-    When all is found, the executor knows which queries were stopped.
+    When all is found, the executor knows which queries were stopped. Unless it `is_walked`, what it finds is
+    all that there is to choose from.
     """
     own, matches = program.own_events(arrived.table, arrived.passed, keeps_tie=False), arrived.matches
     if isinstance(program.plan, SitePlan):
@@ -130,6 +133,6 @@ def run_once(program: ShardProgram, arrived: Arrived) -> tuple[ShardExecutor, Ev
     executor = program.executor(program.plan)
     executor.stopped = None if program.on_budget == "error" else Stopped()
     found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
-    if isinstance(program.plan, Plan):
+    if isinstance(program.plan, Plan) and is_walked:
         found = walk_steps(one for one in found if isinstance(one, Found))
     return executor, own, found

@@ -10,7 +10,16 @@ from weft.codec import from_json
 from weft.plan.nodes import Plan
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Array
-from weft.runtime.stages.messages import SHARD, Message, count_rejected, outgoing
+from weft.runtime.matches.execute import Found
+from weft.runtime.stages.messages import (
+    DISTINCT,
+    OUTCOME,
+    SHARD,
+    Message,
+    count_rejected,
+    in_packs,
+    outgoing,
+)
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.routing import OWNER
@@ -19,6 +28,7 @@ from weft.runtime.stages.shard_executor import Adapter
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, run_once
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.stages.task import StageTask
+from weft.runtime.stages.walk_codec import rows_to_meet
 from weft.runtime.state.journal import Store
 from weft.runtime.state.segments import table_from_bytes
 from weft.runtime.trends.executor import TrendPlan
@@ -75,6 +85,19 @@ class ShardStage:
             report.activity = executor.activity
         if self.task.analyze or (report.stopped and self.task.has_reports):
             yield self.outcomes.report(shard, report)
+
+    def run_to_meet(self, table: pa.Table, shard: str, slices: TimeSlices, own: Array) -> Iterator[Message]:
+        """Yield the matches that some shards own on their way to where they are walked, and the report."""
+        executor, _, results = run_once(self.program(0), Arrived([table]), is_walked=False)
+        for result in results:
+            if not isinstance(result, Found) or result.is_ahead:
+                continue
+            owned = result.take(np.flatnonzero(np.isin(slices.shard_of(result.moments), own)))
+            for pack in in_packs(rows_to_meet(self.outcomes, owned)):
+                yield Message(f"{DISTINCT} {result.query}", DISTINCT, pack)
+        if self.task.analyze:
+            report = self.outcomes.report(shard, Report(activity=executor.activity))
+            yield from (Message(shard, OUTCOME, pack) for pack in in_packs([report]))
 
     def program(self, number: int) -> ShardProgram:
         """Return what the shards of a group run."""

@@ -28,11 +28,11 @@ from weft.runtime.stages.messages import (
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.stages.shard import Memory, Shard, count_by_query
-from weft.runtime.stages.shard_executor import FoundAtSite, Result
+from weft.runtime.stages.shard_executor import FoundAtSite
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome, run_once
 from weft.runtime.stages.site_executor import SitePlan, Timing
 from weft.runtime.stages.task import SitesTask, StageTask
-from weft.runtime.stages.walk_codec import with_walk_columns
+from weft.runtime.stages.walk_codec import rows_to_meet
 from weft.runtime.state.journal import Store
 from weft.runtime.state.segments import table_from_bytes, table_to_bytes, to_table
 
@@ -191,18 +191,10 @@ class SiteStage:
             shard, self.level, report, self.outcomes.of_step(name, outcome, layout, held_back=meeting)
         )
         for query in meeting:
-            found = [result for result in outcome.found if result.query == query]
-            for pack in in_packs(batch for result in found for batch in self._rows_to_meet(result)):
+            results = (one for one in outcome.found if isinstance(one, FoundAtSite) and one.query == query)
+            rows = (batch for one in results for batch in rows_to_meet(self.outcomes, one.found))
+            for pack in in_packs(rows):
                 yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
-
-    def _rows_to_meet(self, result: Result) -> list[pa.RecordBatch]:
-        """Return matches of a query with what a walk asks of them, if there is one."""
-        rows = list(self.outcomes.rows([result]))
-        if not rows or not isinstance(result, FoundAtSite) or result.found.output.walk is None:
-            return rows
-        table = pa.Table.from_batches(rows)
-        table = with_walk_columns(table, result.found, result.found.output.walk)
-        return list(table.to_batches())
 
 
 def report_name(shard: str, level: int) -> str:

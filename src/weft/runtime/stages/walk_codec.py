@@ -5,18 +5,31 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.plan.nodes import Walk
+from weft.plan.nodes import MatchWalk
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.walk import Walked, Walker, owner_of, walked_of
 from weft.runtime.matches.walk_state import Moments, moments_from, moments_to
+from weft.runtime.stages.outcomes import OutcomeColumns
 
 HIDDEN = "weft_walk_"
 SKIP, QUIET = f"{HIDDEN}skip", f"{HIDDEN}quiet"
 FIRST, LAST, N_EVENTS = f"{HIDDEN}first", f"{HIDDEN}last", f"{HIDDEN}n_events"
 
 
-def walk_columns(found: Found, walk: Walk) -> pa.Table:
+def rows_to_meet(outcomes: OutcomeColumns, found: Found) -> list[pa.RecordBatch]:
+    """Return matches as outcomes, with what a walk asks of them, if there is one."""
+    rows, walk = list(outcomes.rows([found])), found.output.walk
+    if not rows or walk is None:
+        return rows
+    table = pa.Table.from_batches(rows)
+    hidden = walk_columns(found, walk)
+    for name in hidden.column_names:
+        table = table.append_column(name, hidden[name])
+    return list(table.to_batches())
+
+
+def walk_columns(found: Found, walk: MatchWalk) -> pa.Table:
     """Return what a walk asks of matches as columns."""
     walked = walked_of(walk, found)
     return pa.table(
@@ -30,16 +43,8 @@ def walk_columns(found: Found, walk: Walk) -> pa.Table:
     )
 
 
-def with_walk_columns(rows: pa.Table, found: Found, walk: Walk) -> pa.Table:
-    """Return matches as rows together with what a walk asks of them."""
-    hidden = walk_columns(found, walk)
-    for name in hidden.column_names:
-        rows = rows.append_column(name, hidden[name])
-    return rows
-
-
 def choose_rows(
-    walker: Walker, walk: Walk, query: str, ahead: pa.Table | None, due: pa.Table, counted: Sequence[str]
+    walker: Walker, walk: MatchWalk, query: str, ahead: pa.Table | None, due: pa.Table, counted: Sequence[str]
 ) -> pa.Table:
     """Return the rows that count, without what the walk asked; `counted` says how many each swallowed."""
     read = [None if rows is None else walked_from(rows, owner_of(query, 0)) for rows in (ahead, due)]
