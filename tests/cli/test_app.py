@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from weft.cli.demo import demo_queries
 from weft.codec import VERSION
 from weft.language.parser import parse
 
+FEWEST_STORIES = 3  # of each kind, in the events of the demonstration
 WEFT = Path(sys.executable).with_name("weft")
 
 QUERIES = """
@@ -509,6 +511,9 @@ def test_the_demonstration_finds_the_crimes(spark: SparkSession) -> None:
     assert result.exit_code == 0, result.stderr
     for query in parse(demo_queries()):
         assert query.name in result.stdout
+    counts = dict(re.findall(r"│ (\w+) +│ [^│]+│ +(\d+) │", result.stdout))
+    for name in ("guessed_password", "guessed_then_changed", "card_testing", "spending_spree", "structuring"):
+        assert int(counts[name]) == FEWEST_STORIES, name  # one alert for each crime
     assert "serve several queries" in result.stdout
     assert "PasswordChange" in result.stdout.split("read closely")[1]
 

@@ -8,7 +8,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/streams.md", "docs/optimizer.md")
+PAGES = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/language.md",
+    "docs/matches.md",
+    "docs/optimizer.md",
+    "docs/semantics.md",
+    "docs/streams.md",
+)
 PLACES = (ROOT, ROOT / "src" / "weft")
 
 

@@ -26,8 +26,19 @@ from weft.cli.steps import report_failures, search_plan, start_spark
 from weft.hosts.spark.progress import spark_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import Chain, Filter, Join, KleeneExpand, NegationCheck, Node, Plan, Project, Scan
-from weft.tree import find
+from weft.plan.nodes import (
+    Await,
+    Chain,
+    Filter,
+    Join,
+    KleeneExpand,
+    NegationCheck,
+    Node,
+    Plan,
+    Project,
+    Scan,
+    columns_of,
+)
 from weft_lab.demo_events import N_DAYS, N_USERS, write_events
 
 EXAMPLES = "Example:\n\n  weft demo --events 100000"
@@ -113,11 +124,11 @@ def node_text(node: Node) -> str:
 
     >>> from weft.language.parser import parse
     >>> from weft.optimizer.pipeline import optimize
-    >>> plan = optimize(parse("QUERY q PATTERN SEQ(A a, B b) WHERE b.x > 3"), None)
+    >>> plan = optimize(parse("QUERY q PATTERN SEQ(A a, NOT C c, B b) WHERE b.x > 3"), None)
     >>> [node_text(node) for node in topological_order(plan)]
-    ['all A', 'all B', 'B where x > 3', 'join of A, B']
+    ['all A', 'all B', 'B where x > 3', 'join of A, B', 'all C', 'absence of C in A, B']
     """
-    types = ", ".join(scan.type for scan in find(node, Scan))
+    types = _types_in(node)
     match node:
         case Scan():
             return f"all {types}"
@@ -128,14 +139,20 @@ def node_text(node: Node) -> str:
             return f"join of {types}"
         case KleeneExpand():
             return f"lists in {types}"
-        case NegationCheck():
-            return f"absence in {types}"
+        case NegationCheck(absence=absence):
+            return f"absence of {_types_in(absence.negated)} in {types}"
+        case Await():
+            return f"{types} in order"
         case Chain():
             return f"the nearest of {types}"
         case Project():
             return f"selection of {types}"
         case _:
             return f"union over {types}"
+
+
+def _types_in(node: Node) -> str:
+    return ", ".join(name for name, _ in columns_of(node))
 
 
 def _show_sharing(console: Console, detection: Detection) -> None:

@@ -8,7 +8,7 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
     """Return the nodes all of whose readers skip past the last event of a match, with these outputs.
 
     A row that begins before the last event of a match that was kept, in its partition, can be in none that
-    counts; nor can it negate one, unless the scope begins before the match. Timeouts count whatever is skipped.
+    counts; nor can it negate one, unless the scope begins before the match. Timeouts are told in any case.
 
     >>> from weft.plan.nodes import Branch, MatchWalk, Scan
     >>> branches = (Branch(Scan("A"), ("a",), ()),)
