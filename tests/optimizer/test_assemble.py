@@ -7,8 +7,8 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload
 
 from weft.expressions import Attribute, Comparison, Expression
-from weft.optimizer.assemble import LONGEST, Assembled, Content, assemble, needs_of
-from weft.optimizer.demands import anchor_of, demands_of
+from weft.optimizer.assemble import Assembled, Content, assemble, needs_of
+from weft.optimizer.demands import LONGEST, anchor_of, demands_of
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.trees import Demands, Tree, leaf, order_tree, pair, uncheck
 from weft.pattern.nodes import TimeWindow
