@@ -33,7 +33,6 @@ from weft.plan.nodes import (
     column_types,
 )
 
-
 EVERYTHING_BEFORE = Extent("time", 0)  # an event waits for all that come before it
 
 
