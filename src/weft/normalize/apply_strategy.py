@@ -106,7 +106,7 @@ class _NextEvents:
     def _after_end(self, item: Item) -> Iterator[NegatedForm]:
         """Yield what forbids events after the last element of a list that could go on."""
         later = [v for v in self.form.variables if (item.variable, v) in self.form.order]
-        if later:
+        if later and item.least != item.most:
             name = f"{item.variable} more"
             asked = self._asked(item.variable, name, after="last")
             if item.most is not None:

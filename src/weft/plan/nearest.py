@@ -9,7 +9,6 @@ from weft.pattern.canonical import canonical
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import (
-    Absence,
     DistinctUnion,
     Filter,
     Join,
@@ -20,6 +19,7 @@ from weft.plan.nodes import (
     Scan,
     columns_of,
     inputs_of,
+    negated_nodes,
 )
 from weft.plan.order import closed_order
 from weft.tree import find, transform_up
@@ -33,7 +33,7 @@ def nearest_joins(plan: Plan) -> dict[Join, int]:
     That comes after the row, and fits. An event of a pair that is left out has one before it that whoever
     reads the join forbids.
 
-    >>> from weft.plan.nodes import Branch, Extent, Output
+    >>> from weft.plan.nodes import Absence, Branch, Extent, Output
     >>> pairs = Join(Scan("A"), Scan("B"), ((0, 1),), (), (), Extent("time", 9))
     >>> first = NegationCheck(pairs, Absence(Scan("B"), (0,), (1,), (), (), Extent("time", 9)))
     >>> nearest_joins(Plan((Output("q", (), (Branch(first, ("a", "b"), ()),)),))) == {pairs: 1}
@@ -73,9 +73,11 @@ def _nearest_to_all(
     wanted: list[set[int]] = []
     for reader in read_by[node]:
         match reader:
-            case NegationCheck(input=source, absence=absence) if source == node != absence.negated:
+            case NegationCheck(input=source, absence=absence) if source == node and node not in negated_nodes(
+                absence
+            ):
                 above = _nearest_to_all(join, reader, columns, read_by, delivered)
-                wanted.append(above | _forbidden_before(join, absence, columns))
+                wanted.append(above | _forbidden_before(join, reader, columns))
             case Project(columns=chosen):
                 moved = tuple(columns[column] for column in chosen)
                 wanted.append(_nearest_to_all(join, reader, moved, read_by, delivered))
@@ -88,44 +90,57 @@ def _nearest_to_all(
     return set.intersection(*wanted)
 
 
-def _forbidden_before(join: Join, absence: Absence, columns: Columns) -> set[int]:
-    """Return the column of a join before which an absence forbids what could be in it as well, if any."""
+def _forbidden_before(join: Join, check: NegationCheck, columns: Columns) -> set[int]:
+    """Return the column of a join before which a check forbids what could be in it as well, if any."""
+    absence = check.absence
     if len(absence.before) != 1 or not absence.after or absence.distinct or absence.unless:
         return set()
     column = columns[absence.before[0]]
-    after = [columns[earlier] for earlier in absence.after]
-    if column is None or None in after:
+    if column is None:
         return set()
-    n_left = len(columns_of(join.left))
-    is_right = column >= n_left
-    is_across = all((earlier >= n_left) != is_right for earlier in after if earlier is not None)
+    others = _other_side(join, column)
+    after = [columns[earlier] for earlier in absence.after]
     order = closed_order(join)
-    if not is_across or not all((earlier, column) in order for earlier in after):
+    if not all(earlier in others and (earlier, column) in order for earlier in after):
         return set()
     leaf = _leaf_of(join, column)
     if absence.negated != leaf and not _is_of_every_type(absence.negated, leaf):
         return set()
     is_asked = all(
-        _agrees_before(join, column, predicate, columns)
-        or _in_columns_of_join(predicate, columns, column) in join.predicates
+        _agrees_before(join, column, predicate, check)
+        or _in_columns_of_join(predicate, columns, column, others) in join.predicates
         for predicate in absence.predicates
     )
     return {column} if is_asked else set()
 
 
-def _agrees_before(join: Join, column: int, predicate: Expression, columns: Columns) -> bool:
-    """Say whether a predicate asks agreement of a negated event which all in a column of a join have.
+def _other_side(join: Join, column: int) -> range:
+    """Return the columns of a join that come from the input that a column does not come from."""
+    n_left = len(columns_of(join.left))
+    return range(n_left, len(columns_of(join))) if column < n_left else range(n_left)
 
-    These agree with an event of the other side, so with each other, and whatever one of them agrees with.
+
+def _agrees_before(join: Join, column: int, predicate: Expression, check: NegationCheck) -> bool:
+    """Say whether a check asks agreement of a negated event which all in a column of a join have.
+
+    These agree with an event of the other side, so with each other; and the one that is in a row that is
+    checked agrees with what the negated event is to agree with.
     """
     name = _agreed(predicate)
-    if name is None or not any(int(a.variable[1:]) >= len(columns) for a in find(predicate, Attribute)):
-        return False
-    n_left = len(columns_of(join.left))
-    numbers = range(len(columns_of(join)))
-    classes = connected_components(list(numbers), _agreeing(join, name))
-    (own,) = (members for members in classes if column in members)
-    return any((other < n_left) != (column < n_left) for other in own)
+    width = len(columns_of(check.input))
+    outer = [n for n in _columns_in(predicate) if n < width]
+    return (
+        name is not None
+        and len(outer) == 1
+        and check.absence.before[0] in _agreeing_with(outer[0], check.input, name)
+        and any(other in _other_side(join, column) for other in _agreeing_with(column, join, name))
+    )
+
+
+def _agreeing_with(column: int, node: Node, name: str) -> list[int]:
+    """Return the columns of a node that agree with one of them on an attribute, itself included."""
+    classes = connected_components(list(range(len(columns_of(node)))), _agreeing(node, name))
+    return next(members for members in classes if column in members)
 
 
 def _agreeing(node: Node, name: str) -> list[tuple[int, int]]:
@@ -133,11 +148,7 @@ def _agreeing(node: Node, name: str) -> list[tuple[int, int]]:
     match node:
         case Join(left=left, right=right, predicates=predicates):
             n_left = len(columns_of(left))
-            own = [
-                tuple(int(attribute.variable[1:]) for attribute in find(predicate, Attribute))
-                for predicate in predicates
-                if _agreed(predicate) == name
-            ]
+            own = [_columns_in(predicate) for predicate in predicates if _agreed(predicate) == name]
             moved = [(a + n_left, b + n_left) for a, b in _agreeing(right, name)]
             return [*_agreeing(left, name), *moved, *((pair[0], pair[1]) for pair in own)]
         case NegationCheck(input=source):
@@ -167,11 +178,15 @@ def _leaf_of(node: Node, column: int) -> Node | None:
     return None
 
 
-def _in_columns_of_join(predicate: Expression, columns: Columns, negated: int) -> Expression | None:
-    """Return a predicate on a negated event as one on a column of a join; None where it is on others too."""
-    own = [int(attribute.variable[1:]) for attribute in find(predicate, Attribute)]
-    is_foreign = any(columns[column] is None for column in own if column < len(columns))
-    if is_foreign or any(find(predicate, Aggregate)):
+def _in_columns_of_join(
+    predicate: Expression, columns: Columns, negated: int, others: range
+) -> Expression | None:
+    """Return a predicate on a negated event as one on a column of a join.
+
+    None where it is on anything else but that and the columns of the other side.
+    """
+    own = [columns[column] for column in _columns_in(predicate) if column < len(columns)]
+    if not all(column in others for column in own) or any(find(predicate, Aggregate)):
         return None
 
     def rename(node: object) -> object:
@@ -184,8 +199,13 @@ def _in_columns_of_join(predicate: Expression, columns: Columns, negated: int) -
     return canonical(transform_up(predicate, rename))
 
 
+def _columns_in(predicate: Expression) -> list[int]:
+    return [int(attribute.variable[1:]) for attribute in find(predicate, Attribute)]
+
+
 def _agreed(predicate: Expression) -> str | None:
+    """Return the attribute on which a predicate has all events of two columns agree, if it does."""
     match predicate:
-        case Comparison(operator="=", left=Attribute() as a, right=Attribute() as b) if a.name == b.name:
-            return a.name
+        case Comparison(operator="=", left=Attribute() as a, right=Attribute() as b):
+            return a.name if a.name == b.name and a.place == b.place == "each" else None
     return None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.kernels.matches.join import EXHAUSTED, OVERFLOW
-from weft.kernels.matches.kleene import Edges, Elements, Rows, expand_lists
+from weft.kernels.matches.kleene import Edges, Elements, Rows, Successors, expand_lists
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 MASKS = [1, 2, 3, 4, 5, 6]
@@ -32,6 +32,7 @@ class Element:
     previous: list[int]
     current: list[int]
     valid: list[bool]
+    is_broken: bool = False
 
 
 @dataclass
@@ -57,6 +58,9 @@ class Problem:
     least: int = 1
     most: int = NO_MOST
     length: int = 100
+    is_nearest: bool = False
+    begins_early: bool = False
+    ends_late: bool = False
 
 
 def compares(left: int, mask: int, right: int) -> bool:
@@ -96,6 +100,12 @@ def expand(
             np.array(problem.edge_masks, np.int64),
         ),
         np.array(problem.masks, np.int64),
+        Successors(
+            problem.is_nearest,
+            np.array([element.is_broken for element in elements], np.bool_),
+            problem.begins_early,
+            problem.ends_late,
+        ),
         problem.least,
         problem.most,
         problem.length,
@@ -127,26 +137,67 @@ def naive_lists(problem: Problem) -> Lists:
         for number, row in enumerate(problem.rows)
         for size in range(problem.least, min(problem.most, len(problem.elements)) + 1)
         for chosen in combinations(range(len(problem.elements)), size)
-        if is_list(row, chosen, problem)
+        if is_list(row, chosen, problem) and goes_on(row, chosen, problem)
     }
 
 
 def is_list(row: Row, chosen: tuple[int, ...], problem: Problem) -> bool:
     members = [problem.elements[place] for place in chosen]
-    free = members if row.seed < 0 else members[1:]
     clocks = [*row.clocks, *(member.clock for member in members)]
     return (
-        (row.seed < 0 or chosen[0] == row.seed)
-        and all(member.run == row.run and row.bounds[0] < member.rank < row.bounds[1] for member in free)
-        and all(all(map(compares, row.values, problem.masks, member.values)) for member in free)
+        all(is_candidate(row, member, problem) for member in members)
+        and (row.seed < 0 or chosen[0] == row.seed)
         and max(clocks) - min(clocks) <= problem.length
-        and all(a.rank < b.rank for a, b in pairwise(members))
-        and all(
-            a.valid[2 * edge] and b.valid[2 * edge + 1] and compares(a.previous[edge], mask, b.current[edge])
-            for a, b in pairwise(members)
-            for edge, mask in enumerate(problem.edge_masks)
-        )
+        and all(may_follow(a, b, problem) for a, b in pairwise(members))
         and (row.is_new or any(member.is_new for member in members))
+    )
+
+
+def is_candidate(row: Row, element: Element, problem: Problem) -> bool:
+    """Say whether a row may have an element at all: the clocks of the row alone are within the length."""
+    return (row.seed >= 0 and element is problem.elements[row.seed]) or (
+        element.run == row.run
+        and row.bounds[0] < element.rank < row.bounds[1]
+        and all(map(compares, row.values, problem.masks, element.values))
+        and max(*row.clocks, element.clock) - min(*row.clocks, element.clock) <= problem.length
+    )
+
+
+def may_follow(earlier: Element, later: Element, problem: Problem) -> bool:
+    return earlier.rank < later.rank and all(
+        earlier.valid[2 * edge]
+        and later.valid[2 * edge + 1]
+        and compares(earlier.previous[edge], mask, later.current[edge])
+        for edge, mask in enumerate(problem.edge_masks)
+    )
+
+
+def goes_on(row: Row, chosen: tuple[int, ...], problem: Problem) -> bool:
+    """Say whether the successors of a problem are such that a list may be as it is."""
+    candidates = [element for element in problem.elements if is_candidate(row, element, problem)]
+    members = [problem.elements[place] for place in chosen]
+    first, last = members[0], members[-1]
+    return (
+        not any(earlier.is_broken for earlier in members[:-1])
+        and not (
+            problem.is_nearest
+            and any(
+                may_follow(a, other, problem) and other.rank < b.rank
+                for a, b in pairwise(members)
+                for other in candidates
+            )
+        )
+        and not (
+            problem.begins_early
+            and row.seed < 0
+            and any(candidate.rank < first.rank for candidate in candidates)
+        )
+        and not (
+            problem.ends_late
+            and len(members) < problem.most
+            and not last.is_broken
+            and any(may_follow(last, candidate, problem) for candidate in candidates)
+        )
     )
 
 
@@ -185,6 +236,33 @@ def test_lists_are_the_subsets_that_fit(problem: Problem) -> None:
 @settings(max_examples=200)
 def test_a_seed_starts_every_list_of_its_row(problem: Problem) -> None:
     """As the runtime calls it: the rows are the elements, each the seed of its own lists."""
+    problem.rows = [
+        Row(element.run, (element.rank, HIGHEST), (element.clock, element.clock), element.values, False, seed)
+        for seed, element in enumerate(problem.elements)
+    ]
+    assert lists_of(problem) == naive_lists(problem)
+
+
+@st.composite
+def strategic_problems(draw: st.DrawFn) -> Problem:
+    """Draw problems whose lists go on with the nearest, or end at what is broken, or both."""
+    problem = draw(problems())
+    problem.is_nearest, problem.begins_early, problem.ends_late = (draw(st.booleans()) for _ in range(3))
+    for element in problem.elements:
+        element.is_broken = draw(st.sampled_from([False, False, False, True]))
+    problem.length = draw(st.sampled_from([problem.length, 7, 7]))  # of all ranks
+    return problem
+
+
+@given(strategic_problems())
+@settings(max_examples=800)
+def test_strategic_lists_are_the_subsets_that_go_on_as_they_must(problem: Problem) -> None:
+    assert lists_of(problem) == naive_lists(problem)
+
+
+@given(strategic_problems())
+@settings(max_examples=200)
+def test_a_seed_is_followed_by_the_nearest(problem: Problem) -> None:
     problem.rows = [
         Row(element.run, (element.rank, HIGHEST), (element.clock, element.clock), element.values, False, seed)
         for seed, element in enumerate(problem.elements)
@@ -261,3 +339,32 @@ def test_a_hopeless_search_is_exhausted_too() -> None:
 @pytest.mark.parametrize(("n_elements", "n_rows"), [(0, 2), (2, 0), (0, 0)])
 def test_an_empty_side_gives_nothing(n_elements: int, n_rows: int) -> None:
     assert lists_of(Problem(equal_elements(n_elements), [free_row(is_new=True)] * n_rows)) == set()
+
+
+def test_any_of_several_elements_at_the_nearest_rank_may_follow() -> None:
+    elements = [Element(0, rank, 0, [], True, [], [], []) for rank in (1, 2, 2, 3)]
+    problem = Problem(elements, [free_row(is_new=True)], is_nearest=True, begins_early=True)
+    assert lists_of(problem) == {(0, chosen) for chosen in [(0,), (0, 1), (0, 2), (0, 1, 3), (0, 2, 3)]}
+
+
+def test_what_does_not_follow_is_passed_over() -> None:
+    """The nearest is the nearest of those that an edge lets follow: here, of a greater value."""
+    elements = [
+        Element(0, rank, 0, [], True, [x], [x], [True, True]) for rank, x in enumerate([1, 0, 2, 0, 3])
+    ]
+    problem = Problem(elements, [free_row(is_new=True)], edge_masks=[1], is_nearest=True, begins_early=True)
+    assert lists_of(problem) == {(0, (0,)), (0, (0, 2)), (0, (0, 2, 4))}
+    problem.ends_late = True
+    assert lists_of(problem) == {(0, (0, 2, 4))}
+
+
+def test_a_list_ends_early_only_where_it_must() -> None:
+    elements = equal_elements(5)
+    problem = Problem(elements, [free_row(is_new=True)], is_nearest=True, begins_early=True, ends_late=True)
+    assert lists_of(problem) == {(0, (0, 1, 2, 3, 4))}
+    problem.most = 3
+    assert lists_of(problem) == {(0, (0, 1, 2))}
+    elements[1].is_broken = True
+    assert lists_of(problem) == {(0, (0, 1))}
+    problem.least = 3
+    assert lists_of(problem) == set()
