@@ -11,6 +11,7 @@ from tests.helpers.case_files import TextCase, is_on_the_engine, load_cases
 from tests.helpers.combined_cases import ORDER, STRETCH, combined_random, combined_texts
 from tests.helpers.engine import is_supported
 from tests.helpers.frames import with_plain_times
+from tests.helpers.random_policies import policy_case
 from tests.helpers.strategies import Case, matching_case
 from tests.helpers.stream_files import BATCH, Files, run
 from tests.helpers.streams import never_settled
@@ -58,10 +59,21 @@ def is_combinable(case: Case) -> bool:
     return not counts and is_supported(case)
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(50_000, 24, soak=480, block=24))
+def is_alike_among_others(case: Case) -> bool:
+    """Say whether which matches count depends on the events of the case alone, and not on their ids."""
+    policies = [query.policy for query in case.queries]
+    return is_combinable(case) and not any(own.strategy == "strict" or own.walks for own in policies)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(50_000, 32, soak=480, block=32))
 def test_random_cases_in_one_job(spark: SparkSession, seeds: range, count: Count) -> None:
-    """Whatever the partitions and the plan."""
-    cases = [matching_case(seed, accepts=is_combinable) for seed in seeds]
+    """Whatever the partitions and the plan, and with strategies."""
+    cases = [
+        policy_case(seed, accepts=is_alike_among_others)
+        if seed % 2
+        else matching_case(seed, accepts=is_combinable)
+        for seed in seeds
+    ]
     together = combined_random(cases)
     frame = together.frame(spark).repartition(3).cache()
     columns = weft.Columns(types=together.types, order_by=ORDER)
