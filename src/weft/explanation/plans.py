@@ -14,10 +14,11 @@ from weft.normalize.pipeline import normalize
 from weft.normalize.template import template_of
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Query
-from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.pattern.normal_form import EVERY_TYPE, Item, NegatedForm, NormalForm
 from weft.plan import nodes
 from weft.plan.dag import readers, topological_order
-from weft.plan.nodes import Absence, Extent, Node, Plan, inputs_of
+from weft.plan.nearest import nearest_joins
+from weft.plan.nodes import Absence, Extent, Join, Node, Plan, inputs_of
 from weft.runtime.budget import NodeMetrics
 from weft.schema import Schema
 
@@ -88,10 +89,11 @@ def _form_lines(form: NormalForm) -> list[str]:
 
 
 def _item_text(item: Item) -> str:
+    kind = "any event" if item.type == EVERY_TYPE else item.type
     if not item.is_list:
-        return f"{item.variable}: {item.type}"
+        return f"{item.variable}: {kind}"
     most = "" if item.most is None else item.most
-    return f"{item.variable}: {item.type}{{{item.least},{most}}}"
+    return f"{item.variable}: {kind}{{{item.least},{most}}}"
 
 
 def _order_text(form: NormalForm) -> list[str]:
@@ -108,6 +110,10 @@ def _order_text(form: NormalForm) -> list[str]:
 def _negation_lines(negation: NegatedForm) -> list[str]:
     ends = {"after": negation.after, "before": negation.before}
     scope = " and ".join(f"{end} {', '.join(names)}" for end, names in ends.items() if names)
+    if negation.scope == "gap":
+        scope = f"between neighbors in {', '.join(negation.after)}"
+    elif negation.scope == "match":
+        scope = f"{scope} within the match".lstrip()
     items = ", ".join(map(_item_text, negation.form.items))
     conditions = (*negation.form.predicates, *negation.predicates)
     inner = [f"  {line}" for nested in negation.form.negations for line in _negation_lines(nested)]
@@ -163,6 +169,11 @@ class _Drawing:
         return {node: f"n{number}" for number, node in enumerate(topological_order(self.plan), start=1)}
 
     @cached_property
+    def nearest(self) -> Mapping[Join, int]:
+        """The joins that give each row the nearest that comes after it, and no other."""
+        return nearest_joins(self.plan)
+
+    @cached_property
     def queries(self) -> dict[Node, frozenset[str]]:
         return readers(self.plan)
 
@@ -198,7 +209,8 @@ class _Drawing:
         return _row(self.widths, self.cells(node) if node is not None else [""] * len(self.columns))
 
     def text(self, node: Node, width: int | None = None) -> str:
-        text = f"{self.names[node]} {_node_text(node)}"
+        nearest = "nearest " if node in self.nearest else ""
+        text = f"{self.names[node]} {nearest}{_node_text(node)}"
         if width is not None and len(text) > width:
             text = text[: width - 1] + "…"
         queries = self.queries[node]
@@ -265,14 +277,17 @@ def _named(queries: frozenset[str]) -> str:
 def _node_text(node: Node) -> str:
     match node:
         case nodes.Scan(type=name, copy=copy):
-            return f"scan {name}" + (f" (copy {copy})" if copy else "")
+            kind = "all events" if name == EVERY_TYPE else name
+            return f"scan {kind}" + (f" (copy {copy})" if copy else "")
         case nodes.Filter(predicates=predicates):
             return f"filter {conjunction_text(predicates)}"
         case nodes.Join(order=order):
             return "join" + _pairs(order) + _conditions(node.predicates, node.extent)
         case nodes.KleeneExpand(least=least, most=most, order=order):
             lengths = f" {{{least},{'' if most is None else most}}}"
-            return "kleene" + lengths + _pairs(order) + _conditions(node.predicates, node.extent)
+            early, late = " from the first" * node.begins_early, " to the last" * node.ends_late
+            runs = "" if node.passed is None else f" of neighbors{early}{late}"
+            return "kleene" + lengths + runs + _pairs(order) + _conditions(node.predicates, node.extent)
         case nodes.Chain(place=place):
             which = {"single": "", "first": " that begins a list", "next": " that goes on with the list"}
             return f"the nearest{which[place]}" + _conditions(node.predicates, node.extent)
@@ -290,6 +305,10 @@ def _node_text(node: Node) -> str:
 def _absence_text(absence: Absence) -> str:
     opens = f" after {_columns(absence.after)}" if absence.after else ""
     closes = f" before {_columns(absence.before)}" if absence.before else ""
+    if absence.scope == "gap":
+        opens, closes = f" between neighbors in {_columns(absence.after)}", ""
+    elif absence.scope == "match":
+        closes += " within the match"
     unless = "".join(f" unless {_absence_text(inner)}" for inner in absence.unless)
     return "no match" + opens + closes + _conditions(absence.predicates, absence.extent) + unless
 

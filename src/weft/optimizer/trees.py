@@ -105,6 +105,27 @@ def specialize(tree: Tree) -> Tree:
     return _change_joins(tree, lambda join: join._replace(computed_for=None))
 
 
+def join_last(tree: Tree, items: int) -> Tree:
+    """Return a tree that joins the items of a mask after all others, computed for no one else.
+
+    >>> tree_text(join_last(order_tree([0, 1, 2]), 0b010), "abc")
+    '((a c) b)'
+    """
+    if not tree.mask & items or not tree.mask & ~items:
+        return tree
+    first = _without(tree, items)
+    late = (leaf(item) for item in range(tree.mask.bit_length()) if tree.mask & items & 1 << item)
+    return reduce(pair, late, first) if first is not None else tree
+
+
+def _without(tree: Tree, items: int) -> Tree | None:
+    """Return a tree without some items, None if nothing is left."""
+    if tree.left is None or tree.right is None:
+        return None if tree.mask & items else tree
+    left, right = _without(tree.left, items), _without(tree.right, items)
+    return pair(left, right) if left is not None and right is not None else left or right
+
+
 def _change_joins(tree: Tree, change: Callable[[Tree], Tree]) -> Tree:
     if tree.left is None or tree.right is None:
         return tree

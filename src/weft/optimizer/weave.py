@@ -26,7 +26,7 @@ from weft.optimizer.sharing.simulated_annealing import simulated_annealing
 from weft.optimizer.sharing.sub_patterns import InternTable
 from weft.optimizer.sharing.tabu_search import tabu_search
 from weft.optimizer.stored_plan import Named, StoredPlan, tree_from_names, tree_to_names
-from weft.optimizer.trees import Tree, specialize
+from weft.optimizer.trees import Tree, join_last, specialize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Node
@@ -211,7 +211,10 @@ class Weave:
         return patterns
 
     def _trees_of_siblings(self) -> dict[Key, Tree]:
-        """Return one tree for all patterns that differ in their strategy alone, so that they share joins."""
+        """Return one tree for all patterns that differ in their strategy alone, so that they share joins.
+
+        Lists, which go on in another way under each, come last.
+        """
         siblings: dict[NormalForm, list[Key]] = {}
         for key in self.multitree.trees:
             siblings.setdefault(without_strategy(self.multitree.patterns[key].form), []).append(key)
@@ -220,7 +223,8 @@ class Weave:
             forms = {self.multitree.patterns[key].form for key in keys}
             if len(forms) > 1:
                 first = min(keys, key=lambda key: self.multitree.patterns[key].form != base)
-                chosen |= dict.fromkeys(keys, self.multitree.trees[first])
+                lists = self.multitree.patterns[first].shape.list_mask
+                chosen |= dict.fromkeys(keys, join_last(self.multitree.trees[first], lists))
         return chosen
 
 
