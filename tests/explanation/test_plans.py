@@ -4,9 +4,10 @@ from pathlib import Path
 
 from tests.helpers.strategies import SCHEMA
 
-from weft.explanation.plans import explain, plan_lines
+from weft.explanation.plans import explain, form_lines, plan_lines
 from weft.language.binder import bind
 from weft.language.parser import parse
+from weft.optimizer.pipeline import optimize
 from weft.plan.nodes import Branch, Extent, Join, Node, Output, Plan, Project, Scan
 from weft.runtime.budget import NodeMetrics
 
@@ -116,3 +117,21 @@ if __name__ == "__main__":
 def test_or_is_kept_apart_from_and() -> None:
     (query,) = parse("PATTERN A a WHERE (a.x = 1 OR a.x = 2) AND a.k = 3")
     assert "(a.x = 1 OR a.x = 2) AND a.k = 3" in explain([query])
+
+
+def test_strategies_are_told_in_words() -> None:
+    text = """
+    QUERY burst PATTERN SEQ(A{5,} a[], B b) WHERE [k] WITHIN 1 minute STRATEGY NEXT
+    QUERY apart PATTERN AND(A a, C c) WITHIN 1 minute STRATEGY STRICT
+    QUERY chain PATTERN SEQ(A a, C c) WHERE [k] WITHIN 1 minute STRATEGY NEXT
+    """
+    queries = bind(parse(text), SCHEMA, source=text)
+    forms = "\n".join(form_lines(queries))
+    assert "not     a between: A between neighbors in a\n" in forms
+    assert "not     between: any event within the match where" in forms
+    assert "not     c sooner: C after a and before c\n" in forms
+    plan = "\n".join(plan_lines(optimize(queries, SCHEMA)))
+    assert "kleene {5,} of neighbors to the last $1 < $0 where $0.k = $1.k within 1 minute" in plan
+    assert "scan all events" in plan
+    assert plan.count("nearest join") == 1
+    assert "\0" not in forms + plan
