@@ -28,6 +28,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import emit, match_schema
 from weft.runtime.matches.execute import BATCH_EVENTS, Executor, Found, Program
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema(
@@ -109,7 +110,9 @@ def run_plan(
     ingested = time.perf_counter()
     executor = Executor(Program(plan), budget)
     emitting = 0.0
-    for found in _found(executor, events, batch_events):
+    walker = new_walker()
+    executor.skipped = walker.skipped
+    for found in walk_steps(_found(executor, events, batch_events), walker):
         before = time.perf_counter()
         matches[found.query] += emit(found, (), schema).num_rows
         emitting += time.perf_counter() - before
