@@ -26,7 +26,8 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import emit, match_schema
-from weft.runtime.matches.execute import BATCH_EVENTS, Executor, Found, Program
+from weft.runtime.matches.execute import BATCH_EVENTS, Executor, Found
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema

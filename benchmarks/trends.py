@@ -16,7 +16,8 @@ from weft.optimizer.pipeline import optimize
 from weft.plan.template import Template
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Array, Events
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 
 Say = Callable[[str], None]

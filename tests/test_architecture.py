@@ -90,8 +90,9 @@ def test_doctests_are_found_in_every_stage() -> None:
         assert found[stage] > 0, stage
 
 
-# This may only become less.
-MOST_LINES = 42_500
+# This may only become less, but for what is new to the language: 38,900 was it before its clauses of which
+# matches count.
+MOST_LINES = 43_600
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:
@@ -158,12 +159,15 @@ def test_code_of_the_architecture_runs() -> None:
 
 
 @pytest.mark.spark
-def test_example_of_the_readme_runs(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
-    assert len([line for line in code.splitlines() if line.strip()]) <= 20
-    code = re.sub(r"^spark = .*$", "", code, flags=re.M)  # a session is running already
-    exec(compile(ast.parse(code), "README.md", "exec"), {"spark": spark})
+def test_examples_of_the_readme_run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    first, counted = blocks(ROOT / "README.md", "python")
+    assert len([line for line in first.splitlines() if line.strip()]) <= 20
+    first = re.sub(r"^spark = .*$", "", first, flags=re.M)  # a session is running already
+    names: dict[str, object] = {"spark": spark}
+    exec(compile(ast.parse(first), "README.md", "exec"), names)
     shown = capsys.readouterr().out
+    exec(compile(ast.parse(counted), "README.md", "exec"), names)
+    assert "{'takeover': 1} {}" in capsys.readouterr().out
     assert "takeover" in shown
     assert "2500.0" in shown
     assert "9000.0" not in shown

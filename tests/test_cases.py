@@ -29,7 +29,8 @@ from tests.helpers.trend_streams import trends_of
 
 from weft.normalize.template import template_of
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_workload
 from weft.runtime.trends.executor import TrendPlan

@@ -21,7 +21,8 @@ from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.tree import find
 
 

@@ -27,7 +27,8 @@ from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import emit, match_schema
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.table import Lists, MatchColumn
 from weft.runtime.stages.messages import RAW, Message
 from weft.runtime.stages.shard import Memory

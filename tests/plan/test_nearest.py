@@ -17,9 +17,10 @@ from weft.plan.invariants import check_plan
 from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import Output, Plan, column_types
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.nearest import NearestJoin
+from weft.runtime.matches.program import Program
 from weft.testing.events import ReferenceEvent
 
 Shape: TypeAlias = "int | tuple[Shape, Shape] | Tree"

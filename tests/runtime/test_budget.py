@@ -12,7 +12,8 @@ from weft.runtime import budget as budgets
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.execute import Executor, Found
+from weft.runtime.matches.program import Program
 from weft.testing.events import ReferenceEvent
 
 CROWD = tuple(event(row, "A", row, key=500 + row) for row in range(16))

@@ -29,7 +29,8 @@ from weft.optimizer.pipeline import optimize
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import emit, match_schema
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
 DRIVER = Path(__file__).parents[2] / "helpers" / "stream_driver.py"

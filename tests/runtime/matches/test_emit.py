@@ -13,7 +13,8 @@ from tests.helpers.strategies import SCHEMA, Case, event
 
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import arrow_type, emit, match_schema
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 from weft.testing.events import ReferenceEvent
 

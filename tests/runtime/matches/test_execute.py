@@ -10,7 +10,8 @@ from weft.plan.nodes import Await, Branch, Extent, Output, Plan, Scan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.execute import Executor, Found
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.testing.events import ReferenceEvent
 

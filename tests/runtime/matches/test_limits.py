@@ -12,7 +12,8 @@ from weft.optimizer.planning import Planning
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.matches.execute import Executor, Program
+from weft.runtime.matches.execute import Executor
+from weft.runtime.matches.program import Program
 
 
 def executor_of(case: Case, budget: Budget | None = None) -> tuple[Executor, Events]:

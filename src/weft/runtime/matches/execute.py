@@ -9,30 +9,19 @@ import numpy as np
 
 from weft.errors import BudgetError
 from weft.kernels.matches.identity import hash_bindings
-from weft.plan.dag import readers, topological_order
-from weft.plan.extents import longest
-from weft.plan.lags import Lags, lags_of
-from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import (
     Await,
     Branch,
-    Chain,
     DistinctUnion,
-    Extent,
     Filter,
-    Join,
-    KleeneExpand,
     NegationCheck,
     Node,
     Output,
-    Plan,
     Project,
     Scan,
     TimeoutBranch,
-    list_columns,
     nodes_read,
 )
-from weft.plan.skipped import skipped_by
 from weft.runtime.budget import Budget, Meter, StepTooLargeError
 from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Array, Events
@@ -40,9 +29,8 @@ from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.chain import BoundChain
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.kleene import BoundKleene
-from weft.runtime.matches.nearest import bind_join
-from weft.runtime.matches.negation import BoundAbsence, bind_negation
-from weft.runtime.matches.retention import needs_of
+from weft.runtime.matches.negation import BoundAbsence
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
 from weft.runtime.matches.table import Table, concatenate_tables, empty_table, events_table, flatten_events
 
@@ -94,25 +82,6 @@ class Found:
         """Return some of the matches."""
         swallowed = None if self.swallowed is None else self.swallowed[rows]
         return replace(self, table=self.table.take(rows), swallowed=swallowed)
-
-
-class Program:
-    """A plan made ready to run: what does not depend on the events, worked out once."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.order = topological_order(plan)
-        self.readers = readers(plan)
-        lags = lags_of(self.order)
-        nearest = nearest_joins(plan)
-        self.bound = {node: _bind(node, lags, nearest) for node in self.order}
-        self.needs = needs_of(self.order, lags)
-        self.reach = longest(need.reach for needs in self.needs.values() for need in needs)
-        self.is_list = {node: list_columns(node) for node in self.order}
-        self.counts_positions = any(
-            extent is not None and extent.clock == "position" for extent in _extents(self.order)
-        )
-        self.skipped = {} if self.counts_positions else skipped_by(plan)
 
 
 class Executor:
@@ -341,27 +310,6 @@ class Executor:
             for need in self.program.needs[node]:
                 past &= step.is_past(table.first if need.since == "first" else table.last, need.reach)
         return table.take(np.flatnonzero(~past)) if past.any() else table
-
-
-def _bind(
-    node: Node, lags: Lags, nearest: Mapping[Join, int]
-) -> BoundJoin | BoundKleene | BoundAbsence | BoundChain | None:
-    match node:
-        case Chain():
-            return BoundChain(node)
-        case Join():
-            return bind_join(node, nearest.get(node))
-        case KleeneExpand():
-            return BoundKleene(node)
-        case NegationCheck():
-            return bind_negation(node, lags)
-    return None
-
-
-def _extents(nodes: Iterable[Node]) -> Iterator[Extent | None]:
-    for node in nodes:
-        if isinstance(node, Join | KleeneExpand | NegationCheck | Project):
-            yield node.extent
 
 
 def _n_forgotten(events: Events, states: Iterable[NodeState], frontier: int) -> int:

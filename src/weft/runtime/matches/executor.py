@@ -9,7 +9,8 @@ from weft.errors import BudgetError
 from weft.plan.nodes import Plan, Scan
 from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Array
-from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.execute import Executor, Found
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.table import Table, as_lists, offsets_of
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import wake_after

@@ -32,7 +32,8 @@ from weft.runtime.columns.merge import (
     merge_events,
     recode_strings,
 )
-from weft.runtime.matches.execute import Executor, Found, Program
+from weft.runtime.matches.execute import Executor, Found
+from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import Lists, flatten_events
 from weft.runtime.stages.match_codec import Bindings, MatchCodec, last_times
