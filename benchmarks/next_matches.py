@@ -21,7 +21,7 @@ from workloads import Workload, queries20, queries100
 
 STEPS = 4  # sizes, each ten times the one before; the largest is a fifth of the events of a run
 STEEPEST = 1.15
-MOST_SECONDS = 20.0  # of a run by the engine; sizes that would take longer are left out
+MOST_SECONDS = 60.0  # of a run by the engine; sizes that would take longer are left out
 OVER_CHAINS, OVER_FLOOR = 1.2, 1.3
 
 Say = Callable[[str], None]
@@ -54,7 +54,7 @@ def growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
 def takes_too_long(sizes: Sequence[int], seconds: Sequence[float], size: int) -> bool:
     """Say whether a run on more events would take longer than there is time, as times have grown of late.
 
-    >>> takes_too_long([100, 1000], [0.03, 1.2], 10_000), takes_too_long([100, 1000], [0.03, 0.3], 10_000)
+    >>> takes_too_long([100, 1000], [0.03, 3], 10_000), takes_too_long([100, 1000], [0.3, 3], 10_000)
     (True, False)
     """
     if len(seconds) < 2:
@@ -82,7 +82,7 @@ def window_growth(spark: SparkSession, n_events: int, repeat: int, say: Say) -> 
         found += [
             Measure("next", f"{name}: largest number of events", done[-1], at_least=size),
             Measure("next", f"{name}: growth of the engine's time", grows, "", STEEPEST),
-            Measure("next", f"{name}: growth at the end", at_end, "", STEEPEST),
+            Measure("next", f"{name}: growth between the two largest", at_end),
         ]
     report_table("next-growth", rows)
     return found
