@@ -7,11 +7,11 @@ from pathlib import Path
 
 import flink_cep
 import flink_peer
+import generate
 import numpy as np
 import pyarrow as pa
 import pytest
 from flink_cep import Flink, FlinkQuery, Matches, Step, flink_query, why_no_flink, write_records
-from generate import SCHEMA as COLUMNS
 from logins import FAILURE, LOGIN
 from next_queries import ONE_BY_ONE, ONE_BY_ONE_FROM_FIRST, login_workload
 from one_core import SCHEMA
@@ -40,7 +40,7 @@ def rows_of(types: list[str], seed: int) -> pa.Table:
         [source.choice((90.0, 100.0, 110.0)) for _ in range(n)],
         [1] * n,
     ]
-    return pa.table(dict(zip(COLUMNS.names, columns, strict=True))).cast(COLUMNS)
+    return pa.table(dict(zip(generate.SCHEMA.names, columns, strict=True))).cast(generate.SCHEMA)
 
 
 def reference_matches(text: str, rows: pa.Table) -> Matches:
@@ -65,12 +65,15 @@ def test_records_hold_what_the_rows_hold(tmp_path: Path) -> None:
         assert records[name].tolist() == rows[name].to_pylist()
 
 
-def test_both_sides_of_a_contest_have_the_same_queries() -> None:
+def test_both_sides_of_a_contest_have_the_same_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "DATA", tmp_path)
     for one in flink_peer.contests(1000):
         names = [query.name for query in read_queries(one.workload.text, SCHEMA)]
         assert names == [query.name for query in one.queries]
         assert {step.type for query in one.queries for step in query.steps} == set(one.workload.types)
-        assert one.events(max(5, one.n_events // 100)).schema == COLUMNS
+        assert one.events(max(5, one.n_events // 100)).schema == generate.SCHEMA
     assert flink_query(queries20().sequences[0]).window == 1000 * queries20().sequences[0].window
 
 
