@@ -29,6 +29,7 @@ from weft.runtime.matches.emit import emit, match_schema
 from weft.runtime.matches.execute import BATCH_EVENTS, Executor, Found
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import DOUBLE, LONG, STRING, TIMESTAMP, Schema
 
 SCHEMA = Schema(
@@ -110,7 +111,9 @@ def run_plan(
     ingested = time.perf_counter()
     executor = Executor(Program(plan), budget)
     emitting = 0.0
-    for found in _found(executor, events, batch_events):
+    walker = new_walker()
+    executor.skipped = walker.skipped
+    for found in walk_steps(_found(executor, events, batch_events), walker):
         before = time.perf_counter()
         matches[found.query] += emit(found, (), schema).num_rows
         emitting += time.perf_counter() - before

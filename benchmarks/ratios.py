@@ -57,6 +57,11 @@ def discard_matches(events: DataFrame, workload: Workload) -> None:
     prepared(events, workload).matches.write.format("noop").mode("overwrite").save()
 
 
+def seconds_to_discard(events: DataFrame, workload: Workload) -> float:
+    """Return how long it takes to plan, to find all matches and to throw them away."""
+    return cost_of(lambda: discard_matches(events, workload)).seconds
+
+
 def measure_ratio(
     spark: SparkSession,
     place: Path,

@@ -18,10 +18,12 @@ from adaptation_traffic import measure_adaptive_traffic
 from calibrate import measure_costs
 from compare import compare_with
 from first_contact import measure_first_contact
+from flink_peer import measure_flink
 from generate import events_parquet
 from graph import measure_graph
 from measures import Measure
 from memory import measure_memory
+from next_matches import measure_next
 from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
 from parse_and_bind import measure_parse
@@ -72,6 +74,7 @@ class Settings:
     drift_repeat: int
     shuffle_seconds: float
     n_networks: int
+    n_flink_events: int
 
 
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
@@ -96,6 +99,27 @@ def peers_section(settings: Settings) -> list[Measure]:
     spark = local_session(MASTER, name="weft benchmarks")
     place = events_parquet(settings.n_events)
     return measure_peers(spark, place, queries20(), settings.seconds_per_peer, console.log)
+
+
+def flink_section(settings: Settings) -> list[Measure]:
+    """Compare with Flink CEP on queries that find one match at a time."""
+    return measure_flink(
+        lambda: local_session(MASTER, name="weft benchmarks"),
+        settings.n_flink_events,
+        settings.n_events,
+        settings.repeat,
+        console.log,
+    )
+
+
+def next_section(settings: Settings) -> list[Measure]:
+    """Let queries find one match at a time: how time grows, and what it costs beside chains of NOT."""
+    return measure_next(
+        lambda: local_session(MASTER, name="weft benchmarks"),
+        settings.n_events,
+        settings.repeat,
+        console.log,
+    )
 
 
 def one_core_section(settings: Settings) -> list[Measure]:
@@ -260,6 +284,8 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "keyed": ratio_section(keyed(), 1.5),
     "queries100": ratio_section(queries100(), 3.0),
     "peers": peers_section,
+    "flink": flink_section,
+    "next": next_section,
     "one_core": one_core_section,
     "memory": memory_section,
     "parse": parse_section,
@@ -357,6 +383,7 @@ def arguments() -> argparse.Namespace:
     option("events", "n_events", 5_000_000, "events in the stream")
     option("memory-events", "n_memory_events", 20_000_000, "events for section memory")
     option("repeat", "repeat", 3, "timed runs of each side; the best counts")
+    option("flink-events", "n_flink_events", 200_000, "events for twenty queries in flink; fewer get more")
     option("peer-seconds", "seconds_per_peer", 120.0, "time box of each peer")
     parser.add_argument("--profile", action="store_true", help="in one_core, print a profile of the runtime")
     option("search-seconds", "search_seconds", 5.0, "time of each search for a plan")
