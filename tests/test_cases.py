@@ -126,9 +126,9 @@ def test_sites(case: TextCase) -> None:
     placed = placed_case(case.case, dice, 3)
     program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
     if case.bound.policy.walks:
-        assert match_lines(run_stages(placed, program).get("q", {})) == case.found
+        assert match_lines(run_stages(placed, program).found.get("q", {})) == case.found
         if is_stream(case):
-            assert match_lines(stream_stages(placed, program, seed).get("q", {})) == case.found
+            assert match_lines(stream_stages(placed, program, seed).found.get("q", {})) == case.found
         return
     assert match_lines(run_program(placed, program).matches["q"]) == case.found
     if is_stream(case):

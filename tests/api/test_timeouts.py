@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from tests.helpers.engine import Timeouts, bindings_of, expected_timeouts, plain
 from tests.helpers.frames import bound_ids, detection_of, events_frame, matches_by_query, with_plain_times
 from tests.helpers.stream_files import BATCH, Files, run, write
@@ -12,6 +13,7 @@ from tests.helpers.timeout_cases import filled, timeout_case
 
 import weft
 from weft.api.detection import Detection
+from weft.api.options import PlacementName
 from weft.errors import WeftError
 
 COLUMNS = {"time": "ts", "type": "kind", "id": "n"}
@@ -99,9 +101,23 @@ def test_what_has_no_timeouts_says_so(spark: SparkSession) -> None:
         _ = taken.timeouts
 
 
-def test_timeouts_are_not_placed_at_sites(spark: SparkSession) -> None:
-    with pytest.raises(WeftError, match=r"TIMEOUTS have no placement: steps\n.*without sites="):
-        weft.prepare(events(spark), f"{STEPS}\n{PAIR}", **COLUMNS, sites=weft.Sites(column="user"))
+@pytest.mark.parametrize("placement", ["muse", "central"])
+def test_one_site_evaluates_a_query_with_timeouts(spark: SparkSession, placement: PlacementName) -> None:
+    """It has them though no D arises anywhere; the same query without them is placed freely."""
+    lacking = "QUERY lacking PATTERN SEQ(A a, D d) WITHIN 10 seconds SUPPRESS 1 hour TIMEOUTS"
+    free = STEPS.replace("steps", "free").removesuffix("TIMEOUTS")
+    text = f"{STEPS} RETURN b.n - a.n AS gap\n{lacking}\n{free}"
+    sited = events(spark).withColumn("site", F.expr("case when n = 5 then 'far' else concat('s', n % 2) end"))
+    alone = weft.prepare(sited, text, **COLUMNS)
+    placed = weft.prepare(sited, text, **COLUMNS, sites=weft.Sites(column="site", placement=placement))
+    assert timeouts_by_query(placed) == timeouts_by_query(alone)
+    assert matches_by_query(placed) == matches_by_query(alone)
+    analysis = placed.analyze()
+    assert (analysis.matches, analysis.timeouts) == ({"free": 1, "steps": 1}, {"lacking": 3, "steps": 2})
+    explained = placed.explain()
+    for query in ("steps", "lacking"):
+        assert f"at one site  {query}: for its TIMEOUTS, all of its events come to" in explained
+    assert "free: for its TIMEOUTS" not in explained
 
 
 def test_a_stream_tells_a_timeout_once_the_window_is_over(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph
 from weft.placement.network import Network, bits
 from weft.placement.normal_form_query import NormalFormQuery, normal_form_queries
-from weft.placement.projection_text import kind_of, leaves_of
+from weft.placement.projection_text import kind_of
 from weft.placement.site_program import site_program
+from weft.placement.site_statistics import with_rare_events
 from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, SiteProgram
 from weft.runtime.budget import Budget, OnBudget
@@ -95,7 +96,7 @@ def placed_case(case: Case, dice: Dice, n_sites: int) -> PlacedCase:
             for event, site in zip(case.events, sites, strict=True):
                 counts[site] += key.type in {*event.types, EVERY_TYPE}
             rates[kind] = counts
-    network = Network(tuple(f"s{site}" for site in range(n_sites)), rates)
+    network = Network(tuple(f"s{site}" for site in range(n_sites)), with_rare_events(rates, queries))
     able = tuple(query for query in queries if all(network.emitters(kind) for kind in query.kinds))
     return PlacedCase(case, sites, network, able)
 
@@ -196,9 +197,7 @@ def _count(placed: PlacedCase, query: NormalFormQuery, items: int, boxes: Sequen
 
 
 def _count_events(placed: PlacedCase, kind: str, site: int) -> int:
-    leaves = [
-        leaf for query in placed.queries for leaf in leaves_of(query.whole_form) if kind_of(*leaf) == kind
-    ]
+    leaves = [leaf for query in placed.queries for leaf in query.leaves if kind_of(*leaf) == kind]
     node = leaf_node(*leaves[0], context_of(derived_schema(placed.case)))
     plan = Plan((Output("q", (), (Branch(node, ("e",), ()),)),))
     return sum(

@@ -1,12 +1,12 @@
 """All stages of a program of sites, that where matches meet too: what goes out, in batch and on a stream."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from tests.helpers.engine import Bindings, arrow_events, bindings_of, plain, plan_of
+from tests.helpers.engine import Bindings, Timeouts, arrow_events, bindings_of, plain, plan_of
 from tests.helpers.placed import PlacedCase, raw_messages
 from tests.helpers.strategies import Case
 from tests.helpers.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
@@ -16,7 +16,7 @@ from weft.hosts.spark.divide import time_of
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.stages.messages import OUTCOME, Message
-from weft.runtime.stages.outcomes import KIND, MATCH_KIND
+from weft.runtime.stages.outcomes import KIND, MATCH_KIND, MISSING, TIMEOUT_KIND
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_stage import ShardStage
 from weft.runtime.stages.site_stage import SiteNetwork
@@ -47,7 +47,7 @@ def task_of(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None 
         for name, column in zip(names[query], output.columns, strict=True)
     }
     sites = SitesTask(program.to_json(), layout, slices)
-    columns = ResultColumns(MergedColumns(types, names))
+    columns = ResultColumns(MergedColumns(types, names), has_timeouts=True)
     return StageTask(pa.int64(), Budget(), sites=sites, columns=columns, assignment="p")
 
 
@@ -61,6 +61,7 @@ class StageRun:
     dice: random.Random
     stores: dict[tuple[int, str], Kept] | None = None
     found: Matches = field(default_factory=dict)
+    timeouts: dict[str, Timeouts] = field(default_factory=dict)
 
     def run(self, messages: list[Message], watermark: int) -> None:
         """Take messages through all stages."""
@@ -78,6 +79,15 @@ class StageRun:
         for message in messages:
             if message.role == OUTCOME:
                 read_matches(self.placed.case, message, self.found)
+                self._read_timeouts(message)
+
+    def _read_timeouts(self, message: Message) -> None:
+        for row in table_from_bytes(message.pack).to_pylist():
+            if row[KIND] == TIMEOUT_KIND:
+                own = self.timeouts.setdefault(row["query"], {})
+                chain = bindings_of(row["events"]), row[MISSING]
+                assert chain not in own, "a timeout was emitted twice"
+                own[chain] = returned(self.placed.case, row)
 
     def _take(self, number: int, shard: str, own: Sequence[Message], watermark: int) -> list[Message]:
         stage = stage_of(self.task, number, Memory())
@@ -89,22 +99,24 @@ class StageRun:
         return list(stage.take(shard, own, watermark, store))
 
 
+def returned(case: Case, row: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of RETURN in a row."""
+    query = next(query for query in case.queries if query.name == row["query"])
+    return {column.name: plain(row[f"{query.name}_{number}"]) for number, column in enumerate(query.returns)}
+
+
 def read_matches(case: Case, message: Message, found: Matches) -> None:
     """Add the matches in a message to those found; none may come twice."""
-    queries = {query.name: query for query in case.queries}
     for row in table_from_bytes(message.pack).to_pylist():
         if row[KIND] != MATCH_KIND:
             continue
         query, bindings = row["query"], bindings_of(row["events"])
         own = found.setdefault(query, {})
         assert bindings not in own, "a match was emitted twice"
-        own[bindings] = {
-            column.name: plain(row[f"{query}_{number}"])
-            for number, column in enumerate(queries[query].returns)
-        }
+        own[bindings] = returned(case, row)
 
 
-def run_stages(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> Matches:
+def run_stages(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | None = None) -> StageRun:
     """Run all stages of a batch, and return what goes out."""
     task = task_of(placed, program, slices)
     task = replace(task, is_batch=True)
@@ -112,10 +124,10 @@ def run_stages(placed: PlacedCase, program: SiteProgram, slices: TimeSlices | No
     run = StageRun(placed, task, program.n_stages, random.Random(0))
     table = arrow_events(placed.case)[0]
     run.run(raw_messages(table, placed.sites, SiteNetwork(task.sites, task.id_type)), 0)
-    return run.found
+    return run
 
 
-def stream_stages(placed: PlacedCase, program: SiteProgram, seed: int) -> Matches:
+def stream_stages(placed: PlacedCase, program: SiteProgram, seed: int) -> StageRun:
     """Run all stages of a stream, each step of which begins as after a restart, and return what goes out."""
     dice = random.Random(seed)
     task = task_of(placed, program)
@@ -135,7 +147,7 @@ def stream_stages(placed: PlacedCase, program: SiteProgram, seed: int) -> Matche
     for _ in range(3):
         run.run([], AFTER_ALL)
     assert all(store.due is None for store in (run.stores or {}).values())
-    return run.found
+    return run
 
 
 def slices_of(case: Case) -> TimeSlices | None:

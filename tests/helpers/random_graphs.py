@@ -1,7 +1,7 @@
 """MuSE graphs drawn at random: any combinations, any sites, whatever they cost, as long as nothing is missed.
 
 Vertices of a projection may read different combinations and overlap in what they find; what no vertex of a
-query finds, one more vertex does that reads everything.
+query finds, one more vertex does that reads everything. Of a central query, one site finds everything.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,22 @@ class RandomGraph:
     placed: dict[str, list[Vertex]] = field(default_factory=dict)
 
     def build(self) -> MuseGraph:
+        sites: dict[str, int] = {}
         for query in self.queries:
+            if query.central is not None:
+                site = sites.setdefault(query.central, self.site())
+                self.inputs[Vertex(query.root, site)] = self.all_events(query)
+                continue
             self.place(query, query.whole)
             self.complete(query)
         return MuseGraph(self.network, self.inputs)
+
+    def site(self) -> int:
+        return self.dice.integer(0, len(self.network.sites) - 1)
+
+    def all_events(self, query: NormalFormQuery) -> tuple[Vertex, ...]:
+        kinds = (*query.kinds, *sorted(query.all_negated_kinds))
+        return tuple(event for kind in dict.fromkeys(kinds) for event in self.events(kind))
 
     def place(self, query: NormalFormQuery, items: int) -> list[Vertex]:
         """Return the vertices of a projection, which are made unless there are some."""
@@ -95,10 +107,8 @@ class RandomGraph:
         boxes = [box for vertex in vertices for box in found.boxes[vertex]]
         if not all(wanted) or not subtract([wanted], boxes, lists_of(query, query.whole)):
             return
-        host = self.dice.integer(0, len(self.network.sites) - 1)
-        kinds = (*query.kinds, *sorted(query.all_negated_kinds))
-        events = [event for kind in dict.fromkeys(kinds) for event in self.events(kind)]
-        vertex = Vertex(whole, host)
+        vertex = Vertex(whole, self.site())
+        events = self.all_events(query)
         self.inputs[vertex] = tuple(dict.fromkeys((*self.inputs.get(vertex, ()), *events)))
 
 

@@ -4,24 +4,34 @@ import random
 
 import pytest
 from tests.helpers.case_files import TextCase, load_cases, match_lines, timeout_lines
-from tests.helpers.engine import Outcome, expected_timeouts, run_case, run_plan
+from tests.helpers.engine import Outcome, expected_outcome, expected_timeouts, run_case, run_plan
+from tests.helpers.placed import is_placeable, placed_case
+from tests.helpers.placed_walks import StageRun, run_stages, slices_of, stream_stages
+from tests.helpers.random_graphs import RandomGraph
 from tests.helpers.random_plans import random_plan
-from tests.helpers.strategies import Case, event
+from tests.helpers.strategies import Case, SeededDice, event
 from tests.helpers.streams import counted_timeouts, run_stream
 from tests.helpers.tally import Count, seed_blocks
 from tests.helpers.timeout_cases import filled, timeout_case
+
+from weft.placement.pipeline import place
 
 CASES = [case for case in load_cases() if not case.is_trend and case.bound.policy.timeouts]
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.title) for case in CASES])
 def test_the_cases_written_as_text(case: TextCase) -> None:
-    """In one batch, event by event, with random trees, and in a shard with restarts."""
+    """In one batch, event by event, with random trees, in a shard with restarts, and at sites."""
     n_events, found = len(case.case.events), []
     found.append(run_case(case.case))
     found.append(run_case(case.case, n_batches=2 * n_events, seed=1))
     found.append(run_plan(case.case, random_plan(case.case, 1), n_batches=2, seed=2))
     found.append(run_stream(case.case, 0)[0])
+    placed = placed_case(case.case, SeededDice(len(case.title)), 3)
+    program = placed.program(place(placed.network, placed.queries, seconds=0.1).graph)
+    for run in (run_stages(placed, program), stream_stages(placed, program, 1)):
+        assert timeout_lines(run.timeouts.get("q", {})) == case.timeouts
+        assert match_lines(run.found.get("q", {})) == case.found
     for outcome in found:
         assert timeout_lines(outcome.timeouts.get("q", {})) == case.timeouts
         assert match_lines(outcome.matches.get("q", {})) == case.found
@@ -84,3 +94,49 @@ def test_a_stream_gives_the_reference_result(seeds: range, count: Count) -> None
         n_steps += len(stream.outcomes)
         n_timeouts += sum(expected.values())
     count(streams=len(seeds), steps=n_steps, timeouts=n_timeouts)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(152_000, 40, soak=2_000))
+def test_sites_give_the_reference_result(seeds: range, count: Count) -> None:
+    """In a batch, in one cut into slices of time, and on a stream whose processes forget everything."""
+    n_timeouts = 0
+    for seed in seeds:
+        case = timeout_case(seed)
+        if not is_placeable(case):
+            continue
+        dice = SeededDice(seed)
+        placed = placed_case(case, dice, dice.integer(1, 4))
+        program = placed.program(RandomGraph(dice, placed.network, placed.queries).build())
+        check_stages(run_stages(placed, program), case, seed)
+        slices = slices_of(case)
+        assert slices is not None
+        check_stages(run_stages(placed, program, slices), case, seed, slices)
+        check_stages(stream_stages(placed, program, seed), case, seed)
+        n_timeouts += sum(map(len, expected_timeouts(case).values()))
+    count(cases=len(seeds), timeouts=n_timeouts)
+
+
+def test_alternatives_are_evaluated_together_though_one_has_all_of_its_events_at_hand() -> None:
+    """Of an event that may be absent, where another site has it."""
+    text = "QUERY q PATTERN SEQ(A a, B b?, A c) WITHIN 2 s TIMEOUTS"
+    case = Case(text, tuple(event(row, kind, row, x=row) for row, kind in enumerate("ABA")), None, None)
+    for seed in range(20):
+        placed = placed_case(case, SeededDice(seed), 2)
+        program = placed.program(place(placed.network, placed.queries, steps=10).graph)
+        check_stages(run_stages(placed, program), case, seed)
+
+
+def test_a_chain_takes_events_of_other_sites_though_there_can_be_no_match() -> None:
+    """As a condition that speaks of no event never holds."""
+    text = "QUERY q PATTERN SEQ(A a, B b) WHERE 1 > 2 AND a.x > 0 WITHIN 2 s TIMEOUTS"
+    case = Case(text, tuple(event(row, "AAB"[row], row, x=row) for row in range(3)), None, None)
+    assert len(expected_timeouts(case)["q"]) == 1
+    for seed in range(8):
+        placed = placed_case(case, SeededDice(seed), 2)
+        program = placed.program(place(placed.network, placed.queries, steps=10).graph)
+        check_stages(run_stages(placed, program), case, seed)
+
+
+def check_stages(run: StageRun, case: Case, *of: object) -> None:
+    assert run.timeouts == filled(expected_timeouts(case)), (case, *of)
+    assert run.found == {name: own for name, own in expected_outcome(case).items() if own}, (case, *of)

@@ -45,12 +45,6 @@ class SiteDetection(Detection):
                 f"trend queries have no placement: {names}\n"
                 "  hint: their aggregates are taken over all sites; detect them without sites="
             )
-        timed = [query.name for query in self.queries if query.policy.timeouts]
-        if timed:
-            raise WeftError(
-                f"TIMEOUTS have no placement: {', '.join(timed)}\n"
-                "  hint: a chain may take events that no match of the sites has; detect them without sites="
-            )
 
     @property
     @abstractmethod
@@ -123,7 +117,7 @@ class SiteBatchDetection(SiteDetection):
     def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:
         (counted,) = self._run_groups([self._outcomes], write)
         transfers = transfers_of(counted.reports.values(), self._predicted_transfers())
-        return Analysis(counted.counts, transfers=transfers, stopped=counted.stopped)
+        return Analysis(counted.counts, counted.timeouts, transfers=transfers, stopped=counted.stopped)
 
     def _predicted_transfers(self) -> list[Transfer]:
         """Return what every channel is expected to bring."""
@@ -195,6 +189,12 @@ class SiteStreamDetection(SiteDetection):
         for channel in program.channels:
             way = f"{program.sites[channel.source]} -> {program.sites[channel.target]}"
             lines.append(f"{way}: {channel.projection} ({channel.rate:.6g} per second)")
+        lines += [
+            f"{output.query}: for its TIMEOUTS, all of its events come to {program.sites[work.site]}"
+            for work in program.works
+            for output in work.plan.outputs
+            if output.timeouts
+        ]
         return "\n".join(lines)
 
     @property

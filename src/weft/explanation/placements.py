@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from weft.explanation.placement_picture import channels_by_projection, dearest_channels, number_text
 from weft.placement.muse_graph import MuseGraph, Vertex
+from weft.placement.normal_form_query import NormalFormQuery
 from weft.placement.pipeline import Placed
 from weft.placement.projection import Projection
 from weft.placement.site_statistics import SiteStatistics
@@ -29,6 +30,7 @@ def placement_text(placed: Placed, known: SiteStatistics) -> str:
     if known.idle:
         names = ", ".join(query.name for query in known.idle)
         lines.append(f"  no matches   {names}: there are no events of some item")
+    lines += [f"  at one site  {line}" for line in central_lines(placed.graph, known.queries)]
     columns = {
         "rows per second": lambda _, rate: number_text(rate),
         "rows": lambda _, rate: number_text(known.rows(rate)),
@@ -37,6 +39,17 @@ def placement_text(placed: Placed, known: SiteStatistics) -> str:
     lines += ["", "Found, matches per second", *(f"  {line}" for line in projection_lines(placed.graph))]
     sent = channel_lines(placed.graph, columns) if placed.graph.channels else ["nothing"]
     return "\n".join([*lines, "", "Sent between sites", *(f"  {line}".rstrip() for line in sent)])
+
+
+def central_lines(graph: MuseGraph, queries: Iterable[NormalFormQuery]) -> list[str]:
+    """Say of the queries with TIMEOUTS where each is evaluated."""
+    central = {query.root.text: query.central for query in queries if query.central is not None}
+    sites = {
+        central[vertex.projection.text]: graph.network.sites[vertex.site]
+        for vertex in graph.order
+        if vertex.projection.text in central
+    }
+    return [f"{name}: for its TIMEOUTS, all of its events come to {site}" for name, site in sites.items()]
 
 
 def sent_bytes(known: SiteStatistics, projection: Projection) -> float:

@@ -1,7 +1,7 @@
 """From queries to one shared plan: normalize each, choose trees for all, put them together."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.errors import WeftError
@@ -99,7 +99,11 @@ def _plan(
     queries: Sequence[Query], patterns: Mapping[tuple[str, int], AssembledPattern], schema: Schema | None
 ) -> Plan:
     context, typed = context_of(schema), schema is not None
-    plan = Plan(tuple(_output(query, patterns, context, typed=typed) for query in queries))
+    built: dict[str, list[Assembled]] = {}
+    for (name, _), pattern in patterns.items():
+        built.setdefault(name, []).append(pattern.assembled)
+    outputs = (output_of(query, built.get(query.name, ()), context, typed=typed) for query in queries)
+    plan = Plan(tuple(map(await_walk, outputs)))
     check_plan(plan, "assemble")
     return plan
 
@@ -205,19 +209,19 @@ def _unknown(attribute: str) -> None:  # noqa: ARG001 - stands in for a schema's
     return None
 
 
-def _output(
-    query: Query, patterns: Mapping[tuple[str, int], AssembledPattern], context: Context, *, typed: bool
+def output_of(
+    query: Query, alternatives: Iterable[Assembled], context: Context, *, typed: bool = True
 ) -> Output:
+    """Return the matches of a query, given those of its alternatives; a walk of them waits for nothing."""
     by_variables: dict[frozenset[str], list[Assembled]] = {}
-    for (name, _), pattern in patterns.items():
-        if name == query.name:
-            by_variables.setdefault(frozenset(pattern.assembled.variables), []).append(pattern.assembled)
+    for built in alternatives:
+        by_variables.setdefault(frozenset(built.variables), []).append(built)
     branches = tuple(branch_of(query, _union(same), same[0].variables) for same in by_variables.values())
     columns = tuple(
         ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns if typed
     )
     timeouts = timeouts_of(query, branches, context)
-    return await_walk(Output(query.name, columns, branches, match_walk_of(query), timeouts))
+    return Output(query.name, columns, branches, match_walk_of(query), timeouts)
 
 
 def _union(same: list[Assembled]) -> Node:

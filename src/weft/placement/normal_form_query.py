@@ -12,13 +12,14 @@ from math import prod
 
 from weft.cost.shape import Shape
 from weft.errors import WeftError
+from weft.expressions import variables_of
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import needs_of
 from weft.optimizer.demands import Context
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import item_key, shape_of
 from weft.pattern.nodes import CountWindow, Query
-from weft.pattern.normal_form import NormalForm, project
+from weft.pattern.normal_form import Item, NormalForm, project
 from weft.placement.network import bits
 from weft.placement.projection import ProjectedQuery, Projection
 from weft.placement.projection_text import Described, describe, kind_of, leaves_of, operators_of
@@ -46,7 +47,7 @@ class NormalFormQuery(ProjectedQuery):
         self.query = query
         self.alternative = alternative
         self.whole_form = form
-        self.kinds = tuple(kind_of(item, form) for item in form.items)
+        self.kinds = tuple(kind_of(*leaf) for leaf in self.leaves[: len(form.items)])
         self._shape = shape
         self._described: dict[int, Described] = {}
         numbers = {variable: number for number, variable in enumerate(form.variables)}
@@ -56,9 +57,20 @@ class NormalFormQuery(ProjectedQuery):
         )
 
     @cached_property
+    def leaves(self) -> list[tuple[Item, NormalForm]]:
+        """The items, then those of negations, each with a form that says which events it takes.
+
+        A condition on no event at all is one on the first item; but not for chains.
+        """
+        form = self.whole_form
+        if self.central is not None:
+            form = replace(form, predicates=tuple(filter(variables_of, form.predicates)))
+        return leaves_of(form)
+
+    @cached_property
     def kind_keys(self) -> Mapping[str, ItemKey]:
         """All kinds of events that the query looks at, and what statistics know them by."""
-        return {kind_of(*leaf): item_key(*leaf) for leaf in leaves_of(self.whole_form)}
+        return {kind_of(*leaf): item_key(*leaf) for leaf in self.leaves}
 
     @property
     def operators(self) -> tuple[int, ...]:
@@ -99,7 +111,13 @@ class NormalFormQuery(ProjectedQuery):
     def is_single_event(self) -> bool:
         """Whether a match is one event, and it alone decides: then every site finds its own."""
         item = self.whole_form.items[0]
-        return self.n_items == 1 and not item.is_list and not self.whole_form.negations
+        is_alone = self.n_items == 1 and not item.is_list and not self.whole_form.negations
+        return is_alone and self.central is None
+
+    @property
+    def central(self) -> str | None:
+        """The query, if it has TIMEOUTS: a chain may take any of its events, whatever is in a match."""
+        return self.query.name if self.query.policy.timeouts else None
 
     def _project(self, items: int) -> Projection:
         if items.bit_count() == 1 and (self.n_items > 1 or self.is_single_event):
@@ -108,9 +126,10 @@ class NormalFormQuery(ProjectedQuery):
         numbers = self.places(items)
         lists = [number for number in numbers if number in self._shape.lists]
         named = (*numbers, *lists)
-        return Projection(
-            self._description(items).text, tuple(self.kinds[number] for number in named), self._factor(items)
-        )
+        text = self._description(items).text
+        if items == self.whole and self.central is not None:
+            text = f"{text} TIMEOUTS of {self.name}"  # nobody else finds it, or reads it
+        return Projection(text, tuple(self.kinds[number] for number in named), self._factor(items))
 
     def _description(self, items: int) -> Described:
         if items not in self._described:

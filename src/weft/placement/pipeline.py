@@ -9,6 +9,7 @@ from math import log10
 from weft.errors import PlacementError
 from weft.placement.amuse import place_query_star
 from weft.placement.central import central
+from weft.placement.central_queries import add_central_queries
 from weft.placement.checks import check_graph
 from weft.placement.draft import GraphDraft
 from weft.placement.local_search import search_draft
@@ -85,7 +86,8 @@ def place(
     queries = tuple(queries)
     _check_rates(network, queries)
     started = time.perf_counter()
-    several = tuple(query for query in queries if query.n_items > 1)
+    free = [query for query in queries if query.central is None]
+    several = tuple(query for query in free if query.n_items > 1)
     if algorithm == "best":
         draft = _best(network, several, seconds=seconds, steps=steps, seed=seed)
     else:
@@ -93,12 +95,14 @@ def place(
         if algorithm not in known:
             raise PlacementError(f"unknown algorithm {algorithm}; there are {', '.join(('best', *known))}")
         draft = known[algorithm](network, several)
+    sink = len(network.sites) if algorithm == "central" else None
     draft = add_single_item_queries(
         draft,
-        [query for query in queries if query.n_items == 1],
-        sink=len(network.sites) if algorithm == "central" else None,
+        [query for query in free if query.n_items == 1],
+        sink=sink,
         is_single=algorithm == "single-sink",
     )
+    draft = add_central_queries(draft, [query for query in queries if query.central is not None], sink=sink)
     graph = draft.graph(queries)
     check_graph(graph, queries)
     taken = time.perf_counter() - started

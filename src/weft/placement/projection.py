@@ -81,6 +81,11 @@ class ProjectedQuery(ABC):
         """Work out a projection."""
 
     @property
+    def central(self) -> str | None:
+        """What one site evaluates on all of its events, if that is so; others with the same belong to it."""
+        return None
+
+    @property
     def operators(self) -> tuple[int, ...]:
         """The items of each operator as the query is written, inner ones first; the last has all."""
         return (self.whole,)

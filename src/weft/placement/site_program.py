@@ -6,24 +6,25 @@ that its site has received, and its own; all conditions are checked again. A neg
 another site has checked is not: what a match has in common with that input must be one of its matches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 
-from weft.expressions import RANK, Aggregate, Attribute, Expression, InList, Literal, type_of
+from weft.expressions import RANK, Aggregate, Attribute, Expression, InList, Literal
 from weft.optimizer.assemble import Assembled, assemble, leaf_node
-from weft.optimizer.pipeline import branch_of, context_of, weave_for
+from weft.optimizer.pipeline import context_of, output_of, weave_for
 from weft.optimizer.planning import Planning
 from weft.optimizer.trees import Tree
-from weft.optimizer.walks import match_walk_of
 from weft.pattern.normal_form import EVERY_TYPE, Item, NormalForm
 from weft.placement.boxes import Box, hull, overlaps
 from weft.placement.found_bindings import FoundBindings
 from weft.placement.muse_graph import MuseGraph, Vertex
 from weft.placement.network import bits
 from weft.placement.normal_form_query import NormalFormQuery
-from weft.placement.projection_text import kind_of, leaves_of
+from weft.placement.projection_text import kind_of
 from weft.plan.invariants import check_plan
-from weft.plan.nodes import Branch, Output, Plan, ReturnedColumn
+from weft.plan.nodes import Branch, Output, Plan
 from weft.plan.sites import SITE, Among, Channel, Finding, Origins, SiteProgram, SiteWork
 from weft.schema import LONG, Schema
 from weft.statistics.model import Statistics
@@ -64,7 +65,9 @@ class _Task:
 
     @property
     def name(self) -> str:
-        return self.query.name if self.is_match and self.query else self.vertex.projection.text
+        if self.query is None or not self.is_match:
+            return self.vertex.projection.text
+        return self.query.central or self.query.name
 
 
 @dataclass
@@ -80,8 +83,8 @@ class _Compiler:
         self.bindings = FoundBindings(self.graph, self.queries)
         self.numbers = {channel: number for number, channel in enumerate(self.graph.channels)}
         self.sent = [vertex for vertex, _ in self.graph.channels]
-        self.levels = _levels(self.graph)
-        self.leaves = {kind_of(*leaf): leaf for query in self.queries for leaf in leaves_of(query.whole_form)}
+        self.levels = self._levels()
+        self.leaves = {kind_of(*leaf): leaf for query in self.queries for leaf in query.leaves}
         self.attributes = attributes_by_type(self.queries, self.schema)
         self.serves = self._serves()
 
@@ -176,6 +179,24 @@ class _Compiler:
                 sites[sent.projection.text] |= 1 << sent.site
         return all(not self.graph.network.emitters(kind) & ~present for kind, present in sites.items())
 
+    def _levels(self) -> dict[Vertex, int]:
+        """Return how many times what a vertex finds has been on the way, at most.
+
+        The alternatives of a central query are evaluated together.
+        """
+        levels: dict[Vertex, int] = {}
+        for vertex in self.graph.order:
+            levels[vertex] = max(
+                (levels[read] + (read.site != vertex.site) for read in self.graph.inputs[vertex]), default=0
+            )
+        together: dict[str, list[Vertex]] = {}
+        for query in self.queries:
+            if query.central is not None:
+                together.setdefault(query.central, []).extend(self.bindings.sinks(query))
+        for sinks in together.values():
+            levels |= dict.fromkeys(sinks, max(map(levels.__getitem__, sinks)))
+        return levels
+
     def _serves(self) -> dict[Vertex, set[str]]:
         """Return the queries for which a vertex is evaluated."""
         serves: dict[Vertex, set[str]] = {vertex: set() for vertex in self.graph.order}
@@ -201,17 +222,25 @@ class _Compiler:
         reads = sorted(set[int]().union(*(self._reads(task.vertex) for task in tasks)))
         trees = iter(self._trees_of(tuple(task.form for task in tasks if task.form is not None)))
         outputs, findings = [], []
-        for task in tasks:
-            if task.form is None:
-                item, form = self.leaves[task.vertex.projection.text]
-                built = Assembled(leaf_node(item, form, self.context), (item.variable,))
-            else:
-                built = assemble(self._with_origins(task, task.form), next(trees), self.context)
-            outputs.append(_output(task, built))
+        for name, same in groupby(tasks, attrgetter("name")):  # several: alternatives of a central query
+            own = [(task, self._assembled(task, trees)) for task in same]
+            (task, built), *_ = own
+            outputs.append(self._output(name, task, [found for _, found in own]))
             findings.append(self._finding(task, built.variables, reads))
         plan = Plan(tuple(outputs))
         check_plan(plan, "site_program")
         return SiteWork(site, level, plan, tuple(findings), tuple(reads))
+
+    def _assembled(self, task: _Task, trees: Iterator[Tree]) -> Assembled:
+        if task.form is None:
+            item, form = self.leaves[task.vertex.projection.text]
+            return Assembled(leaf_node(item, form, self.context), (item.variable,))
+        return assemble(self._with_origins(task, task.form), next(trees), self.context)
+
+    def _output(self, name: str, task: _Task, built: Sequence[Assembled]) -> Output:
+        if not task.is_match or task.query is None:
+            return Output(name, (), tuple(Branch(own.node, own.variables, ()) for own in built))
+        return replace(output_of(task.query.query, built, self.context), query=name)
 
     def _trees_of(self, forms: tuple[NormalForm, ...]) -> list[Tree]:
         """Return the trees of forms that one site evaluates at a level; other sites may do the same."""
@@ -262,15 +291,6 @@ class _Compiler:
         return tuple(number for (sent, _), number in self.numbers.items() if sent == vertex)
 
 
-def _output(task: _Task, built: Assembled) -> Output:
-    if not task.is_match or task.query is None:
-        return Output(task.name, (), (Branch(built.node, built.variables, ()),))
-    query = task.query.query
-    columns = tuple(ReturnedColumn(column.name, type_of(column.expression)) for column in query.returns)
-    branch = branch_of(query, built.node, built.variables)
-    return Output(task.name, columns, (branch,), match_walk_of(query))
-
-
 def _columns(query: NormalFormQuery, items: int, variables: tuple[str, ...]) -> tuple[int, ...]:
     """Return the columns of the items of a projection, in the order of its text."""
     return tuple(variables.index(query.whole_form.variables[item]) for item in query.places(items))
@@ -282,19 +302,10 @@ def _origins(box: Box, columns: Sequence[int]) -> Origins:
     return tuple(tuple(bits(sites[column])) for column in sorted(sites))
 
 
-def _levels(graph: MuseGraph) -> dict[Vertex, int]:
-    """Return how many times what a vertex finds has been on the way, at most."""
-    levels: dict[Vertex, int] = {}
-    for vertex in graph.order:
-        levels[vertex] = max(
-            (levels[read] + (read.site != vertex.site) for read in graph.inputs[vertex]), default=0
-        )
-    return levels
-
-
 def _repeated_queries(queries: Sequence[NormalFormQuery]) -> tuple[str, ...]:
     """Return the queries of which two alternatives bind the same variables, so may be the same match."""
-    bound = [(query.query.name, frozenset(query.whole_form.variables)) for query in queries]
+    free = (query for query in queries if query.central is None)
+    bound = [(query.query.name, frozenset(query.whole_form.variables)) for query in free]
     return tuple(
         dict.fromkeys(name for place, (name, own) in enumerate(bound) if (name, own) in bound[:place])
     )

@@ -64,7 +64,8 @@ def site_statistics(
     >>> known.seconds, known.network.rates["A"].tolist()
     (10.0, [5.0, 5.0])
     """
-    keys = kinds_of(normal_form_queries(queries, schema, statistics))
+    projected = normal_form_queries(queries, schema, statistics)
+    keys = kinds_of(projected)
     seconds = _seconds(keys, statistics, counted)
     rates = {}
     for kind, key in keys.items():
@@ -73,7 +74,7 @@ def site_statistics(
             expected = max(1.0, statistics.rate(key) * seconds)  # a sample may have missed them all
             counts = counts * min(1.0, expected / counts.sum())
         rates[kind] = np.asarray(counts, np.float64) / seconds
-    network = Network(counted.sites, rates)
+    network = Network(counted.sites, with_rare_events(rates, projected))
     placed = normal_form_queries(queries, schema, _with_rates(statistics, keys, network))
     idle = tuple(query for query in placed if not all(network.emitters(kind) for kind in query.kinds))
     able = tuple(query for query in placed if query not in idle)
@@ -106,6 +107,17 @@ def stream_network(
         rates[kind] = np.where(given > 0, given, rare)
     network = Network(known.sites, rates, known.links)
     return network, normal_form_queries(queries, schema, _with_rates(statistics, keys, network))
+
+
+def with_rare_events(
+    rates: Mapping[str, Numbers], queries: Iterable[NormalFormQuery]
+) -> Mapping[str, Numbers]:
+    """Return rates where no kind of a central query is idle: without its events, there are timeouts."""
+    central = kinds_of(query for query in queries if query.central is not None)
+    return {
+        kind: np.full(own.size, RARE) if kind in central and not own.any() else own
+        for kind, own in rates.items()
+    }
 
 
 def kinds_of(queries: Iterable[NormalFormQuery]) -> dict[str, ItemKey]:

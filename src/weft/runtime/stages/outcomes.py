@@ -17,7 +17,7 @@ from weft.runtime.matches.emit import TIMESTAMP, emit_in_parts, match_schema
 from weft.runtime.matches.execute import Found
 from weft.runtime.stages.messages import SHARD
 from weft.runtime.stages.report import Report
-from weft.runtime.stages.shard_executor import FoundAtSite, FoundTrends, Result
+from weft.runtime.stages.shard_executor import FoundAtSite, FoundTrends, Result, is_timeout
 from weft.runtime.stages.shard_program import StepOutcome
 from weft.runtime.stages.task import ResultColumns, StageTask
 from weft.runtime.state.segments import one_array
@@ -61,11 +61,12 @@ class OutcomeColumns:
     def of_step(
         self, name: str, outcome: StepOutcome, layout: Layout, held_back: Collection[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the report of a step, under a name, late rows, and results of queries not held back."""
+        """Yield the report of a step, under a name, late rows, and results; matches may be held back."""
         yield self.report(name, outcome.report)
         if outcome.late is not None:
             yield self.late(outcome.late, layout)
-        yield from self.rows(result for result in outcome.found if result.query not in held_back)
+        results = outcome.found
+        yield from self.rows(one for one in results if one.query not in held_back or is_timeout(one))
 
     def rows(self, results: Iterable[Result]) -> Iterator[pa.RecordBatch]:
         """Yield matches, timeouts and results of trend queries; rows for other sites are no outcomes."""

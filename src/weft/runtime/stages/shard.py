@@ -309,15 +309,20 @@ def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Se
     report.step = journal.step
     report.buffered = sum(segment.n_rows for segment in journal.logs.get(EVENTS, ()))
     report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
-    report.matches = count_by_query(result for result in results if not is_timeout(result))
-    report.timeouts = count_by_query(filter(is_timeout, results))
+    count_results(report, results)
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
     report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
     report.partial_matches = holdings.partial_matches
 
 
-def count_by_query(results: Iterable[Result]) -> dict[str, int]:
+def count_results(report: Report, results: Sequence[Result]) -> None:
+    """Tell in a report how many matches and timeouts of each query are among results."""
+    report.matches = _count_by_query(result for result in results if not is_timeout(result))
+    report.timeouts = _count_by_query(filter(is_timeout, results))
+
+
+def _count_by_query(results: Iterable[Result]) -> dict[str, int]:
     """Return how many of some results each query has, if any."""
     counts: dict[str, int] = {}
     for result in results:

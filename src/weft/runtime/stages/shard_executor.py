@@ -87,7 +87,8 @@ Result = Found | FoundTrends | FoundAtSite
 
 def is_timeout(result: Result) -> bool:
     """Say whether results are timeouts, and no matches."""
-    return isinstance(result, Found) and result.is_timeout
+    found = result.found if isinstance(result, FoundAtSite) else result
+    return isinstance(found, Found) and found.is_timeout
 
 
 @dataclass(frozen=True)

@@ -333,7 +333,7 @@ def timing_of(plan: Plan) -> Timing:
     """Return the timing of a plan."""
     program = Program(plan)
     lags = lags_of(program.order)
-    branches = [branch for output in plan.outputs for branch in output.branches]
+    branches = [branch for output in plan.outputs for branch in output.all_branches]
     absences = [check.absence for branch in branches for check in _on_rows(branch.node)]
     trails = [_length(settled_after(absence, lags)) for absence in absences if not absence.before]
     within = [_length(settled_after(absence, lags)) for absence in absences if absence.before]

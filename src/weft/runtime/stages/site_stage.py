@@ -27,8 +27,8 @@ from weft.runtime.stages.messages import (
 )
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.report import Report, Transfer
-from weft.runtime.stages.shard import Memory, Shard, count_by_query
-from weft.runtime.stages.shard_executor import FoundAtSite
+from weft.runtime.stages.shard import Memory, Shard, count_results
+from weft.runtime.stages.shard_executor import FoundAtSite, is_timeout
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome, run_once
 from weft.runtime.stages.site_executor import SitePlan, Timing
 from weft.runtime.stages.task import SitesTask, StageTask
@@ -109,8 +109,8 @@ class SiteStage:
         executor, events, results = run_once(program, arrived)
         slices, shards = self.network.sites.slices, np.array([own])
         kept = [result if slices is None else slices.keep_owned(result, shards) for result in results]
-        report = Report(events=events.n_events, rejected=arrived.n_rejected, matches=count_by_query(kept))
-        report.stopped = executor.stopped or {}
+        report = Report(events=events.n_events, rejected=arrived.n_rejected, stopped=executor.stopped or {})
+        count_results(report, kept)
         return StepOutcome(kept, events, None, report)
 
     @cached_property
@@ -192,7 +192,8 @@ class SiteStage:
         )
         for query in meeting:
             results = (one for one in outcome.found if isinstance(one, FoundAtSite) and one.query == query)
-            rows = (batch for one in results for batch in rows_to_meet(self.outcomes, one.found))
+            matches = (one.found for one in results if not is_timeout(one))
+            rows = (batch for found in matches for batch in rows_to_meet(self.outcomes, found))
             for pack in in_packs(rows):
                 yield Message(f"{DISTINCT} {query}", DISTINCT, pack)
 
