@@ -8,7 +8,6 @@ import pytest
 from tests.helpers.case_files import (
     FOLDER,
     TextCase,
-    is_on_the_engine,
     load_cases,
     match_lines,
     read_cases,
@@ -36,7 +35,7 @@ from weft.runtime.trends.aggregate import Sharing, aggregate_set, aggregate_work
 from weft.runtime.trends.executor import TrendPlan
 
 CASES = load_cases()
-MATCHES = [case for case in CASES if not case.is_trend and is_on_the_engine(case)]
+MATCHES = [case for case in CASES if not case.is_trend]
 TRENDS = [case for case in CASES if case.is_trend]
 
 
@@ -118,7 +117,9 @@ def test_other_trees_and_other_deliveries(seed: int, count: Count) -> None:
     count(cases=len(MATCHES))
 
 
-@pytest.mark.parametrize("case", named(case for case in MATCHES if is_placeable(case.case)))
+@pytest.mark.parametrize(
+    "case", named(case for case in MATCHES if is_placeable(case.case) and not case.bound.policy.timeouts)
+)
 def test_sites(case: TextCase) -> None:
     """Events arise at three sites, in a batch and, where there is a window, in a stream."""
     seed = len(case.title)

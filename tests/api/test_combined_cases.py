@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from tests.helpers.case_files import TextCase, is_on_the_engine, load_cases
+from tests.helpers.case_files import TextCase, load_cases
 from tests.helpers.combined_cases import ORDER, STRETCH, combined_random, combined_texts
 from tests.helpers.engine import is_supported
 from tests.helpers.frames import with_plain_times
@@ -21,7 +21,7 @@ import weft
 from weft.optimizer.planning import Strategy
 from weft.pattern.nodes import CountWindow
 
-CASES = [case for case in load_cases() if is_on_the_engine(case)]
+CASES = load_cases()
 SIMPLE = [
     case for case in CASES if case.order is None and all(len(event.types) == 1 for event in case.case.events)
 ]

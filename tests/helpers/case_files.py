@@ -89,11 +89,6 @@ class TextCase:
         return "\n".join([*lines, *(results or ["none"])])
 
 
-def is_on_the_engine(case: TextCase) -> bool:
-    """Say whether the engine obeys the policy of a case; to be deleted when it obeys all."""
-    return not case.bound.policy.timeouts
-
-
 def load_cases() -> list[TextCase]:
     """Return the cases of all files."""
     return [case for path in sorted(FOLDER.glob("*.txt")) for case in read_cases(path)]

@@ -219,5 +219,5 @@ def _tree(query: NormalFormQuery, items: int) -> Tree:
 
 def _rows(column: MatchColumn, row: int) -> Array:
     if isinstance(column, Lists):
-        return column.rows[column.offsets[row] : column.offsets[row + 1]]
+        return column.rows[column.starts[row] : column.starts[row] + column.lengths[row]]
     return column[row : row + 1]
