@@ -92,7 +92,7 @@ def test_doctests_are_found_in_every_stage() -> None:
 
 # This may only become less, but for what is new to the language: 38,900 was it before its clauses of which
 # matches count.
-MOST_LINES = 43_600
+MOST_LINES = 43_710
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:
