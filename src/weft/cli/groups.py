@@ -21,6 +21,7 @@ def option(help: str, *names: str, default: Value = REQUIRED, **settings: Any) -
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take groups of options: each field of a group becomes an option of its own.
 
+    >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Greeting:
     ...     word: str = option("What to say.", default="Hello")

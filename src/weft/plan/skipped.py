@@ -12,7 +12,7 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
 
     >>> from weft.plan.nodes import Branch, MatchWalk, Scan
     >>> branches = (Branch(Scan("A"), ("a",), ()),)
-    >>> walked, every = Output("p", (), branches, MatchWalk("past last")), Output("q", (), branches)
+    >>> walked, every = Output("p", (), branches, MatchWalk((), "past last")), Output("q", (), branches)
     >>> [node.type for node in skipped_by(Plan((walked,)))], skipped_by(Plan((walked, every)))
     (['A'], {})
     """
