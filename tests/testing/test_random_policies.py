@@ -15,7 +15,7 @@ from weft.testing.matcher import find_matches
 from weft.testing.matches import Match
 from weft.tree import find
 
-SAMPLES = 200
+SAMPLES = 260
 FEATURES = """
     next strict any to-next past-last none longest suppression per timeouts
     next-decides strict-decides to-next-decides past-last-decides longest-decides suppression-decides
