@@ -318,11 +318,11 @@ def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Se
 
 def count_results(report: Report, results: Sequence[Result]) -> None:
     """Tell in a report how many matches and timeouts of each query are among results."""
-    report.matches = _count_by_query(result for result in results if not is_timeout(result))
-    report.timeouts = _count_by_query(filter(is_timeout, results))
+    report.matches = count_by_query(result for result in results if not is_timeout(result))
+    report.timeouts = count_by_query(filter(is_timeout, results))
 
 
-def _count_by_query(results: Iterable[Result]) -> dict[str, int]:
+def count_by_query(results: Iterable[Result]) -> dict[str, int]:
     """Return how many of some results each query has, if any."""
     counts: dict[str, int] = {}
     for result in results:
