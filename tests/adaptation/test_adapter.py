@@ -26,7 +26,7 @@ from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard_executor import PlanChange
 from weft.runtime.state.journal import Journal
 from weft.statistics.model import ItemKey, Statistics
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 SECOND = 1_000_000
 TEXT = """

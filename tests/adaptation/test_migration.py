@@ -37,7 +37,7 @@ from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard_executor import Arrivals, Observation, ShardExecutor
 from weft.runtime.state.journal import Journal
 from weft.runtime.state.segments import with_arrival
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 WAYS: tuple[Way, ...] = ("parallel", "rebuild")
 

@@ -12,9 +12,9 @@ import weft
 from weft.api.detection import Detection
 from weft.errors import WeftError
 from weft.plan.trend_sets import Sharing
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import TrendResults, find_trend_results
-from weft.testing.values import Value
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import TrendResults, find_trend_results
+from weft.reference.values import Value
 
 FIGURE_1 = """
 q1: RETURN T.district, COUNT(*), SUM(T.duration)

@@ -19,8 +19,8 @@ from weft.adaptation.settings import Adaptation
 from weft.language.read import read_queries
 from weft.optimizer.planning import Planning
 from weft.statistics.model import ItemKey, Statistics
-from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from one_core import SCHEMA
 from workloads import PriceStep, SequenceQuery, queries20
 
 from weft.language.read import read_queries
-from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
 
 
 def test_examples_in_docstrings() -> None:

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from workloads import PriceStep, SequenceQuery, Workload
 
 from weft.language.read import read_queries
-from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
 
 PRICES = (98.0, 100.0, 102.0)
 

@@ -17,7 +17,7 @@ from weft.plan.dag import topological_order
 from weft.plan.nodes import Join, KleeneExpand
 from weft.runtime.budget import Budget
 from weft.schema import STRING, TIMESTAMP, Schema
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 FOLDER = Path(__file__).parents[2] / "docs"
 PAGE = (FOLDER / "matches.md").read_text(encoding="utf-8")

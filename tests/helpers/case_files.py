@@ -28,9 +28,9 @@ from tests.helpers.engine import Bindings, Timeouts, expected_outcome, expected_
 from tests.helpers.strategies import SCHEMA, Case
 
 from weft.pattern.nodes import Query
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import TrendResults, find_trend_results
-from weft.testing.values import Value
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import TrendResults, find_trend_results
+from weft.reference.values import Value
 
 FOLDER = Path(__file__).parents[1] / "cases"
 RESULTS = ("match", "timeout", "trends", "none")

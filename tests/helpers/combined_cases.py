@@ -12,7 +12,7 @@ from tests.helpers.engine import Bindings, arrow_events, bindings_of, expected_o
 from tests.helpers.strategies import Case
 
 from weft.io.sinks import TrendNames
-from weft.testing.trends import TrendResults
+from weft.reference.trends import TrendResults
 
 Lines = dict[str, tuple[str, ...]]
 STRETCH = 200_000_000_000  # microseconds, of which every slide of the cases is a part

@@ -26,8 +26,8 @@ from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.testing.matches import Match, return_values
-from weft.testing.timeouts import find_timeouts
+from weft.reference.matches import Match, return_values
+from weft.reference.timeouts import find_timeouts
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 Timeouts = dict[tuple[Bindings, str | None], dict[str, object]]  # by the chain and what it misses

@@ -12,9 +12,9 @@ from itertools import combinations, pairwise, product
 from weft.expressions import Equivalence, variables_of
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, CountWindow, Event, Kleene, Negation, Pattern, Query, TimeWindow
-from weft.testing.clauses import Clause, clauses_of, positive_events
-from weft.testing.evaluate import holds
-from weft.testing.events import Bindings, ReferenceEvent, agree, is_before, positions
+from weft.reference.clauses import Clause, clauses_of, positive_events
+from weft.reference.evaluate import holds
+from weft.reference.events import Bindings, ReferenceEvent, agree, is_before, positions
 from weft.tree import find
 
 

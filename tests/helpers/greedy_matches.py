@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tests.helpers.strategies import event
 
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 Lists: TypeAlias = Mapping[str, tuple[ReferenceEvent, ...]]
 Found: TypeAlias = frozenset[tuple[str, tuple[int, ...]]]

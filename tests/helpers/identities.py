@@ -8,8 +8,8 @@ import pyarrow as pa
 from weft.kernels.matches.identity import hash_bindings, write_hex
 from weft.runtime.columns.events import hash_values
 from weft.runtime.matches.emit import SECOND_SEED
-from weft.testing.events import ReferenceEvent
-from weft.testing.matches import Match
+from weft.reference.events import ReferenceEvent
+from weft.reference.matches import Match
 
 
 def match_ids(query: str, events: Sequence[ReferenceEvent]) -> Callable[[Match], str]:

@@ -7,7 +7,7 @@ from tests.helpers.strategies import SCHEMA, event
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence, Some
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 
 def stream(text: str) -> list[ReferenceEvent]:

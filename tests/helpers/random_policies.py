@@ -18,8 +18,8 @@ from weft.hosts.spark.assignment import is_unordered
 from weft.language.printer import policy_lines
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query, Sequence, TimeWindow
 from weft.pattern.policies import ALL_MATCHES, Policy, Skip, Strategy, Suppression
-from weft.testing.clauses import clauses_of, positive_events
-from weft.testing.matcher import find_matches
+from weft.reference.clauses import clauses_of, positive_events
+from weft.reference.matcher import find_matches
 from weft.tree import find
 
 STRATEGIES: tuple[Strategy | None, ...] = (None, "next", "next", "next", "strict", "any")

@@ -27,8 +27,8 @@ from weft.runtime.columns.events import Column, Events, StringPool
 from weft.runtime.trends.measures import Extreme, Lane
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import DOUBLE, LONG
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import find_trend_results
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
 
 TYPES = ("A", "B", "C", "D")
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")

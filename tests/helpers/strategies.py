@@ -34,10 +34,10 @@ from weft.schema import (
     Schema,
     decimal,
 )
-from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches
-from weft.testing.matches import Match
-from weft.testing.values import Value
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
+from weft.reference.matches import Match
+from weft.reference.values import Value
 
 Item = TypeVar("Item")
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]

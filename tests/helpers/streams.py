@@ -22,7 +22,7 @@ from weft.runtime.matches.execute import Found
 from weft.runtime.stages.shard import Memory, Shard
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome
 from weft.runtime.trends.executor import TrendPlan
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 MILLISECOND = 1_000
 AFTER_ALL = 1 << 50  # milliseconds

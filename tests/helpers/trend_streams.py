@@ -11,8 +11,8 @@ from weft.pattern.nodes import Query, TimeWindow
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.shard_executor import FoundTrends
 from weft.schema import DOUBLE, LONG
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import TrendResults
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import TrendResults
 
 LAYOUT = Layout(
     time="__time",

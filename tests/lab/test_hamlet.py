@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers.trend_notation import count, item, plus, rises, seq, trend_query
 
 from weft.pattern.nodes import Pattern, Query
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 from weft_lab.hamlet import HamletGraph, KleeneQuery, StreamEvent, aggregate_trends
 
 

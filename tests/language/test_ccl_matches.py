@@ -13,8 +13,8 @@ from tests.helpers.tally import Count
 
 from weft.errors import QueryError
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query, Sequence
-from weft.testing.matcher import find_matches
-from weft.testing.matches import Match
+from weft.reference.matcher import find_matches
+from weft.reference.matches import Match
 from weft.tree import find
 
 

@@ -36,9 +36,9 @@ from weft.plan.nodes import (
     Scan,
 )
 from weft.schema import LONG
-from weft.testing.evaluate import holds
-from weft.testing.events import ReferenceEvent
-from weft.testing.stream import Stream, prepare
+from weft.reference.evaluate import holds
+from weft.reference.events import ReferenceEvent
+from weft.reference.stream import Stream, prepare
 
 
 def load_cases() -> list[object]:

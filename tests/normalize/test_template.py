@@ -50,9 +50,9 @@ from weft.plan.template import (
     TrendSum,
 )
 from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema
-from weft.testing.evaluate import holds
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import find_trend_results
+from weft.reference.evaluate import holds
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
 from weft.tree import find
 
 COUNT = ReturnColumn("n", CountTrends())

@@ -21,7 +21,7 @@ from weft.runtime.matches.execute import Executor
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.nearest import NearestJoin
 from weft.runtime.matches.program import Program
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 Shape: TypeAlias = "int | tuple[Shape, Shape] | Tree"
 Queries: TypeAlias = Sequence[tuple[str, Shape]]  # a pattern, and the tree of its items by number

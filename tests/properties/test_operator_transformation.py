@@ -9,9 +9,9 @@ from tests.helpers.strategies import Case, random_case
 
 from weft.expressions import Equivalence
 from weft.pattern.nodes import Conjunction, Event, Kleene, Pattern, Query, Sequence, Some
-from weft.testing.events import ReferenceEvent, is_before
-from weft.testing.matcher import find_matches
-from weft.testing.matches import Match
+from weft.reference.events import ReferenceEvent, is_before
+from weft.reference.matcher import find_matches
+from weft.reference.matches import Match
 
 Filter = Callable[[Match], bool]
 

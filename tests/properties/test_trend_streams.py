@@ -16,8 +16,8 @@ from weft.pattern.nodes import Query
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
 from weft.runtime.trends.executor import TrendPlan
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import find_trend_results
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
 
 SHARING: tuple[Sharing, ...] = ("dynamic", "static", "none")
 

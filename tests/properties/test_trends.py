@@ -25,8 +25,8 @@ from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
 from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
 from weft.runtime.trends.shared import sharing_sets
-from weft.testing.events import ReferenceEvent
-from weft.testing.trends import TrendResults, find_trend_results
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import TrendResults, find_trend_results
 
 Workload = tuple[list[Query], list[ReferenceEvent]]
 

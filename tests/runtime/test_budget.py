@@ -14,7 +14,7 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 CROWD = tuple(event(row, "A", row, key=500 + row) for row in range(16))
 REMEDIES = ("STRATEGY NEXT", "SKIP PAST LAST", "shorten WITHIN", "bound the list ({n,m})", "[key]")

@@ -16,7 +16,7 @@ from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor
 from weft.runtime.matches.program import Program
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 PAIR = (event(0, "A", 10, key=7), event(1, "B", 20, key=8))
 RISE = "QUERY rise PATTERN SEQ(A a, B b)"

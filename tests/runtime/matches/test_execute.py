@@ -13,7 +13,7 @@ from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 
 class Run:

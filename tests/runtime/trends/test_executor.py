@@ -19,7 +19,7 @@ from weft.runtime.trends import aggregate
 from weft.runtime.trends import executor as trend_executor
 from weft.runtime.trends.executor import SlidingWindows, TrendPlan
 from weft.schema import LONG, Schema
-from weft.testing.events import ReferenceEvent
+from weft.reference.events import ReferenceEvent
 
 SECOND = 1_000_000
 SCHEMA = Schema({"x": LONG, "g": LONG}, time="ts")

@@ -7,8 +7,8 @@ from tests.helpers.trend_notation import count, trend_query
 
 from weft.expressions import Aggregate, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Event, Negation, Query
-from weft.testing.clauses import Clause, clauses_of, positive_variables
-from weft.testing.matcher import find_matches
+from weft.reference.clauses import Clause, clauses_of, positive_variables
+from weft.reference.matcher import find_matches
 from weft.tree import find
 
 

@@ -11,8 +11,8 @@ from tests.helpers.strategies import Case, cases, matching_case, random_case
 
 from weft.expressions import Aggregate, Arithmetic, Attribute, Equivalence, variables_of
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Negation, Pattern, Query, Sequence
-from weft.testing.clauses import clauses_of
-from weft.testing.matcher import find_matches
+from weft.reference.clauses import clauses_of
+from weft.reference.matcher import find_matches
 from weft.tree import find, walk
 
 SAMPLES = 300

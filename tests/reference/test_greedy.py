@@ -16,8 +16,8 @@ from tests.helpers.notation import query_of
 from tests.helpers.tally import Count, seed_blocks
 
 from weft.errors import QueryError
-from weft.testing.events import ReferenceEvent
-from weft.testing.matcher import find_matches
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
 
 ORACLES: dict[str, Callable[..., set[Found]]] = {"NEXT": next_matches, "STRICT": strict_matches}
 

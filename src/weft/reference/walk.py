@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from weft.expressions import Attribute
-from weft.testing.events import ReferenceEvent, positions
-from weft.testing.matches import Match, value_of
-from weft.testing.stream import Stream
-from weft.testing.values import ORDER, Value, compare
+from weft.reference.events import ReferenceEvent, positions
+from weft.reference.matches import Match, value_of
+from weft.reference.stream import Stream
+from weft.reference.values import ORDER, Value, compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def skip_matches(matches: Iterable[Match], stream: Stream, identity: Callable[[M
 
     >>> from weft.pattern.nodes import Event, Kleene, Query
     >>> from weft.pattern.policies import Policy
-    >>> from weft.testing.matcher import find_matches
+    >>> from weft.reference.matcher import find_matches
     >>> pattern = Kleene(Event("A", "a"), 2, 3)
     >>> stream = [ReferenceEvent(row, frozenset("A"), row) for row in range(5)]
     >>> for policy in (Policy(skip="past last"), Policy(skip="past last", prefer_longest=True)):
@@ -65,7 +65,7 @@ def suppress_matches(
 
     >>> from weft.pattern.nodes import Event, Query
     >>> from weft.pattern.policies import Policy, Suppression
-    >>> from weft.testing.matcher import find_matches
+    >>> from weft.reference.matcher import find_matches
     >>> query = Query("q", Event("A", "a"), policy=Policy(suppression=Suppression(3)))
     >>> stream = [ReferenceEvent(row, frozenset("A"), row) for row in range(5)]
     >>> sorted((match.start, match.swallowed) for match in find_matches(query, stream))

@@ -11,8 +11,8 @@ from tests.helpers.strategies import Case
 
 from weft.pattern.nodes import Conjunction, Disjunction, Kleene, Query
 from weft.pattern.policies import Policy
-from weft.testing.matcher import find_matches
-from weft.testing.matches import Match
+from weft.reference.matcher import find_matches
+from weft.reference.matches import Match
 from weft.tree import find
 
 SAMPLES = 260

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from weft.expressions import Aggregate, Attribute, Expression, variables_of
 from weft.pattern.nodes import Event, Kleene
-from weft.testing.clauses import Clause, order_of, positive_events
-from weft.testing.evaluate import holds
-from weft.testing.events import Bindings, ReferenceEvent, agree
-from weft.testing.occurrences import Occurrence
-from weft.testing.stream import Stream
+from weft.reference.clauses import Clause, order_of, positive_events
+from weft.reference.evaluate import holds
+from weft.reference.events import Bindings, ReferenceEvent, agree
+from weft.reference.occurrences import Occurrence
+from weft.reference.stream import Stream
 from weft.tree import find
 
 
@@ -19,7 +19,7 @@ def is_kept(clause: Clause, match: Occurrence, stream: Stream) -> bool:
     >>> from dataclasses import replace
     >>> from weft.pattern.nodes import Query, Sequence
     >>> from weft.pattern.policies import Policy
-    >>> from weft.testing.matcher import find_matches
+    >>> from weft.reference.matcher import find_matches
     >>> query = Query("q", Sequence((Event("A", "a"), Event("B", "b"))))
     >>> stream = [ReferenceEvent(row, frozenset(type), row) for row, type in enumerate("AABB")]
     >>> for strategy in ("any", "next", "strict"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-from weft.testing.values import Value, compare
+from weft.reference.values import Value, compare
 
 
 @dataclass(frozen=True, slots=True)

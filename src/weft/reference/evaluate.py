@@ -30,8 +30,8 @@ from weft.expressions import (
     type_of,
 )
 from weft.schema import DOUBLE, Type
-from weft.testing.events import Bindings, ReferenceEvent
-from weft.testing.values import ORDER, Value, calculate, compare, convert, fit
+from weft.reference.events import Bindings, ReferenceEvent
+from weft.reference.values import ORDER, Value, calculate, compare, convert, fit
 from weft.tree import find
 
 _COMPARISONS: dict[ComparisonOperator, Callable[[int, int], bool]] = {

@@ -6,8 +6,8 @@ from tests.helpers.strategies import random_case
 from tests.helpers.tally import Count, seed_blocks
 
 from weft.pattern.nodes import Negation
-from weft.testing.events import deduplicate
-from weft.testing.matcher import find_matches
+from weft.reference.events import deduplicate
+from weft.reference.matcher import find_matches
 from weft.tree import find
 
 MOST_BINDINGS = 3_000

@@ -7,7 +7,7 @@ from weft.errors import QueryError
 from weft.expressions import Attribute, Comparison
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
 from weft.schema import LONG
-from weft.testing.matcher import find_matches
+from weft.reference.matcher import find_matches
 
 
 def test_start_and_end_are_the_times_of_the_first_and_last_event() -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from weft.expressions import Aggregate, Attribute, Expression, variables_of
 from weft.pattern.nodes import CountWindow, Event, Query, TimeWindow
-from weft.testing.evaluate import holds
-from weft.testing.events import ReferenceEvent, agree, deduplicate, is_before, positions
+from weft.reference.evaluate import holds
+from weft.reference.events import ReferenceEvent, agree, deduplicate, is_before, positions
 from weft.tree import find
 
 

@@ -23,9 +23,9 @@ from weft.expressions import (
     Or,
 )
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
-from weft.testing.evaluate import evaluate, holds
-from weft.testing.events import ReferenceEvent
-from weft.testing.values import Value, compare, convert
+from weft.reference.evaluate import evaluate, holds
+from weft.reference.events import ReferenceEvent
+from weft.reference.values import Value, compare, convert
 
 MOST, LEAST = 2**63 - 1, -(2**63)
 NULL = None

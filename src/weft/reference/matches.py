@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from weft.expressions import Expression, Suppressed
 from weft.pattern.nodes import Query
-from weft.testing.evaluate import CurrentElements, evaluate
-from weft.testing.events import Bindings, ReferenceEvent
-from weft.testing.values import Value
+from weft.reference.evaluate import CurrentElements, evaluate
+from weft.reference.events import Bindings, ReferenceEvent
+from weft.reference.values import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from weft.pattern import nodes
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
-from weft.testing.events import Bindings, ReferenceEvent
-from weft.testing.matcher import strategic_matches
-from weft.testing.matches import Match, match_of
-from weft.testing.strategy import Opening, could_take
-from weft.testing.stream import Stream, prepare
-from weft.testing.values import ORDER
+from weft.reference.events import Bindings, ReferenceEvent
+from weft.reference.matcher import strategic_matches
+from weft.reference.matches import Match, match_of
+from weft.reference.strategy import Opening, could_take
+from weft.reference.stream import Stream, prepare
+from weft.reference.values import ORDER
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Pattern
-from weft.testing.clauses import clauses_of, positive_variables
-from weft.testing.events import Bindings, ReferenceEvent
-from weft.testing.stream import Stream
+from weft.reference.clauses import clauses_of, positive_variables
+from weft.reference.events import Bindings, ReferenceEvent
+from weft.reference.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def occurrences(clause: Pattern, events: Sequence[ReferenceEvent], stream: Strea
     """Yield the occurrences of a clause among `events`; its negations are not looked at.
 
     >>> from weft.pattern.nodes import Query
-    >>> from weft.testing.stream import prepare
+    >>> from weft.reference.stream import prepare
     >>> pattern = nodes.Sequence((Event("A", "a"), Kleene(Event("B", "b"), 1, None)))
     >>> arrivals = [ReferenceEvent(row, frozenset(type), time=row) for row, type in enumerate("ABB")]
     >>> stream = prepare(Query("q", pattern), arrivals, tie_break=False)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from weft.errors import Problem, QueryError
 from weft.expressions import Expression, variables_of
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query
-from weft.testing.clauses import Clause, clauses_of, positive_variables
-from weft.testing.evaluate import holds
-from weft.testing.events import Bindings, ReferenceEvent, agree
-from weft.testing.matches import Match, bindings_text, match_of
-from weft.testing.occurrences import Occurrence, negations, occurrences
-from weft.testing.strategy import is_kept
-from weft.testing.stream import Stream, prepare
-from weft.testing.walk import skip_matches, suppress_matches
+from weft.reference.clauses import Clause, clauses_of, positive_variables
+from weft.reference.evaluate import holds
+from weft.reference.events import Bindings, ReferenceEvent, agree
+from weft.reference.matches import Match, bindings_text, match_of
+from weft.reference.occurrences import Occurrence, negations, occurrences
+from weft.reference.strategy import is_kept
+from weft.reference.stream import Stream, prepare
+from weft.reference.walk import skip_matches, suppress_matches
 from weft.tree import find
 
 

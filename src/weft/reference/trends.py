@@ -12,13 +12,13 @@ from typing import TypeAlias
 from weft.expressions import Aggregate, Attribute, CountTrends, Expression, variables_of
 from weft.pattern.nodes import CountWindow, Event, Negation, Query
 from weft.schema import Type
-from weft.testing.clauses import positive_variables
-from weft.testing.evaluate import aggregate_events
-from weft.testing.events import ReferenceEvent, agree
-from weft.testing.matcher import matching_occurrences
-from weft.testing.occurrences import Occurrence
-from weft.testing.stream import Stream, prepare
-from weft.testing.values import Value, exact_average, exact_sum
+from weft.reference.clauses import positive_variables
+from weft.reference.evaluate import aggregate_events
+from weft.reference.events import ReferenceEvent, agree
+from weft.reference.matcher import matching_occurrences
+from weft.reference.occurrences import Occurrence
+from weft.reference.stream import Stream, prepare
+from weft.reference.values import Value, exact_average, exact_sum
 from weft.tree import find
 
 TrendResults: TypeAlias = dict[tuple[int | None, tuple[Value, ...]], dict[str, Value]]
