@@ -20,13 +20,13 @@ from weft.adaptation.settings import Adaptation, Decider
 from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard_executor import PlanChange
 from weft.runtime.state.journal import Journal
 from weft.statistics.model import ItemKey, Statistics
-from weft.reference.events import ReferenceEvent
 
 SECOND = 1_000_000
 TEXT = """

@@ -31,13 +31,13 @@ from weft.adaptation.plan_tenure import leading_types
 from weft.codec import from_json, to_json
 from weft.errors import BudgetError
 from weft.plan.nodes import Plan
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard_executor import Arrivals, Observation, ShardExecutor
 from weft.runtime.state.journal import Journal
 from weft.runtime.state.segments import with_arrival
-from weft.reference.events import ReferenceEvent
 
 WAYS: tuple[Way, ...] = ("parallel", "rebuild")
 

@@ -18,9 +18,9 @@ from weft.adaptation.decisions import Invariants, Static, Unconditional
 from weft.adaptation.settings import Adaptation
 from weft.language.read import read_queries
 from weft.optimizer.planning import Planning
-from weft.statistics.model import ItemKey, Statistics
 from weft.reference.events import ReferenceEvent
 from weft.reference.matcher import find_matches
+from weft.statistics.model import ItemKey, Statistics
 
 
 @pytest.fixture

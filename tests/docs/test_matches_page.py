@@ -15,9 +15,9 @@ from weft.normalize.cautions import list_cautions
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Join, KleeneExpand
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.schema import STRING, TIMESTAMP, Schema
-from weft.reference.events import ReferenceEvent
 
 FOLDER = Path(__file__).parents[2] / "docs"
 PAGE = (FOLDER / "matches.md").read_text(encoding="utf-8")

@@ -16,6 +16,8 @@ from weft.optimizer.pipeline import optimize
 from weft.optimizer.planning import Planning
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan, TimeoutBranch
+from weft.reference.matches import Match, return_values
+from weft.reference.timeouts import find_timeouts
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -26,8 +28,6 @@ from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.walk import new_walker, walk_steps
 from weft.schema import MAX_DECIMAL_DIGITS, Schema, Type
-from weft.reference.matches import Match, return_values
-from weft.reference.timeouts import find_timeouts
 
 Bindings = frozenset[tuple[str, tuple[object, ...]]]
 Timeouts = dict[tuple[Bindings, str | None], dict[str, object]]  # by the chain and what it misses

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from weft.kernels.matches.identity import hash_bindings, write_hex
-from weft.runtime.columns.events import hash_values
-from weft.runtime.matches.emit import SECOND_SEED
 from weft.reference.events import ReferenceEvent
 from weft.reference.matches import Match
+from weft.runtime.columns.events import hash_values
+from weft.runtime.matches.emit import SECOND_SEED
 
 
 def match_ids(query: str, events: Sequence[ReferenceEvent]) -> Callable[[Match], str]:

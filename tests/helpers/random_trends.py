@@ -23,12 +23,12 @@ from weft.pattern.nodes import (
     TimeWindow,
 )
 from weft.plan.template import TrendColumn
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
 from weft.runtime.columns.events import Column, Events, StringPool
 from weft.runtime.trends.measures import Extreme, Lane
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import DOUBLE, LONG
-from weft.reference.events import ReferenceEvent
-from weft.reference.trends import find_trend_results
 
 TYPES = ("A", "B", "C", "D")
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")

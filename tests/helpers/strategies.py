@@ -23,6 +23,10 @@ from weft.errors import QueryError
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.pattern.nodes import Query
+from weft.reference.events import ReferenceEvent
+from weft.reference.matcher import find_matches
+from weft.reference.matches import Match
+from weft.reference.values import Value
 from weft.schema import (
     BOOLEAN,
     DATE,
@@ -34,10 +38,6 @@ from weft.schema import (
     Schema,
     decimal,
 )
-from weft.reference.events import ReferenceEvent
-from weft.reference.matcher import find_matches
-from weft.reference.matches import Match
-from weft.reference.values import Value
 
 Item = TypeVar("Item")
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]

@@ -16,13 +16,13 @@ from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning, Strategy
 from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.plan.nodes import Plan
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.execute import Found
 from weft.runtime.stages.shard import Memory, Shard
 from weft.runtime.stages.shard_program import Arrived, ShardProgram, StepOutcome
 from weft.runtime.trends.executor import TrendPlan
-from weft.reference.events import ReferenceEvent
 
 MILLISECOND = 1_000
 AFTER_ALL = 1 << 50  # milliseconds

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from weft.expressions import Aggregate, AggregateFunction, Attribute, Comparison, CountTrends, Predicate
 from weft.pattern.nodes import Event, Kleene, Negation, Pattern, Query, ReturnColumn, Sequence, TimeWindow
-from weft.schema import LONG, Type
 from weft.reference.events import ReferenceEvent
 from weft.reference.stream import prepare
 from weft.reference.trends import TrendResults, find_trend_results, find_trends
 from weft.reference.values import Value
+from weft.schema import LONG, Type
 
 
 def item(type: str) -> Event:

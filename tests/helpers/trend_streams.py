@@ -8,11 +8,11 @@ from tests.helpers.random_trends import INTEGERS, TYPES, results_of
 from tests.helpers.streams import MILLISECOND, Stream
 
 from weft.pattern.nodes import Query, TimeWindow
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import TrendResults
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.shard_executor import FoundTrends
 from weft.schema import DOUBLE, LONG
-from weft.reference.events import ReferenceEvent
-from weft.reference.trends import TrendResults
 
 LAYOUT = Layout(
     time="__time",

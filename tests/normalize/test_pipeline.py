@@ -35,10 +35,10 @@ from weft.plan.nodes import (
     Plan,
     Scan,
 )
-from weft.schema import LONG
 from weft.reference.evaluate import holds
 from weft.reference.events import ReferenceEvent
 from weft.reference.stream import Stream, prepare
+from weft.schema import LONG
 
 
 def load_cases() -> list[object]:

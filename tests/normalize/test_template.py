@@ -49,10 +49,10 @@ from weft.plan.template import (
     TrendItem,
     TrendSum,
 )
-from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema
 from weft.reference.evaluate import holds
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import find_trend_results
+from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema
 from weft.tree import find
 
 COUNT = ReturnColumn("n", CountTrends())

@@ -16,12 +16,12 @@ from weft.optimizer.trees import Demands, Tree, leaf, pair, uncheck
 from weft.plan.invariants import check_plan
 from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import Output, Plan, column_types
+from weft.reference.events import ReferenceEvent
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor
 from weft.runtime.matches.join import BoundJoin
 from weft.runtime.matches.nearest import NearestJoin
 from weft.runtime.matches.program import Program
-from weft.reference.events import ReferenceEvent
 
 Shape: TypeAlias = "int | tuple[Shape, Shape] | Tree"
 Queries: TypeAlias = Sequence[tuple[str, Shape]]  # a pattern, and the tree of its items by number

@@ -15,9 +15,9 @@ from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
-from weft.runtime.trends.executor import TrendPlan
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import find_trend_results
+from weft.runtime.trends.executor import TrendPlan
 
 SHARING: tuple[Sharing, ...] = ("dynamic", "static", "none")
 

@@ -23,10 +23,10 @@ from weft.normalize.template import template_of
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
-from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
-from weft.runtime.trends.shared import sharing_sets
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import TrendResults, find_trend_results
+from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
+from weft.runtime.trends.shared import sharing_sets
 
 Workload = tuple[list[Query], list[ReferenceEvent]]
 

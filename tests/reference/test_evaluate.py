@@ -22,10 +22,10 @@ from weft.expressions import (
     Not,
     Or,
 )
-from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 from weft.reference.evaluate import evaluate, holds
 from weft.reference.events import ReferenceEvent
 from weft.reference.values import Value, compare, convert
+from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 
 MOST, LEAST = 2**63 - 1, -(2**63)
 NULL = None

@@ -6,8 +6,8 @@ from tests.helpers.notation import query_of, stream
 from weft.errors import QueryError
 from weft.expressions import Attribute, Comparison
 from weft.pattern.nodes import Conjunction, Event, Kleene, Negation, Query, Sequence, TimeWindow
-from weft.schema import LONG
 from weft.reference.matcher import find_matches
+from weft.schema import LONG
 
 
 def test_start_and_end_are_the_times_of_the_first_and_last_event() -> None:

@@ -23,10 +23,10 @@ from tests.helpers.trend_notation import (
 
 from weft.expressions import Aggregate, Attribute, Comparison, Equivalence, Literal
 from weft.pattern.nodes import Conjunction, CountWindow, Disjunction, Negation, Pattern, Query, ReturnColumn
-from weft.schema import DOUBLE, LONG, Type, decimal
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import find_trend_results
 from weft.reference.values import Value
+from weft.schema import DOUBLE, LONG, Type, decimal
 
 SHAPES = arrivals("a1 b1 b2 c1 b3 a2 b4 c2 c3 b5")
 

@@ -22,10 +22,10 @@ from tests.helpers.trend_notation import (
 
 from weft.expressions import Aggregate, Attribute, Comparison, Literal
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Kleene, Pattern, ReturnColumn
-from weft.schema import LONG
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import find_trend_results
 from weft.reference.values import Value
+from weft.schema import LONG
 
 FIGURE_4 = arrivals("a1 a2 c1 b1 b2 b3 b4 a3 a4 c2 c3 c4 b5 b6")
 FIGURE_6 = arrivals("a1 a2 c1 b1 b2 b3 b4 b5 b6 b7 b8")

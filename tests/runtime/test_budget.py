@@ -8,13 +8,13 @@ from tests.helpers.strategies import Case, event, matching_case
 from tests.helpers.tally import Count, seed_blocks
 
 from weft.errors import BudgetError
+from weft.reference.events import ReferenceEvent
 from weft.runtime import budget as budgets
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
-from weft.reference.events import ReferenceEvent
 
 CROWD = tuple(event(row, "A", row, key=500 + row) for row in range(16))
 REMEDIES = ("STRATEGY NEXT", "SKIP PAST LAST", "shorten WITHIN", "bound the list ({n,m})", "[key]")

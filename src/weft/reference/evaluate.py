@@ -29,9 +29,9 @@ from weft.expressions import (
     Suppressed,
     type_of,
 )
-from weft.schema import DOUBLE, Type
 from weft.reference.events import Bindings, ReferenceEvent
 from weft.reference.values import ORDER, Value, calculate, compare, convert, fit
+from weft.schema import DOUBLE, Type
 from weft.tree import find
 
 _COMPARISONS: dict[ComparisonOperator, Callable[[int, int], bool]] = {

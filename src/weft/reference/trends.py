@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from weft.expressions import Aggregate, Attribute, CountTrends, Expression, variables_of
 from weft.pattern.nodes import CountWindow, Event, Negation, Query
-from weft.schema import Type
 from weft.reference.clauses import positive_variables
 from weft.reference.evaluate import aggregate_events
 from weft.reference.events import ReferenceEvent, agree
@@ -19,6 +18,7 @@ from weft.reference.matcher import matching_occurrences
 from weft.reference.occurrences import Occurrence
 from weft.reference.stream import Stream, prepare
 from weft.reference.values import Value, exact_average, exact_sum
+from weft.schema import Type
 from weft.tree import find
 
 TrendResults: TypeAlias = dict[tuple[int | None, tuple[Value, ...]], dict[str, Value]]

@@ -11,12 +11,12 @@ from tests.helpers.engine import EPOCH, arrow_events, plan_of, run_case
 from tests.helpers.identities import match_ids
 from tests.helpers.strategies import SCHEMA, Case, event
 
+from weft.reference.events import ReferenceEvent
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.emit import arrow_type, emit, match_schema
 from weft.runtime.matches.execute import Executor
 from weft.runtime.matches.program import Program
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
-from weft.reference.events import ReferenceEvent
 
 PAIR = (event(0, "A", 10, key=7), event(1, "B", 20, key=8))
 RISE = "QUERY rise PATTERN SEQ(A a, B b)"

@@ -7,13 +7,13 @@ from tests.helpers.strategies import SECOND, Case, event
 
 from weft.errors import BudgetError
 from weft.plan.nodes import Await, Branch, Extent, Output, Plan, Scan
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
-from weft.reference.events import ReferenceEvent
 
 
 class Run:

@@ -12,6 +12,7 @@ from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
 from weft.errors import BudgetError
 from weft.language.read import read_queries
 from weft.normalize.template import template_of
+from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_program import Arrived, run_once
@@ -19,7 +20,6 @@ from weft.runtime.trends import aggregate
 from weft.runtime.trends import executor as trend_executor
 from weft.runtime.trends.executor import SlidingWindows, TrendPlan
 from weft.schema import LONG, Schema
-from weft.reference.events import ReferenceEvent
 
 SECOND = 1_000_000
 SCHEMA = Schema({"x": LONG, "g": LONG}, time="ts")
