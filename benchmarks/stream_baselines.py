@@ -11,13 +11,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import TimerValues
 
 from weft.api.detection import Detection
+from weft.hosts.demand import demand_of
 from weft.hosts.spark import stream
-from weft.hosts.spark.batch import group_task
 from weft.hosts.spark.frame import wire_columns
 from weft.hosts.spark.operator import StageOperator
-from weft.hosts.spark.pushdown import demand_of, wanted_by
+from weft.hosts.spark.pushdown import wanted_by
 from weft.hosts.spark.steps import MESSAGES
 from weft.hosts.spark.stream import use_rocksdb
+from weft.hosts.tasks import group_task
 from weft.runtime.budget import Budget
 from weft.runtime.stages.messages import PACK, SHARD
 from weft.runtime.stages.task import MergedColumns, ResultColumns, StageTask

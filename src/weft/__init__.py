@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from weft.errors import DataError as DataError
     from weft.errors import QueryError as QueryError
     from weft.errors import WeftError as WeftError
+    from weft.explanation.analysis import Analysis as Analysis
+    from weft.explanation.analysis import CountedOutcomes as CountedOutcomes
     from weft.explanation.plans import explain as explain
-    from weft.hosts.spark.analyze import Analysis as Analysis
-    from weft.hosts.spark.analyze import CountedOutcomes as CountedOutcomes
     from weft.hosts.spark.failures import plain_failures as plain_failures
     from weft.hosts.spark.monitor import StreamMonitor as StreamMonitor
     from weft.hosts.spark.outcomes import Outcomes as Outcomes
@@ -64,7 +64,7 @@ _EXPORTS = {
     "api.planning": "load_plan save_plan",
     "errors": "BudgetError CautionWarning DataError QueryError WeftError",
     "explanation.plans": "explain",
-    "hosts.spark.analyze": "Analysis CountedOutcomes",
+    "explanation.analysis": "Analysis CountedOutcomes",
     "hosts.spark.failures": "plain_failures",
     "hosts.spark.monitor": "StreamMonitor",
     "hosts.spark.outcomes": "Outcomes",

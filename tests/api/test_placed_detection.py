@@ -18,7 +18,7 @@ from weft.api.detection import Detection
 from weft.api.options import PlacementName
 from weft.cli.app import app
 from weft.errors import DataError, WeftError
-from weft.hosts.spark.analyze import Analysis, transfer_lines
+from weft.explanation.analysis import Analysis, transfer_lines
 from weft.runtime.stages.report import Transfer
 
 N_EVENTS, N_CASES = 1_000, 4

@@ -7,7 +7,7 @@ from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
 from weft.api.planning import PlannedGroup, compare_costs, plan_group, why_lines
-from weft.hosts.spark.divide import QueryGroup, Together
+from weft.hosts.divide import QueryGroup, Together
 from weft.optimizer.planning import Planning
 
 WORKLOAD = Workload(

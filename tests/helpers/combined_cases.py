@@ -11,7 +11,7 @@ from tests.helpers.case_files import TextCase, match_lines, trend_lines
 from tests.helpers.engine import Bindings, arrow_events, bindings_of, expected_outcome, plain
 from tests.helpers.strategies import Case
 
-from weft.io.sinks import TrendNames
+from weft.hosts.results import TrendNames
 from weft.reference.trends import TrendResults
 
 Lines = dict[str, tuple[str, ...]]

@@ -12,7 +12,7 @@ from tests.helpers.strategies import Case
 from tests.helpers.streams import AFTER_ALL, MILLISECOND, Kept, cut, deliveries
 
 from weft.codec import to_json
-from weft.hosts.spark.divide import time_of
+from weft.hosts.divide import time_of
 from weft.plan.sites import SiteProgram
 from weft.runtime.budget import Budget
 from weft.runtime.stages.messages import OUTCOME, Message
@@ -166,7 +166,7 @@ def run_slices(case: Case, slices: TimeSlices) -> Matches:
     pairs = [pair for one in plan.outputs for pair in zip(names[one.query], one.columns, strict=True)]
     columns = ResultColumns(MergedColumns({name: column.type for name, column in pairs}, names))
     group = GroupTask(to_json("plan", plan), layout)
-    task = StageTask(pa.int64(), Budget(), groups=(group,), columns=columns, has_reports=False)
+    task = StageTask(pa.int64(), Budget(), groups=(group,), columns=columns)
     stage, meeting = (stage_of(task, number, Memory()) for number in (0, 1))
     assert isinstance(stage, ShardStage)
     rows, shards = slices.copies(table[layout.time].to_numpy())

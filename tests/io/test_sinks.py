@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.io.sinks import check_target, write_results
+from weft.io.spark.sinks import write_results
+from weft.io.targets import check_target
 
 SCHEMA = (
     "query string, match_id string, start timestamp, end timestamp, "

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import DataError
-from weft.io.sources import EventColumns, find_events, read_events
+from weft.io.event_files import EventColumns, find_events
+from weft.io.spark.sources import read_events
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_SECONDS = int(NOON.timestamp())

@@ -1,4 +1,4 @@
-"""The public calls: queries and a DataFrame of events in, a DataFrame of results or a detection out."""
+"""The public calls: queries and events in, a frame of results or a detection out."""
 
 import warnings
 from datetime import timedelta
@@ -6,31 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from weft.api.detection import Detection, Workload
-from weft.api.one_place import BatchDetection, StreamDetection
+from weft.api.events import Events, is_stream, open_host, stream_detection
+from weft.api.one_place import BatchDetection
 from weft.api.options import Columns, Sites, Streaming
-from weft.api.sites import SiteBatchDetection, SiteStreamDetection
-from weft.errors import CautionWarning, DataError, WeftError
-from weft.hosts.spark.frame import EventFrame
-from weft.hosts.spark.local import use_this_python
-from weft.hosts.spark.schemas import event_schema, require_column, value_type
-from weft.hosts.spark.stream import Lateness
-from weft.language.literals import parse_duration
+from weft.api.sites import SiteBatchDetection
+from weft.errors import CautionWarning, WeftError
+from weft.hosts.host import Frame
+from weft.hosts.meaning import EventRoles
 from weft.language.policy_words import default_policy
 from weft.language.read import Queries, read_queries
 from weft.optimizer.planning import Planning
 from weft.runtime.budget import Budget, OnBudget
-from weft.schema import TIMESTAMP
+from weft.schema import Schema
 from weft.statistics.file import load_statistics
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
-
-SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
+    from pyspark.sql import Observation
 
 
 def detect(
-    events: "DataFrame",
+    events: Events,
     queries: Queries,
     *,
     time: str,
@@ -48,7 +44,7 @@ def detect(
     on_budget: OnBudget = "stop",
     partitions: int | None = None,
     observation: "Observation | None" = None,
-) -> "DataFrame":
+) -> Frame:
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
     Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
@@ -134,7 +130,7 @@ def detect(
 
 
 def prepare(
-    events: "DataFrame",
+    events: Events,
     queries: Queries,
     *,
     time: str,
@@ -164,27 +160,33 @@ def prepare(
     meaning = columns or Columns()
     default = default_policy(strategy, skip, suppress)
     tie_break = meaning.order_by is not None
-    source = _event_frame(events, time=time, type=type, id=id, columns=meaning, sites=sites)
+    roles = EventRoles(
+        time=time,
+        type=type,
+        id=id,
+        order_by=meaning.order_by,
+        site=None if sites is None else sites.column,
+        types=meaning.types,
+    )
+    host = open_host(events, roles)
+    schema = host.source.schema
     planning = planning or Planning()
     workload = Workload(
-        source,
-        read_queries(queries, source.schema, origin=origin, tie_break=tie_break, default=default),
+        host,
+        read_queries(queries, schema, origin=origin, tie_break=tie_break, default=default),
         planning,
         budget or Budget(),
         partitions,
-        _statistics(planning.statistics, source),
+        _statistics(planning.statistics, schema),
         streaming or Streaming(),
         sites,
         on_budget,
     )
-    if events.isStreaming:
-        lateness = _lateness(events, time, watermark)
-        if sites is None:
-            return StreamDetection(workload, lateness)
-        return SiteStreamDetection(workload, sites, lateness)
+    if is_stream(events):
+        return stream_detection(workload, events, time, watermark, sites)
     for name, value in (("streaming", streaming), ("watermark", watermark)):
         if value is not None:
-            raise WeftError(f"`{name}` is for streams, but `events` is a batch DataFrame: leave it out")
+            raise WeftError(f"`{name}` is for streams, but `events` is a batch: leave it out")
     if sites is None:
         return BatchDetection(workload)
     if sites.network is not None:
@@ -192,68 +194,5 @@ def prepare(
     return SiteBatchDetection(workload, sites)
 
 
-def _statistics(given: Statistics | str | Path | None, source: EventFrame) -> Statistics | None:
-    return load_statistics(given, source.schema) if isinstance(given, str | Path) else given
-
-
-def _lateness(events: "DataFrame", time: str, watermark: str | None) -> Lateness:
-    """Return how late events may come, as said or as the events themselves have it."""
-    present = [field for field in events.schema.fields if SPARK_DELAY in field.metadata]
-    if watermark is None:
-        if not present:
-            raise WeftError(
-                "a stream needs a watermark: how late events may come\n"
-                '  hint: give watermark="10 seconds", or events.withWatermark(...)'
-            )
-        if present[0].name != time:
-            raise WeftError(f"the events have a watermark on {present[0].name!r}, but their time is {time!r}")
-        return Lateness(1000 * int(present[0].metadata[SPARK_DELAY]), is_given=True)
-    if present:
-        raise WeftError(
-            f"the events have a watermark already, on {present[0].name!r}; leave out watermark={watermark!r}"
-        )
-    delay = parse_duration(watermark)
-    if delay is None or delay < 0:
-        raise WeftError(
-            f"watermark is {watermark!r}; expected a duration such as '10 seconds' or '5 minutes'"
-        )
-    return Lateness(-(-delay // 1000) * 1000)  # Spark counts milliseconds
-
-
-def _event_frame(
-    events: "DataFrame",
-    *,
-    time: str,
-    type: str | None,
-    id: str | None,
-    columns: Columns,
-    sites: Sites | None,
-) -> EventFrame:
-    """Return the events with the meaning of their columns, as far as these are there and fit."""
-    use_this_python(events.sparkSession)
-    frame = events.schema
-    time_type = require_column(frame, time, "the event time")
-    if value_type(time_type) != TIMESTAMP:
-        raise DataError(
-            f"the time column {time!r} is {time_type.simpleString()}, expected timestamp; "
-            f"convert it, for example with to_timestamp or timestamp_millis"
-        )
-    if type is None and not columns.types:
-        raise DataError(
-            "neither a type column (type=) nor derived types (columns=Columns(types=...)) are given"
-        )
-    site = None if sites is None else sites.column
-    roles = (
-        (type, "the event type"),
-        (id, "the event id"),
-        (columns.order_by, "the order"),
-        (site, "the site"),
-    )
-    for name, role in roles:
-        if name is not None:
-            require_column(frame, name, role)
-    schema = event_schema(frame, time=time, has_type_column=type is not None, types=columns.types or None)
-    order_by = columns.order_by
-    if order_by is not None and order_by not in schema.attributes:
-        raise DataError(f"cannot order by {order_by!r}: {schema.unusable[order_by]}")
-    return EventFrame(events, schema, time, type, id, order_by, dict(columns.types), site)
+def _statistics(given: Statistics | str | Path | None, schema: Schema) -> Statistics | None:
+    return load_statistics(given, schema) if isinstance(given, str | Path) else given

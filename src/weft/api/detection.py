@@ -1,25 +1,18 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
-
-from pyspark import StorageLevel
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.errors import WeftError, near_name
-from weft.hosts.spark.analyze import GROUP, Analysis, CountedOutcomes, count_outcomes, outcomes_of_groups
-from weft.hosts.spark.assignment import ShardAssignment
-from weft.hosts.spark.failures import plain_failures
-from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
-from weft.hosts.spark.outcomes import Outcomes, observe_stopped, result_columns, shown_outcomes
-from weft.hosts.spark.pushdown import column_of
-from weft.io.checkpoint_notes import CheckpointNotes
-from weft.io.sinks import TrendNames, trend_names
+from weft.explanation.analysis import Analysis, CountedOutcomes
+from weft.hosts.host import Frame, Host, Results, RunOptions, Write
+from weft.hosts.meaning import EventMeaning
+from weft.hosts.results import TrendNames, result_columns, trend_names
 from weft.normalize.cautions import Caution
 from weft.normalize.template import template_of
 from weft.optimizer.cautions import cautions_of
@@ -38,7 +31,9 @@ from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import Observation
+
+    from weft.hosts.spark.assignment import ShardAssignment
 
 Named = TypeVar("Named")
 
@@ -47,7 +42,7 @@ Named = TypeVar("Named")
 class Workload:
     """Queries bound to events that are there or still to come, and the options of their detection."""
 
-    source: EventFrame
+    host: Host[Any]
     queries: tuple[Query, ...]
     planning: Planning
     budget: Budget
@@ -61,10 +56,13 @@ class Workload:
 class Detection(ABC):
     """Queries bound to events: their results, their plans, and what both cost.
 
-    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes` are frames, of
-    a stream streaming ones, each of which is a run of its own when it is started; `outcomes` has all kinds
-    in one run (`weft.Outcomes` tells them apart). What a mode cannot give is an error that says why.
+    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes` are frames of
+    the host. Of Spark, each is a run of its own when it is started, of a stream a streaming one; `outcomes`
+    has all kinds in one run (`weft.Outcomes` tells them apart). Without Spark they are tables, and what was
+    once found is kept. What a mode cannot give is an error that says why.
     """
+
+    is_streaming = False  # whether the events are a stream
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -87,26 +85,26 @@ class Detection(ABC):
         return tuple(query for query in self.queries if query.is_trend)
 
     @property
-    def source(self) -> EventFrame:
-        """The events, and what their columns mean."""
-        return self.workload.source
+    def host(self) -> Host[Any]:
+        """Where the events lie and what runs the detection."""
+        return self.workload.host
 
     @property
-    def is_streaming(self) -> bool:
-        """Whether the events are a stream."""
-        return bool(self.source.events.isStreaming)
+    def source(self) -> EventMeaning:
+        """The events, and what their columns mean."""
+        return self.host.source
 
     @cached_property
-    def matches(self) -> "DataFrame":
+    def matches(self) -> Frame:
         """One row per match of any query that is no trend query.
 
         Columns: `query`, `match_id`, `start`, `end`, `events` (array of struct variable, type, ts, id, in
         time order) and the RETURN columns of the queries, NULL in the rows of other queries.
         """
-        return Outcomes(self._outcomes).matches
+        return self._results.matches
 
     @cached_property
-    def timeouts(self) -> "DataFrame":
+    def timeouts(self) -> Frame:
         """One row per first event without a match, of queries with TIMEOUTS: how far the pattern got from it.
 
         Columns: those of `matches`, of the events that were reached, and `missing`, the variable of the first
@@ -114,7 +112,7 @@ class Detection(ABC):
         once the window of its first event is over.
         """
         self._check_timeouts()
-        return Outcomes(self._outcomes).timeouts
+        return self._results.timeouts
 
     def _check_timeouts(self) -> None:
         if not any(query.policy.timeouts for query in self.queries):
@@ -123,56 +121,65 @@ class Detection(ABC):
             )
 
     @cached_property
-    def trends(self) -> "DataFrame":
+    def trends(self) -> Frame:
         """One row per trend query, window and group that has trends; of a stream, once the window is over.
 
         Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
         in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
         """
-        return Outcomes(self._outcomes).trends
+        return self._results.trends
 
     @property
-    def late(self) -> "DataFrame":
+    def late(self) -> Frame:
         """The rows of a stream that came after the watermark had passed them: time, type and id."""
-        if not self.is_streaming:
-            raise WeftError("`events` is a batch DataFrame: no row of it comes too late")
-        return Outcomes(self._outcomes).late
+        raise WeftError("`events` is a batch: no row of it comes too late")
 
     @property
-    def rejected(self) -> "DataFrame":
+    def rejected(self) -> Frame:
         """The rows that are no events, with a column `reason`."""
-        return rejected_rows(self.source)
+        return self.host.rejected
 
     @cached_property
-    def outcomes(self) -> "DataFrame":
+    def outcomes(self) -> Frame:
         """Matches, timeouts, trends, late rows and reports in one run, told apart by the column `kind`.
 
         Where there are trend queries, the column `trend` has their results: windows, groups and aggregates;
         where queries have TIMEOUTS, the column `missing` has what a timeout lacks.
         The columns `shard` and `report` are those of reports.
         """
-        return shown_outcomes(self._outcomes)
+        return self._results.shown
 
     @property
     @abstractmethod
-    def _outcomes(self) -> "DataFrame":
-        """The outcomes of all kinds, with the columns that workers give them."""
+    def _results(self) -> Results:
+        """The outcomes of all kinds in one run."""
+
+    @cached_property
+    def _options(self) -> RunOptions:
+        """What is asked of a run, and how much it may cost."""
+        workload = self.workload
+        return RunOptions(
+            columns=self._columns,
+            budget=workload.budget,
+            partitions=workload.partitions,
+            on_budget=workload.on_budget,
+        )
 
     @property
-    def changes(self) -> "DataFrame":
+    def changes(self) -> Frame:
         """The changes of plans of a stream: one row for each shard and new version of its plan."""
         raise WeftError("plans change on streams alone, where `adapt` says so")
 
     @property
-    def stopped(self) -> "DataFrame":
+    def stopped(self) -> Frame:
         """The queries that exceeded their budget: query, shard and reason; their matches are incomplete.
 
         Like any of these frames, it is a run of its own; `run`, `outcomes` and `observed` tell it of one run,
         together with the results. Of a stream, a query that stays stopped has a row for every step.
         """
-        return Outcomes(self._outcomes).stopped
+        return self._results.stopped
 
-    def observed(self, observation: "Observation") -> Outcomes:
+    def observed(self, observation: "Observation") -> Results:
         """Return the outcomes of a batch, and let an observation know which queries an action stops.
 
         After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
@@ -180,32 +187,23 @@ class Detection(ABC):
         """
         if self.is_streaming:
             raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
-        return Outcomes(observe_stopped(self._outcomes, observation))
+        observed: Results = self.host.observed(self._results, observation)
+        return observed
 
     @property
-    def transfers(self) -> "DataFrame":
+    def transfers(self) -> Frame:
         """What sites sent each other: projection, source, target, rows and bytes, of each step."""
         raise _needs_sites("transfers")
 
-    def matches_of(self, name: str) -> "DataFrame":
+    def matches_of(self, name: str) -> Frame:
         """Return the matches of one query with its RETURN columns, under their own names and types."""
         columns = _look_up(name, self.return_columns, "query")
-        own = [column_of(name).alias(shown) for shown, name in columns.items()]
-        common = ["query", "match_id", "start", "end", "events"]
-        return self.matches.where(F.col("query") == name).select(*common, *own)
+        return self.host.select_matches(self.matches, name, columns)
 
-    def trends_of(self, name: str) -> "DataFrame":
+    def trends_of(self, name: str) -> Frame:
         """Return the results of one trend query with its columns, under their own names and types."""
         names = _look_up(name, self.trend_names, "trend query")
-        own = {**names.group, **names.aggregates}
-        shown = {column: own_name for own_name, column in own.items()}
-        beyond = F.col("beyond")
-        if any(column != own_name for column, own_name in shown.items()):
-            renamed = F.create_map(*(F.lit(text) for pair in shown.items() for text in pair))
-            beyond = F.transform_keys(beyond, lambda column, _: renamed[column])
-        columns = [column_of(name).alias(own_name) for own_name, name in own.items()]
-        common = ["query", "window_start", "window_end"]
-        return self.trends.where(F.col("query") == name).select(*common, *columns, beyond.alias("beyond"))
+        return self.host.select_trends(self.trends, name, names)
 
     @cached_property
     def return_columns(self) -> Mapping[str, Mapping[str, str]]:
@@ -248,7 +246,7 @@ class Detection(ABC):
             self._statistics = (
                 Statistics()
                 if self.is_streaming
-                else estimate_statistics(self.source, self.match_queries, is_quick=False)
+                else estimate_statistics(self.host, self.match_queries, is_quick=False)
             )
         return self._statistics
 
@@ -274,48 +272,29 @@ class Detection(ABC):
     def explain(self) -> str:
         """Return how the queries are evaluated as text: normal forms, plans, templates, placement, costs."""
 
-    def run(self, write: "Callable[..., None] | None" = None) -> CountedOutcomes:
+    def run(self, write: Write | None = None) -> CountedOutcomes:
         """Run a batch once; return how many matches or results each query has, and which were stopped.
 
         `write` is given the matches of this run and, where there are trend queries, their results.
         """
         if self.is_streaming:
             raise _once()
-        (counted,) = self._run_groups([self._outcomes], write)
+        (counted,) = self.host.count([self._results], write, kinds=self._kinds)
         return counted
 
-    def analyze(self, write: "Callable[..., None] | None" = None) -> Analysis:  # noqa: ARG002
+    @property
+    def _kinds(self) -> Collection[str]:
+        """The kinds of results, besides matches, that the queries ask for."""
+        asked = {"trends": bool(self.trend_queries), "timeouts": self._columns.has_timeouts}
+        return [kind for kind, is_asked in asked.items() if is_asked]
+
+    def analyze(self, write: Write | None = None) -> Analysis:  # noqa: ARG002
         """Run a batch once and return what each node of its plans did, what trends shared and sites sent.
 
         `write` is given the matches of this run; where there are trend queries, their results as `trends`;
         and where queries have TIMEOUTS, these as `timeouts`.
         """
         raise _once()
-
-    def _run_groups(
-        self, frames: "Sequence[DataFrame]", write: "Callable[..., None] | None"
-    ) -> list[CountedOutcomes]:
-        """Run query groups once, count the outcomes of each, and let `write` have the results."""
-        with plain_failures():
-            return self._count_groups(frames, write)
-
-    def _count_groups(
-        self, frames: "Sequence[DataFrame]", write: "Callable[..., None] | None"
-    ) -> list[CountedOutcomes]:
-        measured = outcomes_of_groups(frames)
-        if write is None:
-            return count_outcomes(measured, len(frames))
-        measured.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            counted = count_outcomes(measured, len(frames))
-            results = Outcomes(measured.drop(GROUP))
-            matches = results.matches if self.match_queries else self.matches
-            more = {"trends": results.trends} if self.trend_queries else {}
-            more |= {"timeouts": results.timeouts} if self._columns.has_timeouts else {}
-            write(matches, **more)
-        finally:
-            measured.unpersist()
-        return counted
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""
@@ -325,7 +304,7 @@ class Detection(ABC):
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
-        return count_rows(self.source)
+        return self.host.count_rows()
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
@@ -342,7 +321,7 @@ class Detection(ABC):
         return []
 
     @cached_property
-    def assignment(self) -> ShardAssignment:
+    def assignment(self) -> "ShardAssignment":
         """Which queries of a stream run on the same shards; with a checkpoint, as at the first start."""
         raise WeftError("queries are assigned to shards on a stream without sites alone")
 
@@ -365,11 +344,6 @@ class Detection(ABC):
     def site_program(self) -> SiteProgram:
         """What every site evaluates and sends; on a stream with a checkpoint, as at the first start."""
         raise _needs_sites("site_program")
-
-    @property
-    def _notes(self) -> CheckpointNotes:
-        """What is kept beside the checkpoint of a stream."""
-        return CheckpointNotes(self.source.events.sparkSession, self.workload.streaming.checkpoint)
 
 
 def _once() -> WeftError:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from weft.codec import write_text
 from weft.cost.shape import MOST_EXACT
-from weft.hosts.spark.divide import QueryGroup
-from weft.hosts.spark.frame import EventFrame
-from weft.hosts.spark.sampling import estimate, site_counts
+from weft.hosts.divide import QueryGroup
+from weft.hosts.host import Host
 from weft.language.read import text_of_file
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import Optimized, choose_plan
@@ -91,21 +91,22 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
     return [*lines, *planned.optimized.notes]
 
 
-def estimate_statistics(source: EventFrame, queries: Sequence[Query], *, is_quick: bool) -> Statistics:
+def estimate_statistics(host: Host[Any], queries: Sequence[Query], *, is_quick: bool) -> Statistics:
     """Estimate what the optimizer would like to know, from a sample of the events."""
     forms = [form for query in queries for form in normalize(query)]
     counts_all = any(isinstance(form.window, CountWindow) for form in forms)
-    return estimate(source, inquiry_of(forms), counts_all=counts_all, is_quick=is_quick)
+    return host.estimate(inquiry_of(forms), counts_all=counts_all, is_quick=is_quick)
 
 
 def network_of(
-    source: EventFrame, queries: Sequence[Query], site: str, statistics: Statistics
+    host: Host[Any], queries: Sequence[Query], site: str, statistics: Statistics
 ) -> SiteStatistics:
     """Count the events at the sites in a column, in one scan; selectivities come from the statistics."""
-    placed = normal_form_queries(queries, source.schema, statistics)
-    attributes = set[str]().union(*attributes_by_type(placed, source.schema).values())
-    counted = site_counts(source, site, kinds_of(placed), attributes)
-    return site_statistics(queries, source.schema, statistics, counted)
+    schema = host.source.schema
+    placed = normal_form_queries(queries, schema, statistics)
+    attributes = set[str]().union(*attributes_by_type(placed, schema).values())
+    counted = host.site_counts(site, kinds_of(placed), attributes)
+    return site_statistics(queries, schema, statistics, counted)
 
 
 def merge_plans(planned: Sequence[PlannedGroup]) -> StoredPlan:

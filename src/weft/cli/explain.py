@@ -13,7 +13,7 @@ from weft.codec import write_text
 from weft.errors import WeftError
 from weft.explanation.placement_picture import picture
 from weft.explanation.plans import explain as explain_queries
-from weft.io.sources import find_events
+from weft.io.event_files import find_events
 from weft.language.read import read_queries
 
 EXAMPLES = (

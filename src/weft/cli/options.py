@@ -9,9 +9,9 @@ from weft.adaptation.settings import Decider
 from weft.api.options import PlacementName
 from weft.cli.groups import option
 from weft.errors import WeftError
-from weft.io.sources import EventColumns, Format
-from weft.io.stream_sinks import MatchFormat
-from weft.io.times import TimeUnit
+from weft.io.event_files import EventColumns, Format
+from weft.io.targets import MatchFormat
+from weft.io.units import TimeUnit
 from weft.optimizer.planning import SECONDS, CostName, NeighborhoodName
 from weft.optimizer.weave import Heuristic
 from weft.plan.trend_sets import Sharing

@@ -18,10 +18,11 @@ from rich.text import Text
 
 from weft.api.detection import Detection
 from weft.cli.console import in_options, say_error, terminal
+from weft.hosts.progress import ProgressSource
+from weft.hosts.results import TrendNames
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
-from weft.hosts.spark.progress import ProgressSource
-from weft.io.sinks import TIMEOUTS, TrendNames
+from weft.io.targets import TIMEOUTS
 
 MOST_RESULTS = 20  # of trend queries that are shown
 

@@ -14,10 +14,11 @@ from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
-from weft.hosts.spark.analyze import Analysis, StoppedQueries, stopped_lines
+from weft.explanation.analysis import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.spark.progress import spark_progress
-from weft.io.sinks import check_target, write_results
-from weft.io.sources import find_events
+from weft.io.event_files import find_events
+from weft.io.spark.sinks import write_results
+from weft.io.targets import check_target
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
 

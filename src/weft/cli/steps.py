@@ -16,10 +16,11 @@ from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlan
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
+from weft.hosts.progress import SearchProgress, no_progress
 from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.local import local_session
-from weft.hosts.spark.progress import SearchProgress, no_progress, spark_progress
-from weft.io.sources import read_events
+from weft.hosts.spark.progress import spark_progress
+from weft.io.spark.sources import read_events
 from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network

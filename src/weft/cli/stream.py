@@ -31,18 +31,19 @@ from weft.cli.steps import (
 )
 from weft.errors import DataError, WeftError
 from weft.explanation.placements import bytes_text
+from weft.hosts.progress import no_progress
 from weft.hosts.spark.assignment import check_windows
 from weft.hosts.spark.batch import PARTITIONS
 from weft.hosts.spark.failures import SPARK_FAILURES
 from weft.hosts.spark.local import local_cores
 from weft.hosts.spark.monitor import StreamMonitor
-from weft.hosts.spark.progress import no_progress, spark_progress
+from weft.hosts.spark.progress import spark_progress
 from weft.hosts.spark.stream import n_unobserved
-from weft.io import stream_sources
-from weft.io.checkpoint_notes import CheckpointNotes
-from weft.io.sinks import MATCHES, TIMEOUTS, TRENDS
-from weft.io.sources import find_events
-from weft.io.stream_sinks import BatchDirectory, BatchWriter
+from weft.io.event_files import find_events
+from weft.io.spark import stream_sources
+from weft.io.spark.checkpoint_notes import CheckpointNotes
+from weft.io.spark.stream_sinks import BatchDirectory, BatchWriter
+from weft.io.targets import MATCHES, TIMEOUTS, TRENDS
 from weft.language.literals import parse_duration
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query

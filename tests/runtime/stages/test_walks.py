@@ -7,7 +7,7 @@ from tests.helpers.engine import arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, merged, program_of
 
-from weft.hosts.spark.pushdown import Demand, demand_of
+from weft.hosts.demand import Demand, demand_of
 from weft.optimizer.pipeline import optimize
 from weft.plan.dag import readers
 from weft.plan.nodes import Await

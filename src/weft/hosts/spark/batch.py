@@ -1,50 +1,37 @@
 """Build the DataFrame of the outcomes of a batch: prune, filter, divide, one step for each shard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from weft.codec import to_json
-from weft.hosts.spark.divide import ByKey, ByTime, Division, time_of
+from weft.hosts.demand import demand_of
+from weft.hosts.divide import ByKey, ByTime, time_of
+from weft.hosts.host import GroupWork, RunOptions
 from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
-from weft.hosts.spark.pushdown import Demand, column_of, demand_of, demand_of_all, quote_column, wanted_by
+from weft.hosts.spark.pushdown import column_of, quote_column, wanted_by
 from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.steps import MESSAGES, BatchStage, BatchStep
+from weft.hosts.tasks import batch_task, common_keys, site_demand, site_task, slices_for
 from weft.pattern.nodes import Query
-from weft.plan.nodes import Plan
-from weft.plan.sites import SITE, SiteProgram
-from weft.runtime.budget import Budget, OnBudget
-from weft.runtime.columns.layout import Layout
+from weft.plan.sites import SiteProgram
 from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpack
 from weft.runtime.stages.outcomes import outcome_columns
 from weft.runtime.stages.routing import PackTask, Route
 from weft.runtime.stages.site_stage import SiteNetwork
-from weft.runtime.stages.slices import TimeSlices, slice_time
-from weft.runtime.stages.task import GroupTask, MergedColumns, ResultColumns, SitesTask, StageTask
-from weft.runtime.trends.executor import TrendPlan
+from weft.runtime.stages.slices import TimeSlices
+from weft.runtime.stages.task import SitesTask, StageTask
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 PLACE, SLICE = "weft_place", "weft_slice"  # columns of a row's shard and slice of time, as numbers
 
 
-def batch_outcomes(
-    plan: Plan | TrendPlan,
-    division: Division,
-    source: EventFrame,
-    columns: ResultColumns,
-    budget: Budget,
-    partitions: int | None,
-    *,
-    on_budget: OnBudget = "stop",
-    analyze: bool = False,
-    has_reports: bool = True,
-) -> DataFrame:
+def batch_outcomes(work: GroupWork, source: EventFrame, options: RunOptions) -> DataFrame:
     """Return the outcomes of one group of queries, with reports of what was stopped.
 
     With `analyze`, there are reports of all that was done.
     """
+    plan, division, partitions = work.plan, work.division, options.partitions
     sent, layout = wire_columns(demand_of(plan), source)
     n_shards = n_shuffled(source)
     n_shards += n_shards % 2  # even, so that every other shard can run together
@@ -55,42 +42,15 @@ def batch_outcomes(
     good = source.events.where(source.is_good)
     rows = select_columns(good if wanted is None else good.where(wanted), sent)
     own_keys = division.attributes if isinstance(division, ByKey) else ()
-    for key in dict.fromkeys([*own_keys, *_common_keys(plan)]):
+    for key in dict.fromkeys([*own_keys, *common_keys(plan)]):
         rows = rows.where(F.col(layout.attributes[key][0]).isNotNull())
     by = [layout.attributes[key][0] for key in own_keys] if slices is None else [SHARD]
-    is_trend = isinstance(plan, TrendPlan)
-    task = StageTask(
-        source.id_type,
-        budget,
-        groups=(group_task(plan, layout),),
-        columns=(
-            replace(columns, returned=MergedColumns(), has_timeouts=False)
-            if is_trend
-            else replace(columns, trends=MergedColumns())
-        ),
-        analyze=analyze,
-        has_reports=has_reports,
-        on_budget=on_budget,
-    )
+    task = batch_task(plan, layout, source.id_type, options)
     shuffled = _shuffle(rows, by, partitions, is_numbered=slices is not None)
     if slices is None or not isinstance(division, ByTime) or not division.meet:
         return shuffled.mapInArrow(BatchStep(task, slices), spark_schema(outcome_columns(task).schema))
     found = shuffled.mapInArrow(BatchStep(task, slices, meets=True), MESSAGES)
     return unpack_outcomes(found.repartition(SHARD).mapInArrow(BatchStage(task, 1), MESSAGES), task)
-
-
-def group_task(plan: Plan | TrendPlan, layout: Layout) -> GroupTask:
-    """Return what the shards of a group run."""
-    if isinstance(plan, TrendPlan):
-        return GroupTask(to_json("templates", plan.templates), layout, sharing=plan.sharing)
-    return GroupTask(to_json("plan", plan), layout)
-
-
-def _common_keys(plan: Plan | TrendPlan) -> list[str]:
-    """Return the attributes in which every event that trend queries want has a value."""
-    if isinstance(plan, Plan):
-        return []
-    return sorted(set.intersection(*(set(template.keys) for template in plan.templates)))
 
 
 def _shuffle(rows: DataFrame, by: Sequence[str], partitions: int | None, *, is_numbered: bool) -> DataFrame:
@@ -103,13 +63,6 @@ def _shuffle(rows: DataFrame, by: Sequence[str], partitions: int | None, *, is_n
     if partitions is None:
         return rows.repartition(*by)
     return rows.repartitionById(partitions, F.col(*by)) if is_numbered else rows.repartition(partitions, *by)
-
-
-def slices_for(division: Division | None, n_shards: int) -> TimeSlices | None:
-    """Return slices of time for so many shards; None where the division is another, or one shard has all."""
-    if not isinstance(division, ByTime) or n_shards < 2:
-        return None
-    return slice_time(division.reach, division.lead, n_shards)
 
 
 def n_shuffled(source: EventFrame) -> int:
@@ -134,27 +87,20 @@ def slice_numbers(source: EventFrame, slices: TimeSlices) -> Column:
 
 
 def site_outcomes(
-    program: SiteProgram,
-    queries: Sequence[Query],
-    source: EventFrame,
-    columns: ResultColumns,
-    budget: Budget,
-    partitions: int | None,
-    *,
-    on_budget: OnBudget = "stop",
+    program: SiteProgram, queries: Sequence[Query], source: EventFrame, options: RunOptions
 ) -> DataFrame:
     """Return the outcomes of queries that are evaluated at the sites of their events.
 
     The events are divided by site, and inside of a site by slices of time. There is a stage for every
     level of the program: only what its graph says is shuffled from site to site.
     """
-    most = partitions or n_shuffled(source)
+    most = options.partitions or n_shuffled(source)
     n_slices = most // max(len(program.sites), 1)
     slices = slices_for(time_of(queries), n_slices - n_slices % 2)
     demand = site_demand(program)
     sent, layout = wire_columns(demand, source)
     sites = SitesTask(program.to_json(), layout, slices)
-    task = replace(site_task(sites, source, columns, budget, is_batch=True), on_budget=on_budget)
+    task = site_task(sites, source.id_type, options, is_batch=True)
     shards = SiteNetwork(sites, source.id_type).shards
     sent[PLACE] = site_number(source, {name: number for number, name in enumerate(program.sites)})
     wanted = source.is_good & source.is_of_type(sorted(demand.types))
@@ -176,13 +122,6 @@ def unpack_outcomes(messages: DataFrame, task: StageTask) -> DataFrame:
     return packs.mapInArrow(unpack, spark_schema(outcome_columns(task).schema))
 
 
-def site_demand(program: SiteProgram) -> Demand:
-    """Return what the plans of all sites ask of the events, and what travels between sites."""
-    demand = demand_of_all(dict.fromkeys(work.plan for work in program.works))
-    travelling = {name for channel in program.channels for own in channel.attributes for name in own}
-    return replace(demand, attributes=(demand.attributes | travelling) - {SITE})
-
-
 def site_number(source: EventFrame, places: Mapping[str, int]) -> Column:
     """Return the number of a row's site; NULL without one, or where it is none of those known."""
     pairs = [F.lit(value) for pair in places.items() for value in pair]
@@ -193,12 +132,3 @@ def site_number(source: EventFrame, places: Mapping[str, int]) -> Column:
 def site_route(shards: Sequence[str], sent: Mapping[str, Column]) -> Route:
     """Return where rows of sites go: to the shard of their number."""
     return Route(tuple(shards), tuple(name for name in sent if name != PLACE), None, (), PLACE)
-
-
-def site_task(
-    sites: SitesTask, source: EventFrame, columns: ResultColumns, budget: Budget, *, is_batch: bool
-) -> StageTask:
-    """Return the envelope of a program of sites."""
-    return StageTask(
-        source.id_type, budget, sites=sites, columns=columns, assignment=sites.name, is_batch=is_batch
-    )

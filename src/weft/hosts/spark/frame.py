@@ -4,32 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from weft.hosts.spark.pushdown import Demand, column_of
-from weft.hosts.spark.schemas import spark_type_of, value_type
+from weft.hosts.demand import Demand
+from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, EventMeaning, flagged_types
+from weft.hosts.spark.pushdown import column_of
+from weft.hosts.spark.schemas import spark_type_of
 from weft.pattern.normal_form import EVERY_TYPE
-from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
-from weft.schema import LONG, TIMESTAMP, Schema, Type
-
-TIME, TYPE, ID, CONTENT = "weft_time", "weft_type", "weft_id", "weft_content"  # columns on the way to Python
-TIE, FLAGS, ATTRIBUTE = "weft_tie", "weft_flags", "weft_attribute"
+from weft.runtime.columns.layout import Layout
+from weft.schema import Type
 
 
-@dataclass(frozen=True)
-class EventFrame:
-    """A frame of events and what its columns mean."""
+@dataclass(frozen=True, kw_only=True)
+class EventFrame(EventMeaning):
+    """A frame of events and what its columns mean; the condition of a derived type is SQL or a column."""
 
     events: DataFrame
-    schema: Schema
-    time: str
-    type: str | None
-    id: str | None
-    order_by: str | None
-    types: Mapping[str, str]
-    site: str | None = None
 
     @property
     def is_good(self) -> Column:
@@ -38,17 +29,6 @@ class EventFrame:
         for name in self.required:
             condition &= column_of(name).isNotNull()
         return condition
-
-    @property
-    def required(self) -> list[str]:
-        """The columns besides the time in which every event has a value."""
-        return [name for name in (self.type, self.id, self.site) if name is not None]
-
-    @property
-    def id_type(self) -> pa.DataType:
-        """The type that the ids of events have in matches: a number or a text."""
-        kind = None if self.id is None else value_type(self.events.schema[self.id].dataType)
-        return pa.int64() if kind == LONG else pa.string()
 
     @property
     def time_column(self) -> Column:
@@ -71,8 +51,7 @@ class EventFrame:
 
 def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column], Layout]:
     """Return the columns that travel to Python for what plans ask of the events, and their meaning there."""
-    type_names = sorted(demand.types - {EVERY_TYPE})
-    derived = tuple(name for name in type_names if name in source.types)
+    layout = source.layout(demand)
     columns: dict[str, Column] = {TIME: F.unix_micros(source.time_column)}
     if source.type is not None:
         columns[TYPE] = column_of(source.type).cast("string")
@@ -82,30 +61,12 @@ def wire_columns(demand: Demand, source: EventFrame) -> tuple[dict[str, Column],
         columns[CONTENT] = F.xxhash64(*_hashable(source.events))
     if source.order_by is not None:
         columns[TIE] = _wire_column(source.order_by, source.schema.attributes[source.order_by])
-    flags = _flag_columns(derived, source)
-    columns |= flags
-    attributes: dict[str, tuple[str, Type]] = {}
-    for number, name in enumerate(sorted(demand.attributes)):
-        kind = source.schema.type_of(name)
-        if kind is None:
-            raise ValueError(f"the queries mention the unknown attribute {name}")
-        if name == source.time or (name == "time" and name not in source.schema.attributes):
-            attributes[name] = (TIME, TIMESTAMP)
-        else:
-            columns[f"{ATTRIBUTE}{number}"] = _wire_column(name, kind)
-            attributes[name] = (f"{ATTRIBUTE}{number}", kind)
-    layout = Layout(
-        time=TIME,
-        type=TYPE if source.type is not None else None,
-        id=ID if source.id is not None else None,
-        content=None if source.id is not None else CONTENT,
-        tie=TIE if source.order_by is not None else None,
-        attributes=attributes,
-        type_names=tuple(name for name in type_names if name not in derived),
-        derived_types=derived,
-        flags=tuple(flags),
-        tie_type=None if source.order_by is None else source.schema.attributes[source.order_by],
-    )
+    columns |= {name: _bits(types, source) for name, types in flagged_types(layout).items()}
+    columns |= {
+        column: _wire_column(name, kind)
+        for name, (column, kind) in layout.attributes.items()
+        if column != TIME
+    }
     return columns, layout
 
 
@@ -114,15 +75,13 @@ def select_columns(rows: DataFrame, columns: Mapping[str, Column]) -> DataFrame:
     return rows.select(*(column.alias(name) for name, column in columns.items()))
 
 
-def _flag_columns(derived: Sequence[str], source: EventFrame) -> dict[str, Column]:
-    columns: dict[str, Column] = {}
-    for start in range(0, len(derived), FLAGS_PER_COLUMN):
-        bits = [
-            F.when(source.is_of_type([name]), F.lit(1 << place)).otherwise(F.lit(0)).cast("long")
-            for place, name in enumerate(derived[start : start + FLAGS_PER_COLUMN])
-        ]
-        columns[f"{FLAGS}{start}"] = reduce(lambda a, b: a.bitwiseOR(b), bits)
-    return columns
+def _bits(types: Sequence[str], source: EventFrame) -> Column:
+    """Return a number that has a bit for each of the derived types."""
+    bits = [
+        F.when(source.is_of_type([name]), F.lit(1 << place)).otherwise(F.lit(0)).cast("long")
+        for place, name in enumerate(types)
+    ]
+    return reduce(lambda a, b: a.bitwiseOR(b), bits)
 
 
 def _wire_column(name: str, kind: Type) -> Column:

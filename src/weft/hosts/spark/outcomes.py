@@ -1,14 +1,14 @@
-"""Outcomes as Spark has them: their schema, and the frames of each kind among them."""
+"""Outcomes as Spark has them: the frames of each kind among them, and how many there are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from weft.errors import WeftError
-from weft.expressions import type_of
-from weft.pattern.nodes import Query
-from weft.plan.template import Template
+from weft.explanation.analysis import CountedOutcomes
+from weft.hosts.results import SHOWN, shown_name
 from weft.runtime.stages.messages import SHARD
 from weft.runtime.stages.outcomes import (
     KIND,
@@ -21,76 +21,15 @@ from weft.runtime.stages.outcomes import (
     TREND,
     TREND_KIND,
 )
-from weft.runtime.stages.task import ColumnType, MergedColumns, ResultColumns
-from weft.runtime.trends.emit import result_type
+from weft.runtime.stages.report import Report
 
-SHOWN = {  # columns as users see them
-    KIND: "kind",
-    TREND: "trend",
-    MISSING: "missing",
-    SHARD: "shard",
-    REPORT: "report",
-}
+GROUP = "weft_group"  # the number of the query group, among outcomes of several
 CHANGES = (
     "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
     "predicted: double, measured: double>>"
 )
 STOPPED = "map<string, string>"  # query -> reason
 TRANSFERS = "array<struct<projection: string, source: string, target: string, rows: long, bytes: long>>"
-
-
-def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> ResultColumns:
-    """Give every RETURN value and every column of trend queries a column of the results."""
-    returned = {
-        query.name: {column.name: type_of(column.expression) for column in query.returns}
-        for query in queries
-        if not query.is_trend
-    }
-    trends = {
-        template.query: {column.column: result_type(column) for column in template.columns}
-        for template in templates
-    }
-    timed = [query.name for query in queries if query.policy.timeouts]
-    merged = merge_columns(returned)
-    if timed and (taken := [name for name in merged.types if name.casefold() == SHOWN[MISSING]]):
-        raise WeftError(
-            f"a query returns a column {taken[0]}, which says what is missing of the timeouts of {timed[0]}\n"
-            f"  hint: give it another name in RETURN, for example with AS {taken[0]}_value"
-        )
-    return ResultColumns(merged, merge_columns(trends), has_timeouts=bool(timed))
-
-
-def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedColumns[ColumnType]:
-    """Return the columns of all queries with their types, and for each query the columns of its values.
-
-    Values of one name and type have one column; where types differ, or the case of the name, to which
-    Spark pays no heed, there is one per query.
-
-    >>> merge_columns({"p": {"n": 1, "x": 2}, "q": {"n": 1, "X": 2}})
-    MergedColumns(types={'n': 1, 'p_x': 2, 'q_X': 2}, names={'p': ('n', 'p_x'), 'q': ('n', 'q_X')})
-    """
-    kinds: dict[str, set[tuple[str, ColumnType]]] = {}
-    for own in types_of.values():
-        for name, kind in own.items():
-            kinds.setdefault(name.casefold(), set()).add((name, kind))
-    types: dict[str, ColumnType] = {}
-    names: dict[str, tuple[str, ...]] = {}
-    for query, own in types_of.items():
-        columns = {name: name if len(kinds[name.casefold()]) == 1 else f"{query}_{name}" for name in own}
-        types |= {columns[name]: kind for name, kind in own.items()}
-        names[query] = tuple(columns.values())
-    return MergedColumns(types, names)
-
-
-def shown_outcomes(frame: DataFrame) -> DataFrame:
-    """Return outcomes with the names that users see; a RETURN column may not have one of these."""
-    for name in frame.columns:
-        if name.casefold() in SHOWN.values():
-            raise WeftError(
-                f"a query returns a column {name}, which among outcomes says something else\n"
-                f"  hint: give it another name in RETURN, for example with AS {name}_value"
-            )
-    return frame.withColumnsRenamed(SHOWN)
 
 
 def observe_stopped(outcomes: DataFrame, observation: Observation) -> DataFrame:
@@ -121,6 +60,11 @@ class Outcomes:
     def __init__(self, frame: DataFrame) -> None:
         own_names = {shown: own for own, shown in SHOWN.items()}
         self.frame = frame if KIND in frame.columns else frame.withColumnsRenamed(own_names)
+
+    @property
+    def shown(self) -> DataFrame:
+        """All of them, with the names that users see; a RETURN column may not have one of these."""
+        return self.frame.withColumnsRenamed({name: shown_name(name) for name in self.frame.columns})
 
     @property
     def matches(self) -> DataFrame:
@@ -188,3 +132,24 @@ class Outcomes:
 
     def _of_kind(self, kind: str) -> DataFrame:
         return self.frame.where(F.col(KIND) == kind)
+
+
+def count_outcomes(measured: DataFrame, n_groups: int) -> list[CountedOutcomes]:
+    """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
+    counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
+    timeouts: list[dict[str, int]] = [{} for _ in range(n_groups)]
+    reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
+    for row in measured.groupBy(GROUP, KIND, "query", SHARD, REPORT).count().collect():
+        if row[KIND] in (MATCH_KIND, TREND_KIND):
+            counts[row[GROUP]][row["query"]] = row["count"]
+        elif row[KIND] == TIMEOUT_KIND:
+            timeouts[row[GROUP]][row["query"]] = row["count"]
+        else:
+            reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
+    return [CountedOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
+
+
+def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the outcomes of several groups in one frame, each with the number of its group."""
+    numbered = [frame.withColumn(GROUP, F.lit(number)) for number, frame in enumerate(frames)]
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), numbered)

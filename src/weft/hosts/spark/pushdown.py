@@ -1,11 +1,10 @@
-"""What plans ask of the events, and single-event predicates as Spark columns: unwanted rows stay behind.
+"""Single-event predicates as Spark columns: unwanted rows stay behind.
 
 Only what means exactly the same in Spark is pushed; the engine evaluates every predicate again, so
 pushing less is always right.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, invert, le, lt, ne, or_
 
@@ -13,8 +12,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from weft.expressions import (
-    INTRINSIC,
-    Aggregate,
     And,
     Arithmetic,
     Attribute,
@@ -28,12 +25,10 @@ from weft.expressions import (
     Not,
     Or,
 )
-from weft.pattern.normal_form import EVERY_TYPE
-from weft.plan.dag import roots, topological_order
-from weft.plan.nodes import Extent, Filter, MatchWalk, Plan, Scan, inputs_of
+from weft.hosts.demand import readings_by_type
+from weft.plan.nodes import Plan
 from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Type
-from weft.tree import find
 
 ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
     "+": F.try_add,
@@ -52,47 +47,6 @@ COMPARISON: dict[str, Callable[[Column, Column], Column]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What plans ask of the events: types and attributes, and whether all of them count, of whatever type."""
-
-    types: frozenset[str]
-    attributes: frozenset[str]
-    counts: bool = False
-
-    def __or__(self, other: "Demand") -> "Demand":
-        return Demand(
-            self.types | other.types, self.attributes | other.attributes, self.counts or other.counts
-        )
-
-
-def demand_of(plan: Plan | TrendPlan) -> Demand:
-    """Return what a plan, or the templates of trend queries, ask of the events."""
-    if isinstance(plan, Plan):
-        extents = list(find(plan, Extent))
-        names = {attribute.name for attribute in find(plan, Attribute)}
-        names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
-        names |= {name for extent in extents for name in extent.partition_by}
-        names |= {name for walk in find(plan, MatchWalk) for name in walk.keys}
-        types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
-        counts = any(extent.clock == "position" for extent in extents) or EVERY_TYPE in types
-        return Demand(frozenset(types), frozenset(names - INTRINSIC), counts)
-    names = set()
-    for template in plan.templates:
-        automata = [automaton for automata in template.alternatives for automaton in automata]
-        for part in (*template.items, *automata):
-            names |= {attribute.name for attribute in find(part, Attribute)}
-        names |= {column.name for column in template.columns if column.name is not None}
-        names |= set(template.keys)
-    items = (item for template in plan.templates for item in template.items)
-    return Demand(frozenset(item.type for item in items), frozenset(names))
-
-
-def demand_of_all(plans: Iterable[Plan | TrendPlan]) -> Demand:
-    """Return what plans ask of the events together."""
-    return reduce(or_, map(demand_of, plans), Demand(frozenset(), frozenset()))
-
-
 def wanted_by(
     plans: Iterable[Plan | TrendPlan], is_of_type: Callable[[Sequence[str]], Column]
 ) -> Column | None:
@@ -100,14 +54,12 @@ def wanted_by(
 
     `is_of_type` says whether a row is of one of several types.
     """
-    plans = list(plans)
-    if demand_of_all(plans).counts:
+    readings = readings_by_type(plans)
+    if readings is None:
         return None
-    wanted: dict[str, list[Column | None]] = {}
-    for name, predicates in dict.fromkeys(reading for plan in plans for reading in _readings(plan)):
-        wanted.setdefault(name, []).append(_conjunction(predicates))
     whole, conditions = [], []
-    for name, filters in sorted(wanted.items()):
+    for name, conjunctions in readings.items():
+        filters = [_conjunction(predicates) for predicates in conjunctions]
         known = [column for column in filters if column is not None]
         if len(known) == len(filters):
             conditions.append(is_of_type([name]) & reduce(or_, known))
@@ -116,21 +68,6 @@ def wanted_by(
     if whole:
         conditions.append(is_of_type(whole))
     return reduce(or_, conditions) if conditions else None
-
-
-def _readings(plan: Plan | TrendPlan) -> Iterator[tuple[str, tuple[Expression, ...]]]:
-    """Yield the types of the events that a plan reads, each with the predicates on such an event alone."""
-    if isinstance(plan, TrendPlan):
-        for template in plan.templates:
-            yield from ((item.type, item.predicates) for item in template.items)
-        return
-    for node in topological_order(plan):
-        for source in inputs_of(node):
-            if isinstance(source, Scan):
-                yield source.type, node.predicates if isinstance(node, Filter) else ()
-    for root in roots(plan.outputs):
-        if isinstance(root, Scan):
-            yield root.type, ()
 
 
 def _conjunction(predicates: Iterable[Expression]) -> Column | None:

@@ -26,9 +26,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from weft.errors import DataError
-from weft.hosts.spark.frame import CONTENT, TIME, EventFrame, select_columns, wire_columns
-from weft.hosts.spark.pushdown import Demand, column_of, to_column
-from weft.hosts.spark.schemas import require_column
+from weft.hosts.demand import Demand
+from weft.hosts.meaning import CONTENT, TIME, require_column
+from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
+from weft.hosts.spark.pushdown import column_of, to_column
 from weft.placement.site_statistics import SiteCounts
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
@@ -227,7 +228,7 @@ def site_counts(
     A condition that Spark might read in another way is left out, and the kind counted among the bounds.
     `attributes` are those that queries mention: what an event takes is its time, its id and these.
     """
-    require_column(source.events.schema, site, "the site")
+    require_column(source.events.columns, site, "the site")
     types = sorted({key.type for key in kinds.values()})
     conditions = {kind: kind_condition(source, key) for kind, key in kinds.items()}
     rows, has_site = source.events.where(source.is_of_type(types)), column_of(site).isNotNull()

@@ -1,11 +1,9 @@
 """Spark schemas to the types Weft computes with, and back."""
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from weft.errors import DataError, near_name
+from weft.hosts.meaning import NOT_A_VALUE
 from weft.schema import (
     BOOLEAN,
     DATE,
@@ -15,7 +13,6 @@ from weft.schema import (
     MAX_DECIMAL_DIGITS,
     STRING,
     TIMESTAMP,
-    Schema,
     Type,
     decimal,
 )
@@ -78,32 +75,15 @@ def spark_type_of(kind: pa.DataType) -> T.DataType:
     }[kind]
 
 
-def event_schema(
-    frame: T.StructType, *, time: str, has_type_column: bool, types: Mapping[str, str] | None
-) -> Schema:
-    """Return what the queries may mention of a frame; derived types may overlap."""
-    attributes: dict[str, Type] = {}
-    unusable: dict[str, str] = {}
-    for field in frame.fields:
-        kind = value_type(field.dataType)
-        if kind is not None:
-            attributes[field.name] = kind
-        elif isinstance(field.dataType, T.DecimalType):
-            unusable[field.name] = (
-                f"{field.dataType.simpleString()} has more than {MAX_DECIMAL_DIGITS} digits; "
-                f"cast it to decimal({MAX_DECIMAL_DIGITS},{min(field.dataType.scale, 6)}) or double"
-            )
-        else:
-            unusable[field.name] = f"{field.dataType.simpleString()} is not a type Weft computes with"
-    known = None if has_type_column or types is None else frozenset(types)
-    return Schema(attributes, time, known, types_overlap=bool(types), unusable=unusable)
+def column_kinds(frame: T.StructType) -> dict[str, Type | str]:
+    """Return the type of each column, or why Weft cannot compute with it."""
+    return {field.name: value_type(field.dataType) or _why_unusable(field.dataType) for field in frame.fields}
 
 
-def require_column(frame: T.StructType, name: str, role: str) -> T.DataType:
-    """Return the type of a column that the caller named, or say which columns there are."""
-    if name in frame.fieldNames():
-        return frame[name].dataType
-    near = near_name(name, frame.fieldNames())
-    hint = f"; did you mean {near!r}?" if near else "."
-    columns = ", ".join(frame.fieldNames())
-    raise DataError(f"no column {name!r} for {role}{hint} The columns are: {columns}")
+def _why_unusable(kind: T.DataType) -> str:
+    if not isinstance(kind, T.DecimalType):
+        return kind.simpleString() + NOT_A_VALUE
+    return (
+        f"{kind.simpleString()} has more than {MAX_DECIMAL_DIGITS} digits; "
+        f"cast it to decimal({MAX_DECIMAL_DIGITS},{min(kind.scale, 6)}) or double"
+    )

@@ -11,31 +11,25 @@ from pyspark.sql import types as T
 
 from weft.errors import WeftError
 from weft.expressions import CountTrends
+from weft.hosts.demand import Demand, demand_of, demand_of_all
+from weft.hosts.host import RunOptions
 from weft.hosts.spark.assignment import ShardGroup
-from weft.hosts.spark.batch import (
-    PLACE,
-    group_task,
-    site_demand,
-    site_number,
-    site_route,
-    site_task,
-    unpack_outcomes,
-)
+from weft.hosts.spark.batch import PLACE, site_number, site_route, unpack_outcomes
 from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
 from weft.hosts.spark.operator import StageOperator
-from weft.hosts.spark.pushdown import Demand, column_of, demand_of, demand_of_all, wanted_by
+from weft.hosts.spark.pushdown import column_of, wanted_by
 from weft.hosts.spark.shard_names import shard_names
 from weft.hosts.spark.steps import MESSAGES
+from weft.hosts.tasks import group_task, site_demand, site_task
 from weft.language.printer import to_text
 from weft.pattern.nodes import Query, ReturnColumn
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
-from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.messages import DISTINCT, NEWS, PACK, ROLE, SHARD
 from weft.runtime.stages.routing import PackTask, Route
 from weft.runtime.stages.site_stage import report_name
-from weft.runtime.stages.task import AdapterSource, ResultColumns, SitesTask, StageTask
+from weft.runtime.stages.task import AdapterSource, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -84,12 +78,9 @@ def use_rocksdb(spark: SparkSession) -> None:
 def build_stream(
     groups: Sequence[PlannedShards],
     source: EventFrame,
-    columns: ResultColumns,
-    budget: Budget,
+    options: RunOptions,
     lateness: Lateness,
     n_shards: int,
-    *,
-    on_budget: OnBudget = "stop",
 ) -> DataFrame:
     """Return the outcomes of query groups as one stream.
 
@@ -115,13 +106,13 @@ def build_stream(
         )
     task = StageTask(
         source.id_type,
-        budget,
+        options.budget,
         groups=tuple(tasks),
         group_of={shard: number for number, shards in enumerate(groups) for shard in names[shards.group]},
-        columns=columns,
+        columns=options.columns,
         assignment=f"{n_shards} shards",
         delay=lateness.delay,
-        on_budget=on_budget,
+        on_budget=options.on_budget,
     )
     messages = _pack_rows(source, lateness, wanted_by(plans, source.is_of_type), sent, routes, layout)
     return _run_stages(messages, task, 1, [(shard, 0, shard) for shard in sorted(task.group_of)])
@@ -131,8 +122,7 @@ def build_site_stream(
     program: SiteProgram,
     arising: Sequence[str],
     source: EventFrame,
-    columns: ResultColumns,
-    budget: Budget,
+    options: RunOptions,
     lateness: Lateness,
 ) -> DataFrame:
     """Return the outcomes of a program of sites as one stream.
@@ -146,7 +136,7 @@ def build_site_stream(
     wanted = source.is_of_type(sorted(demand.types))
     route = site_route(program.sites, sent)
     messages = _pack_rows(source, lateness, wanted, sent, [route], layout, required=(PLACE,))
-    task = site_task(SitesTask(program.to_json(), layout), source, columns, budget, is_batch=False)
+    task = site_task(SitesTask(program.to_json(), layout), source.id_type, options, is_batch=False)
     reporting = [(site, level, report_name(site, level)) for site, level in _reporting(program)]
     return _run_stages(messages, task, program.n_stages, reporting[:MOST_OBSERVED])
 

@@ -34,7 +34,6 @@ class OutcomeColumns:
 
     id_type: pa.DataType
     columns: ResultColumns = field(default_factory=ResultColumns)
-    has_reports: bool = True
 
     @cached_property
     def match_schema(self) -> pa.Schema:
@@ -54,8 +53,7 @@ class OutcomeColumns:
             fields.append(pa.field(TREND, pa.struct(list(self.trend_schema)[1:])))
         if self.columns.has_timeouts:
             fields.append(pa.field(MISSING, pa.string()))
-        if self.has_reports:
-            fields += [pa.field(SHARD, pa.string()), pa.field(REPORT, pa.string())]
+        fields += [pa.field(SHARD, pa.string()), pa.field(REPORT, pa.string())]
         return pa.schema(fields)
 
     def of_step(
@@ -132,4 +130,4 @@ class OutcomeColumns:
 
 def outcome_columns(task: StageTask) -> OutcomeColumns:
     """Return the columns of the outcomes of a task."""
-    return OutcomeColumns(task.id_type, task.columns, task.has_reports)
+    return OutcomeColumns(task.id_type, task.columns)

@@ -101,7 +101,7 @@ class ShardStage:
         report = Report(stopped=executor.stopped or {})
         if self.task.analyze:
             report.activity = executor.activity
-        if self.task.analyze or (report.stopped and self.task.has_reports):
+        if self.task.analyze or report.stopped:
             yield self.outcomes.report(shard, report)
 
     def program(self, number: int) -> ShardProgram:

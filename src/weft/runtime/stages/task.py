@@ -92,5 +92,4 @@ class StageTask:
     delay: int | None = None
     is_batch: bool = False
     analyze: bool = False  # whether reports say what was done in detail
-    has_reports: bool = True
     on_budget: OnBudget = "stop"

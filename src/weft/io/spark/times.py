@@ -1,18 +1,11 @@
 """Turn a column that holds times in any usual form into timestamps."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from weft.errors import DataError
-
-TimeUnit = Literal["s", "ms", "us"]
-
-MICROSECONDS: Mapping[TimeUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
-EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
+from weft.io.units import EARLIEST, LATEST, MICROSECONDS, TimeUnit
 
 NUMBER = r"^\s*[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\s*$"
 DATE_FIRST = r"^\s*\d{4}-?\d\d"  # Spark would read a lone `10:00` as a time of today

@@ -2,10 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from weft.explanation.placement_picture import number_text
 from weft.explanation.placements import bytes_text
@@ -13,12 +9,9 @@ from weft.explanation.plans import plan_lines
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Node, Plan
 from weft.runtime.budget import NodeMetrics
-from weft.runtime.stages.messages import SHARD
-from weft.runtime.stages.outcomes import KIND, MATCH_KIND, REPORT, TIMEOUT_KIND, TREND_KIND
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.trends.shared import Counters
 
-GROUP = "weft_group"  # the number of the query group, among outcomes of several
 MOST_TRANSFERS = 20  # that are shown one by one
 
 StoppedQueries = Mapping[str, Mapping[str, str]]
@@ -125,21 +118,6 @@ def stopped_lines(stopped: StoppedQueries) -> list[str]:
     return lines
 
 
-def count_outcomes(measured: DataFrame, n_groups: int) -> list[CountedOutcomes]:
-    """Run groups, whose outcomes have the number of the group in GROUP, and count what came of each."""
-    counts: list[dict[str, int]] = [{} for _ in range(n_groups)]
-    timeouts: list[dict[str, int]] = [{} for _ in range(n_groups)]
-    reports: list[dict[str, Report]] = [{} for _ in range(n_groups)]
-    for row in measured.groupBy(GROUP, KIND, "query", SHARD, REPORT).count().collect():
-        if row[KIND] in (MATCH_KIND, TREND_KIND):
-            counts[row[GROUP]][row["query"]] = row["count"]
-        elif row[KIND] == TIMEOUT_KIND:
-            timeouts[row[GROUP]][row["query"]] = row["count"]
-        else:
-            reports[row[GROUP]][row[SHARD]] = Report.from_json(row[REPORT])
-    return [CountedOutcomes(*own) for own in zip(counts, timeouts, reports, strict=True)]
-
-
 def analyze_plan(
     plan: Plan, reports: Mapping[str, Report], estimated: Mapping[Node, float] | None
 ) -> AnalyzedPlan:
@@ -179,12 +157,6 @@ def transfers_of(reports: Iterable[Report], predicted: Sequence[Transfer]) -> tu
                     known, rows=known.rows + sent.rows, bytes=known.bytes + sent.bytes
                 )
     return tuple(total)
-
-
-def outcomes_of_groups(frames: Sequence[DataFrame]) -> DataFrame:
-    """Return the outcomes of several groups in one frame, each with the number of its group."""
-    numbered = [frame.withColumn(GROUP, F.lit(number)) for number, frame in enumerate(frames)]
-    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), numbered)
 
 
 def transfer_lines(transfers: Sequence[Transfer]) -> list[str]:

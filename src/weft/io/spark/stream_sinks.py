@@ -10,25 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Literal
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from weft.errors import DataError
+from weft.hosts.results import TrendNames
 from weft.hosts.spark.outcomes import Outcomes
-from weft.io.sinks import (
-    FOREIGN_SUFFIXES,
-    JSON_OPTIONS,
-    LINE_SUFFIXES,
-    TrendNames,
-    match_lines,
-    timeout_lines,
-    trend_lines,
-)
+from weft.io.spark.sinks import JSON_OPTIONS, match_lines, timeout_lines, trend_lines
+from weft.io.targets import FOREIGN_SUFFIXES, LINE_SUFFIXES, MatchFormat
 
-MatchFormat = Literal["json", "parquet"]
 SUFFIXES: Mapping[MatchFormat, str] = {"json": ".jsonl", "parquet": ".parquet"}
 MARKER = "_weft_stream"  # in a directory of batches: whose they are
 

@@ -13,22 +13,18 @@ from pyspark.sql import types as T
 from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
 from weft.hosts.spark.pushdown import column_of
-from weft.io.checkpoint_notes import CheckpointNotes
-from weft.io.sources import (
-    EventColumns,
-    EventFiles,
-    Format,
+from weft.io.event_files import EventColumns, EventFiles, Format, data_files, find_events, format_of_name
+from weft.io.spark.checkpoint_notes import CheckpointNotes
+from weft.io.spark.sources import (
     as_text,
-    data_files,
-    find_events,
-    format_of_name,
     literal_location,
     nanosecond_columns,
     read_events,
     use_nanoseconds,
+    with_times,
     with_type,
 )
-from weft.io.times import from_nanoseconds
+from weft.io.spark.times import from_nanoseconds
 
 KAFKA = "kafka:"
 KAFKA_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -147,12 +143,12 @@ def read_stream(
         use_nanoseconds(spark, shape.nanoseconds)
         rows = _read_files(spark, source, shape.format, shape.schema, max_files)
         rows = rows.withColumns({name: from_nanoseconds(column_of(name)) for name in shape.nanoseconds})
-        return columns.convert(rows, source)
+        return with_times(rows, columns, source)
     if topic is not None:
         rows = _read_kafka(spark, topic, texts)
     else:
         rows = _read_files(spark, source, shape.format, texts, max_files)
-    events = columns.convert(rows, source)
+    events = with_times(rows, columns, source)
     time = F.when(column_of(CORRUPT).isNull(), column_of(columns.time))
     return events.withColumns({columns.time: time}).drop(CORRUPT)
 

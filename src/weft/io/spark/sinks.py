@@ -4,7 +4,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -12,13 +11,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from weft.errors import DataError
+from weft.hosts.results import TrendNames
 from weft.hosts.spark.pushdown import column_of
-from weft.plan.template import Template
+from weft.io.targets import MATCH_COLUMNS, MATCHES, TIMEOUT, TIMEOUTS, TRENDS, is_json_lines
 from weft.runtime.trends.emit import BEYOND, WINDOW_END, WINDOW_START
 
-LINE_SUFFIXES = (".jsonl", ".ndjson", ".json")
-FOREIGN_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".xlsx")
 TIME_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 JSON_OPTIONS = {
     "ignoreNullFields": "false",
@@ -26,63 +23,7 @@ JSON_OPTIONS = {
     "timestampFormat": TIME_FORMAT,
     "timestampNTZFormat": TIME_FORMAT,
 }
-MATCHES, TIMEOUTS, TRENDS = "matches", "timeouts", "trends"  # directories of results of several kinds
-TIMEOUT = "timeout"  # in the JSON of a timeout: the variable that is missing
-MATCH_COLUMNS = ("query", "match_id", "start", "end", "events")
 VALUES = "weft_values"  # the JSON of all values of a row, in a column
-
-
-def check_target(path: str) -> None:
-    """Refuse a target that cannot be written, or that would destroy what is not ours, before any work."""
-    target = Path(path)
-    if target.suffix in FOREIGN_SUFFIXES:
-        raise DataError(f"{path}: matches are written to FILE.jsonl (JSON lines) or to a directory (Parquet)")
-    if is_json_lines(path):
-        if target.is_dir():
-            raise DataError(f"{path}: this is a directory; JSON lines go to a file")
-    elif target.is_file():
-        raise DataError(f"{path}: this is a file; Parquet goes to a directory, JSON lines to FILE.jsonl")
-    elif target.is_dir() and any(target.iterdir()) and not _is_ours(target):
-        raise DataError(f"{path}: the directory holds other files; name a new or an empty one")
-
-
-def _is_ours(directory: Path) -> bool:
-    """Whether a directory is what Spark wrote, or holds what it wrote for results of several kinds."""
-    if (directory / "_SUCCESS").exists():
-        return True
-    return all(
-        part.name in (MATCHES, TIMEOUTS, TRENDS) and (part / "_SUCCESS").exists()
-        for part in directory.iterdir()
-    )
-
-
-def is_json_lines(path: str) -> bool:
-    """Tell whether a target is a file of JSON lines; otherwise it is a directory of Parquet.
-
-    >>> is_json_lines("out/matches.jsonl"), is_json_lines("out/matches")
-    (True, False)
-    """
-    return Path(path).suffix in LINE_SUFFIXES
-
-
-@dataclass(frozen=True, slots=True)
-class TrendNames:
-    """The columns of the results that hold the values of one query, by the query's own names."""
-
-    group: Mapping[str, str]
-    aggregates: Mapping[str, str]
-
-
-def trend_names(templates: Sequence[Template], columns: Mapping[str, Sequence[str]]) -> dict[str, TrendNames]:
-    """Return where the values of each query are; `columns` has those of each."""
-    names: dict[str, TrendNames] = {}
-    for template in templates:
-        pairs = list(zip(template.columns, columns[template.query], strict=True))
-        names[template.query] = TrendNames(
-            {own.column: name for own, name in pairs if own.function is None},
-            {own.column: name for own, name in pairs if own.function is not None},
-        )
-    return names
 
 
 def write_results(

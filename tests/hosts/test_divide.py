@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weft.hosts.spark.divide import ByKey, ByTime, Together, divide
+from weft.hosts.divide import ByKey, ByTime, Together, divide
 from weft.language.binder import bind
 from weft.language.parser import parse
 from weft.runtime.stages.slices import TimeSlices, slice_time

@@ -1,0 +1,36 @@
+"""What may be given as events, and the host that each kind of them lies at."""
+
+from typing import Any, TypeAlias
+
+from weft.api.detection import Detection, Workload
+from weft.api.options import Sites
+from weft.hosts.host import Host
+from weft.hosts.meaning import EventRoles
+
+Events: TypeAlias = Any  # a DataFrame of Spark
+
+
+def is_spark(events: Events) -> bool:
+    """Whether events are a DataFrame of Spark, of whatever kind."""
+    return any(kind.__module__.startswith("pyspark.sql.") for kind in type(events).__mro__)
+
+
+def is_stream(events: Events) -> bool:
+    """Whether events are still to come."""
+    return is_spark(events) and bool(events.isStreaming)
+
+
+def open_host(events: Events, roles: EventRoles) -> Host[Any]:
+    """Return the host of events whose columns have the roles."""
+    from weft.api.spark_events import spark_host
+
+    return spark_host(events, roles)
+
+
+def stream_detection(
+    workload: Workload, events: Events, time: str, watermark: str | None, sites: Sites | None
+) -> Detection:
+    """Return the detection of a workload on a stream."""
+    from weft.api.spark_events import stream_detection
+
+    return stream_detection(workload, events, time, watermark, sites)

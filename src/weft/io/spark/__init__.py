@@ -1,0 +1,1 @@
+"""Files and topics by Spark: frames of events, and where the frames of results go."""
