@@ -1,0 +1,1 @@
+"""Events of Arrow on this machine, without Spark."""
