@@ -30,7 +30,11 @@ def open_host(events: Events, roles: EventRoles, columns: Columns) -> Host[Any]:
         return spark_host(events, roles)
     from weft.api.local_events import local_host
 
-    if isinstance(events, str | Path) or hasattr(events, "__arrow_c_stream__") or hasattr(events, "__arrow_c_array__"):
+    if (
+        isinstance(events, str | Path)
+        or hasattr(events, "__arrow_c_stream__")
+        or hasattr(events, "__arrow_c_array__")
+    ):
         return local_host(events, roles, columns)
     raise DataError(f"`events` is {events!r}")
 

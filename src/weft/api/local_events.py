@@ -1,6 +1,5 @@
 """Arrow's tables and streams, and files, as events of the local host."""
 
-from pathlib import Path
 from typing import Any
 
 from weft.api.options import Columns

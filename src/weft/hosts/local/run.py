@@ -173,7 +173,9 @@ class GroupsRun:
         most_bytes = max(1, spool_limit() // (PASSES * self.workers.n_threads))
         tasks = []
         for place, group in enumerate(self.groups):
-            sizes = {pile: (own.n_rows, own.n_bytes) for (at, pile), own in piles.piles.items() if at == place}
+            sizes = {
+                pile: (own.n_rows, own.n_bytes) for (at, pile), own in piles.piles.items() if at == place
+            }
             split = run_together(sizes, group.slices, most_bytes=most_bytes, n_threads=self.workers.n_threads)
             tasks += [(group, place, number, together) for number, together in enumerate(split)]
         self.state.done, self.state.total = 0, len(tasks)
