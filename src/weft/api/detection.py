@@ -10,7 +10,7 @@ from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
-from weft.hosts.host import Frame, Host, Results, RunOptions, Write
+from weft.hosts.host import Frame, Host, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, result_columns, trend_names
 from weft.normalize.template import template_of
@@ -153,7 +153,7 @@ class Detection(ABC):
 
     @property
     @abstractmethod
-    def _results(self) -> Results:
+    def _results(self) -> ResultFrames:
         """The outcomes of all kinds in one run."""
 
     @cached_property
@@ -181,7 +181,7 @@ class Detection(ABC):
         """
         return self._results.stopped
 
-    def observed(self, observation: "Observation") -> Results:
+    def observed(self, observation: "Observation") -> ResultFrames:
         """Return the outcomes of a batch, and let an observation know which queries an action stops.
 
         After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
@@ -189,7 +189,7 @@ class Detection(ABC):
         """
         if self.is_streaming:
             raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
-        observed: Results = self.host.observed(self._results, observation)
+        observed: ResultFrames = self.host.observed(self._results, observation)
         return observed
 
     @property

@@ -19,7 +19,7 @@ from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends
 from weft.explanation.plans import caution_lines, form_lines, plan_lines
 from weft.explanation.trends import trend_lines
 from weft.hosts.divide import QueryGroup, divide, divide_trends
-from weft.hosts.host import Frame, GroupWork, Results, Write
+from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.plan.nodes import Plan
@@ -70,16 +70,16 @@ class BatchDetection(OnePlaceDetection):
     """Queries on events that are all there."""
 
     @cached_property
-    def _results(self) -> Results:
-        united: Results = self.host.union([*self._match_results, *self._trend_results])
+    def _results(self) -> ResultFrames:
+        united: ResultFrames = self.host.union([*self._match_results, *self._trend_results])
         return united
 
     @cached_property
-    def _match_results(self) -> list[Results]:
+    def _match_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._match_work, self._options)
 
     @cached_property
-    def _trend_results(self) -> list[Results]:
+    def _trend_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._trend_work, self._options)
 
     @cached_property

@@ -47,7 +47,7 @@ class RunOptions:
     analyze: bool = False  # whether reports say what was done in detail
 
 
-class Results(Protocol):
+class ResultFrames(Protocol):
     """The outcomes of a run, by kind."""
 
     @property
@@ -75,7 +75,7 @@ class Results(Protocol):
         """The outcomes of all kinds, with the names that users see."""
 
 
-OwnResults = TypeVar("OwnResults", bound=Results)
+OwnResults = TypeVar("OwnResults", bound=ResultFrames)
 
 
 class Host(ABC, Generic[OwnResults]):
