@@ -16,7 +16,9 @@ LOCAL_BYTES = 10 << 30  # of events on this machine, beyond which Spark runs unl
 class Engine(Protocol):
     """Reads events and handles the frames of their results."""
 
-    name: EngineName
+    @property
+    def name(self) -> EngineName:
+        """What runs."""
 
     def read(self, path: str, columns: EventColumns) -> Any:
         """Return the events at a path."""
@@ -48,7 +50,7 @@ def run_engine(options: EngineOptions, path: str | None = None) -> Iterator[Engi
 
 
 def choose_engine(options: EngineOptions, path: str | None) -> EngineName:
-    """Return the engine that is asked for; otherwise this process, unless there is much, or another machine."""
+    """Return the engine that is asked for; otherwise this process, unless there is much to read."""
     if options.engine != "auto":
         return options.engine
     if options.master is not None or path is None or "://" in path:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from weft.cli.engines import EngineName
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.local.result_table import ResultTable
 from weft.io import arrow_sinks
@@ -15,7 +16,7 @@ from weft.io.event_files import EventColumns
 class LocalEngine:
     """Runs in this process."""
 
-    name = "local"
+    name: EngineName = "local"
 
     def read(self, path: str, columns: EventColumns) -> ArrowEvents:
         return open_events(path, columns, delimiter=columns.delimiter)

@@ -1,4 +1,4 @@
-"""The options of the commands that run queries, in groups: a group is a dataclass whose fields are options."""
+"""Options of commands, in groups: a group is a dataclass whose fields are options."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

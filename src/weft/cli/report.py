@@ -49,8 +49,9 @@ def print_summary(
         own_timeouts = [f"{timeouts[query.name]:,}" if query.name in timeouts else ""] if timeouts else []
         table.add_row(escape(query.name), f"{n_results[query.name]:,}", *own_timeouts)
     shown = {"in all": sum(n_results.values()), **counts}
-    table.columns[0].footer = "\n".join([*shown, "seconds"])
-    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), f"{seconds:.1f}"])
+    ends = {"seconds": f"{seconds:.1f}"} | {name: str(more[name]) for name in ("engine",) if name in more}
+    table.columns[0].footer = "\n".join([*shown, *ends])
+    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), *ends.values()])
     table.columns[1].justify = "right"
     terminal().print(table)
 

@@ -4,11 +4,12 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.cli.console import report_errors
+from weft.cli.engines import EngineName
 from weft.cli.report import show_progress
 from weft.hosts.progress import no_progress
 from weft.hosts.spark.failures import plain_failures
@@ -23,7 +24,7 @@ class SparkEngine:
     """Runs on Spark, on this machine or a cluster."""
 
     spark: SparkSession
-    name = "spark"
+    name: ClassVar[EngineName] = "spark"
 
     @staticmethod
     def start(master: str) -> "SparkEngine":

@@ -57,7 +57,9 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
     """
     source = find_events(path)
     if not source.files:
-        raise DataError(f"{path}: files elsewhere than on this machine are read by Spark alone\n  hint: run on Spark")
+        raise DataError(
+            f"{path}: files elsewhere than on this machine are read by Spark alone\n  hint: run on Spark"
+        )
     texts = {columns.time, columns.type} if source.format == "csv" else set()
     partitions = partition_columns(source, texts)
     contents = _contents(source, columns, delimiter_of(delimiter), partitions)

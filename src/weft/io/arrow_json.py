@@ -41,7 +41,9 @@ def infer_json(files: Sequence[Path]) -> dict[str, pa.DataType]:
                 else:
                     is_corrupt = is_corrupt or any(isinstance(row, str) for row in rows)
                     whole = type_of_rows([row for row in rows if isinstance(row, JsonValue)])
-                    own = {whole.field(place).name: whole.field(place).type for place in range(whole.num_fields)}
+                    own = {
+                        whole.field(place).name: whole.field(place).type for place in range(whole.num_fields)
+                    }
                 kinds = common_fields(kinds, own)
     if is_corrupt:
         kinds = common_fields(kinds, {CORRUPT: pa.string()})
@@ -49,7 +51,9 @@ def infer_json(files: Sequence[Path]) -> dict[str, pa.DataType]:
     return {name: kind for name, kind in settled.items() if kind is not None}
 
 
-def json_rows(file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+def json_rows(
+    file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file with some columns, as values of their types."""
     schema = pa.schema([(name, kinds[name]) for name in wanted])
     for block in line_blocks(file):

@@ -54,7 +54,8 @@ def write_results(
 def _one_text(lines: pa.StringArray) -> pa.Buffer:
     """Return lines with their ends as they stand in a file."""
     ended = pc.binary_join_element_wise(lines, pa.scalar("\n"), pa.scalar(""))
-    return pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(ended)], pa.int32()), ended), "")[0].as_buffer()
+    whole = pa.ListArray.from_arrays(pa.array([0, len(ended)], pa.int32()), ended)
+    return pc.binary_join(whole, "")[0].as_buffer()
 
 
 def _all_lines(
@@ -109,8 +110,7 @@ def trend_lines(trends: pa.Table, names: Mapping[str, TrendNames]) -> Iterator[p
 
 def _lines(table: pa.Table, order: Sequence[str], fields_of: OfQuery) -> Iterator[pa.StringArray]:
     """Yield the rows in an order as lines, a chunk at a time; each query has fields of its own."""
-    keys = [(name, "ascending") for name in order]
-    ordered = pc.sort_indices(table, sort_keys=keys, null_placement="at_start")
+    ordered = _order_of(table, order)
     for start in range(0, len(ordered), CHUNK_ROWS):
         chunk = table.take(ordered.slice(start, CHUNK_ROWS))
         queries = in_one_array(chunk["query"]).dictionary_encode()
@@ -121,6 +121,17 @@ def _lines(table: pa.Table, order: Sequence[str], fields_of: OfQuery) -> Iterato
             parts.append(object_texts(fields_of(query, own), rows.size))
             places.append(rows)
         yield pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+
+def _order_of(table: pa.Table, order: Sequence[str]) -> pa.Array:
+    """Return the rows in an order, those without a value first."""
+    keys: list[tuple[str, str]] = []
+    for name in order:
+        if table[name].null_count:
+            table = table.append_column(f"has {name}", table[name].is_valid())
+            keys.append((f"has {name}", "ascending"))
+        keys.append((name, "ascending"))
+    return pc.sort_indices(table, sort_keys=keys)
 
 
 def _write_parquet(table: pa.Table, target: Path) -> None:

@@ -25,7 +25,11 @@ def split_line(line: str, delimiter: str = ",") -> list[str]:
     plain = re.compile(rf"[^{comma}]*")
     fields, place = [], 0
     while True:
-        found = (quoted.match(line, place) or unclosed.match(line, place)) if line[place : place + 1] == '"' else None
+        found = (
+            (quoted.match(line, place) or unclosed.match(line, place))
+            if line[place : place + 1] == '"'
+            else None
+        )
         if found is not None:
             fields.append(found[1].replace('""', '"'))
         else:

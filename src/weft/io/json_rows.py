@@ -75,7 +75,9 @@ def type_of_rows(rows: Sequence[JsonValue]) -> pa.DataType:
 
 def column_of_rows(rows: Sequence[JsonValue | None], name: str, kind: pa.DataType) -> pa.Array:
     """Return one column of rows; NULLs for rows that are None, whose lines are malformed."""
-    values = [None if row is None or name not in row.value else _convert(row.value[name], kind) for row in rows]
+    values = [
+        None if row is None or name not in row.value else _convert(row.value[name], kind) for row in rows
+    ]
     return pa.array(values, kind)
 
 

@@ -15,12 +15,12 @@ NULL = pa.scalar("null")
 
 
 def json_texts(values: pa.Array) -> pa.StringArray:
-    """Return each value as JSON: times in UTC as ISO 8601, durations as seconds, lists and structs nested.
+    r"""Return each value as JSON: times in UTC as ISO 8601, durations as seconds, lists and structs nested.
 
     >>> json_texts(pa.array([1.0, None, 0.25])).to_pylist()
     ['1.0', 'null', '0.25']
     >>> json_texts(pa.array([[{"id": 7, "type": 'Pay "now"'}], []])).to_pylist()
-    ['[{"id":7,"type":"Pay \\\\"now\\\\""}]', '[]']
+    ['[{"id":7,"type":"Pay \\"now\\""}]', '[]']
     """
     kind = values.type
     if at.is_string(kind):

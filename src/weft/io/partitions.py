@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from weft.io.arrow_texts import read_text, wider, narrow
+from weft.io.arrow_texts import narrow, read_text, wider
 from weft.io.event_files import EventFiles, check_partitions
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -27,7 +27,10 @@ def partition_columns(source: EventFiles, texts: Collection[str | None] = ()) ->
     if not names:
         return PartitionColumns({}, {})
     written = {
-        file: {name: _text_of(part.split("=", 1)[1]) for name, part in zip(names, source.directories(file), strict=True)}
+        file: {
+            name: _text_of(part.split("=", 1)[1])
+            for name, part in zip(names, source.directories(file), strict=True)
+        }
         for file in source.files
     }
     kinds = {}

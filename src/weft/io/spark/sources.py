@@ -23,9 +23,7 @@ from weft.io.event_files import (
 from weft.io.spark.times import event_time, from_nanoseconds
 
 
-def read_events(
-    spark: SparkSession, path: str, columns: EventColumns, *, delimiter: str = ","
-) -> DataFrame:
+def read_events(spark: SparkSession, path: str, columns: EventColumns, *, delimiter: str = ",") -> DataFrame:
     """Return the events at `path`; the time is a timestamp, NULL where it cannot be read.
 
     Numbers are counted from the epoch; text is ISO 8601, with or without an offset. A type is always text.
