@@ -310,8 +310,8 @@ class Detection(ABC):
         """Say how far a rule gets on the events of a batch, step by step, and what it misses most narrowly.
 
         Counts are of the input as it is given: before any filter, each event once; where events arise at
-        sites, of all sites together. Every step has a budget of its own: one that exceeds it is told, and those
-        after it are counted all the same.
+        sites, of all sites together. Every step has a budget of its own: one that exceeds it is told, and
+        those after it are counted all the same.
 
         Parameters
         ----------

@@ -48,9 +48,8 @@ class Candidate:
         """The RETURN columns of the query, in the order: distance, terms, attributes."""
         own = [] if self.distance is None else [ReturnColumn(DISTANCE, self.distance)]
         own += [ReturnColumn(f"term{number}", term) for number, term in enumerate(self.terms)]
-        return tuple(
-            [*own, *(ReturnColumn(f"attribute{number}", one) for number, one in enumerate(self.attributes))]
-        )
+        own += [ReturnColumn(f"attribute{number}", one) for number, one in enumerate(self.attributes)]
+        return tuple(own)
 
 
 def candidates_of(step: PlannedStep, relaxer: Relaxer) -> tuple[Candidate, ...]:
@@ -62,8 +61,8 @@ def _candidates(step: PlannedStep, relaxer: Relaxer) -> Iterator[Candidate]:
     match step:
         case PlannedStep(kind="events", before=Relaxation() as reached):
             yield Candidate(reached, "missing", step.text, item=step.item)
-        case PlannedStep(kind="condition", alone=tuple(), item=str() as item, condition=Condition()):
-            yield from _own_condition(step, item, step.alone[:-1], step.condition.applied)
+        case PlannedStep(alone=tuple() as alone, item=str() as item, condition=Condition() as condition):
+            yield from _own_condition(step, item, alone[:-1], condition.applied)
         case PlannedStep(kind="condition", before=Relaxation() as before, condition=Condition() as condition):
             yield _about(before, condition.applied, step.text, step.item)
         case PlannedStep(kind="key", before=Relaxation() as before):
