@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from weft.hosts.demand import Demand
-from weft.hosts.meaning import CONTENT, ID, TIME
-from weft.hosts.spark.frame import EventFrame, wire_columns
+from weft.hosts.meaning import ID, TIME
+from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.pushdown import column_of
 from weft.hosts.spark.sampling import kind_condition
 from weft.pattern.normal_form import EVERY_TYPE
@@ -43,9 +42,9 @@ def _distinct(
     source: EventFrame, columns: Mapping[str, Column], types: Sequence[str] = (EVERY_TYPE,)
 ) -> DataFrame:
     """Return columns of the events, each of which is there once, however often it was delivered."""
-    sent, _ = wire_columns(Demand(frozenset(), frozenset()), source)
-    identity = [TIME, ID if ID in sent else CONTENT]
     rows = source.events.where(source.is_good & source.is_of_type(sorted(set(types))))
-    own = [sent[name].alias(name) for name in identity]
-    counted = (column.alias(name) for name, column in columns.items())
-    return rows.select(*own, *counted).dropDuplicates(identity)
+    counted = [column.alias(name) for name, column in columns.items()]
+    if source.id is None:  # every row is an event
+        return rows.select(*counted)
+    identity = [source.time_column.alias(TIME), column_of(source.id).alias(ID)]
+    return rows.select(*identity, *counted).dropDuplicates([TIME, ID])
