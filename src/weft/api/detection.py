@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.diagnosis.diagnose import diagnose
-from weft.diagnosis.look import KeyValue
+from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
@@ -314,33 +314,15 @@ class Detection(ABC):
         """
         raise _once()
 
-    def why(
-        self,
-        name: str,
-        *,
-        key: Mapping[str, KeyValue] | None = None,
-        at: datetime | str | None = None,
-    ) -> Why:
-        """Say how far a rule gets on the events of a batch, step by step, and what it misses most narrowly.
+    def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
+        """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
 
-        Counts are of the input as it is given: before any filter, each event once; where events arise at
-        sites, of all sites together. Every step has a budget of its own: one that exceeds it is told, and
-        those after it are counted all the same.
-
-        Parameters
-        ----------
-        name
-            The name of the query.
-        key
-            Look at events with these values of attributes only, for example `{"user": "ann"}`.
-        at
-            Look for matches around this time: at events up to one window before and after it.
+        Counts are of the input as it is given: before any filter, each event once, of all sites together. With
+        `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at events up
+        to one window before and after it. A step that exceeds its budget is told; those after it are counted.
         """
         if self.is_streaming:
-            raise WeftError(
-                "why needs events that are all there, and those of a stream are still to come\n"
-                "  hint: ask it of past events, with weft.prepare on a batch"
-            )
+            raise _once()
         rule = _look_up(name, {query.name: query for query in self.queries}, "query")
         return diagnose(self.host, rule, key=key, at=at)
 

@@ -10,7 +10,7 @@ from weft.diagnosis.alternative import alternatives_of, as_element, events_of, o
 from weft.diagnosis.candidates import candidates_of
 from weft.diagnosis.closest import closest_miss, events_of_row, first_rows
 from weft.diagnosis.funnel import Funnel, FunnelStep, StepKind
-from weft.diagnosis.look import KeyValue, Look, look_at
+from weft.diagnosis.look import Key, Look, look_at
 from weft.diagnosis.miss import ClosestMiss
 from weft.diagnosis.planned_steps import PlannedStep, planned_steps
 from weft.diagnosis.relaxation import Relaxer
@@ -34,7 +34,7 @@ def diagnose(
     host: Host[Any],
     rule: Query,
     *,
-    key: Mapping[str, KeyValue] | Iterable[tuple[str, KeyValue]] | None = None,
+    key: Key | None = None,
     at: datetime | str | None = None,
     budget: Budget = STEP_BUDGET,
 ) -> Why:

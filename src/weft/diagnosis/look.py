@@ -1,9 +1,10 @@
 """Which of the events are looked at: those with given values of attributes, and around a time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TypeAlias
 
 from weft.errors import WeftError, near_name
 from weft.expressions import Attribute, Comparison, Expression, Literal
@@ -13,7 +14,8 @@ from weft.pattern.nodes import Event, Pattern, Query, TimeWindow
 from weft.schema import LONG, TIMESTAMP, Schema, Type
 from weft.tree import find
 
-KeyValue = str | int | float | bool | Decimal | None
+KeyValue: TypeAlias = str | int | float | bool | Decimal | datetime | date
+Key: TypeAlias = Mapping[str, KeyValue]
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Look:
 def look_at(
     schema: Schema,
     rule: Query,
-    key: Mapping[str, KeyValue] | Iterable[tuple[str, KeyValue]] | None,
+    key: Key | None,
     at: datetime | str | None,
 ) -> Look:
     """Return what is looked at: events with given values, of a match around a time.
@@ -69,15 +71,14 @@ def look_at(
     >>> look_at(schema, rule, {"user": "ann"}, "1970-01-01T00:00:10").text
     'user=ann, from 1970-01-01 00:00:09 to 1970-01-01 00:00:11'
     """
-    given = dict(key or {})
-    values = tuple((name, _literal(schema, name, value)) for name, value in given.items())
+    values = tuple((name, _literal(schema, name, value)) for name, value in (key or {}).items())
     if at is None:
         return Look(schema, values)
     moment, window = _moment(at), rule.window
     if not isinstance(window, TimeWindow):
         raise WeftError(
-            f"rule {rule.name}: `at` looks one window before and after a time, and the rule has no WITHIN "
-            "of a length of time\n  hint: leave out `at`, or give `key` to look at fewer events"
+            f"rule {rule.name} has no WITHIN of a length of time, so there is no window around a time to look at\n"
+            "  hint: leave the time out, or look at fewer events by a key"
         )
     return Look(schema, values, moment - window.length, moment + window.length)
 
@@ -101,7 +102,7 @@ def _moment(at: datetime | str) -> int:
     found = parse_timestamp(at)
     if found is None:
         raise WeftError(
-            f"`at` is {at!r}, expected a time in ISO 8601\n  hint: for example 2026-01-31T09:30:00, in UTC "
+            f"{at!r} is no time\n  hint: write it in ISO 8601, for example 2026-01-31T09:30:00; it is in UTC "
             "unless it says otherwise"
         )
     return found
@@ -112,15 +113,15 @@ def _literal(schema: Schema, name: str, value: KeyValue) -> Literal:
     kind = schema.type_of(name)
     if kind is None:
         if name in schema.unusable:
-            raise WeftError(f"`key` names the column {name!r}, which is {schema.unusable[name]}")
+            raise WeftError(f"cannot look at events by {name!r}: the column is {schema.unusable[name]}")
         near = near_name(name, schema.attributes)
         hint = f"did you mean {near!r}?" if near else f"the columns are: {', '.join(schema.attributes)}"
-        raise WeftError(f"`key` names the column {name!r}, which no event has\n  hint: {hint}")
+        raise WeftError(f"cannot look at events by {name!r}: there is no such column\n  hint: {hint}")
     try:
         return _typed_literal(kind, value)
-    except (ValueError, InvalidOperation, ArithmeticError):
+    except (ValueError, ArithmeticError):
         raise WeftError(
-            f"`key` asks for {name}={value}, but {name} is {kind}\n  hint: give a value of that type"
+            f"cannot look at events with {name}={value}: {name} is {kind}\n  hint: give a value of that type"
         ) from None
 
 

@@ -64,31 +64,41 @@ class Why:
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
 
-def step_label(step: FunnelStep) -> str:
-    """Return a step as a line shows it: what is said of an item below the item.
+@dataclass(frozen=True)
+class ShownStep:
+    """A step as a line: what is asked for, what is left, and what to say of that."""
 
-    >>> step_label(FunnelStep("condition", "a.x > 1", 0))
-    '  a.x > 1'
+    label: str
+    count: str
+    remark: str
+    is_empty: bool
+
+
+def shown_steps(why: Why) -> Iterator[tuple[str, list[ShownStep]]]:
+    """Yield the steps of each alternative under its pattern, then those of all alternatives together.
+
+    >>> why = Why("q", 3, (Funnel("A a", (FunnelStep("events", "A a", 3),)),))
+    >>> list(shown_steps(why))
+    [('', [ShownStep(label='A a', count='3', remark='', is_empty=False)])]
     """
-    return f"  {step.text}" if step.kind in INDENTED else step.text
-
-
-def count_text(step: FunnelStep) -> str:
-    """Return what a step leaves, or that it was not counted."""
-    return "?" if step.count is None else f"{step.count:,}"
-
-
-def step_remarks(why: Why) -> Iterator[tuple[FunnelStep, str]]:
-    """Yield what to say of steps: where nothing is left, where most is lost, why a count is not known."""
+    has_several = len(why.funnels) > 1
     for funnel in why.funnels:
-        failing = funnel.failing
-        chosen = funnel.most_selective if failing is None else failing
-        said = "the fewest pass here" if failing is None else "nothing is left here"
-        for number, step in enumerate(funnel.steps):
-            own = [step.note] if step.note else []
-            own += [said] if number == chosen else []
-            yield step, "; ".join(own)
-    yield from ((step, step.note) for step in why.whole)
+        yield funnel.pattern if has_several else "", _shown_funnel(funnel)
+    if why.whole:
+        yield "all alternatives" if has_several else "", [_shown(step, "") for step in why.whole]
+
+
+def _shown_funnel(funnel: Funnel) -> list[ShownStep]:
+    failing = funnel.failing
+    chosen = funnel.most_selective if failing is None else failing
+    said = "the fewest pass here" if failing is None else "nothing is left here"
+    return [_shown(step, said if place == chosen else "") for place, step in enumerate(funnel.steps)]
+
+
+def _shown(step: FunnelStep, said: str) -> ShownStep:
+    label = f"  {step.text}" if step.kind in INDENTED else step.text
+    count = "?" if step.count is None else f"{step.count:,}"
+    return ShownStep(label, count, "; ".join(filter(None, (said, step.note))), step.count == 0)
 
 
 def event_text(event: MissedEvent) -> str:
@@ -101,19 +111,15 @@ def event_text(event: MissedEvent) -> str:
 
 def _lines(why: Why) -> Iterator[str]:
     yield why.verdict
-    remarks = iter(step_remarks(why))
-    every_step = [*(step for funnel in why.funnels for step in funnel.steps), *why.whole]
-    width = max((len(step_label(step)) for step in every_step), default=0)
-    digits = max((len(count_text(step)) for step in every_step), default=0)
-    groups: list[tuple[str, int]] = [(funnel.pattern, len(funnel.steps)) for funnel in why.funnels]
-    groups += [("all alternatives" if len(why.funnels) > 1 else "", len(why.whole))] if why.whole else []
-    for title, size in groups:
-        if len(groups) > 1 and title:
-            yield f"{title}"
-        for _ in range(size):
-            step, remark = next(remarks)
-            line = f"  {step_label(step):<{width}}  {count_text(step):>{digits}}"
-            yield f"{line}  {remark}".rstrip()
+    groups = list(shown_steps(why))
+    every_step = [step for _, own in groups for step in own]
+    width = max((len(step.label) for step in every_step), default=0)
+    digits = max((len(step.count) for step in every_step), default=0)
+    for title, steps in groups:
+        if title:
+            yield title
+        for step in steps:
+            yield f"  {step.label:<{width}}  {step.count:>{digits}}  {step.remark}".rstrip()
     if why.closest is not None:
         yield f"closest miss: {why.closest.text}"
         yield from (f"  {event_text(event)}" for event in why.closest.events)
