@@ -38,7 +38,7 @@ def why(
     *,
     rule: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The rule to look at; without it, each one of the file."),
+        typer.Option(metavar="NAME", help="The rule to look at; by default all."),
     ] = None,
     key: Annotated[
         list[str] | None,
@@ -48,9 +48,7 @@ def why(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="Look at events up to one window of the rule before and after a time."
-        ),
+        typer.Option(metavar="TIME", help="Look at events up to one window before and after it."),
     ] = None,
     columns: options.UsualColumnOptions,
     policies: PolicyOptions,
@@ -59,9 +57,10 @@ def why(
 ) -> None:
     """Say how far a rule gets on given events, step by step, and what it misses most narrowly.
 
-    For each item of its pattern: how many events there are, how many pass each condition, and how many partial
-    matches are left by each join, window, condition and NOT. Where nothing is left, the partial match that
-    gets furthest is shown, with what it lacks. Counts are of the input as it is given, each event once.
+    For each item of its pattern: how many events there are, how many pass each condition, and how many
+    partial matches are left by each join, window, condition and NOT. Where nothing is left, the partial
+    match that gets furthest is shown, with what it lacks. Counts are of the input as it is given, each event
+    once.
     """
     with report_failures():
         bound = read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())

@@ -8,11 +8,10 @@ from typing import Any
 from weft.diagnosis.candidates import DISTANCE, Candidate
 from weft.diagnosis.miss import ClosestMiss, MissedEvent
 from weft.diagnosis.relaxation import Relaxer
-from weft.diagnosis.values import in_utc, time_text, value_text
+from weft.diagnosis.values import condition_text, in_utc, time_text, value_text
 from weft.expressions import Attribute
 from weft.hosts.host import Frame, Host
 from weft.hosts.queries import columns_of_queries, count_queries
-from weft.language.printer import expression_to_text
 from weft.pattern.nodes import Query, TimeWindow
 from weft.runtime.budget import Budget
 
@@ -113,7 +112,7 @@ class _Teller:
         if len(terms) == 1:
             return f"was {values[0]}"
         return ", ".join(
-            f"{expression_to_text(term)} was {value}" for term, value in zip(terms, values, strict=True)
+            f"{condition_text(term)} was {value}" for term, value in zip(terms, values, strict=True)
         )
 
     def _order(self) -> str:
@@ -132,7 +131,7 @@ class _Teller:
 
     def _keys(self) -> str:
         values = zip(self.candidate.attributes, self._attribute_values(), strict=True)
-        return ", ".join(f"{expression_to_text(one)} was {value}" for one, value in values)
+        return ", ".join(f"{condition_text(one)} was {value}" for one, value in values)
 
     def _attribute_values(self) -> list[str]:
         return [value_text(self.row[f"attribute{number}"]) for number, _ in self._shown]

@@ -14,12 +14,13 @@ from weft.diagnosis.look import Key, Look, look_at
 from weft.diagnosis.miss import ClosestMiss
 from weft.diagnosis.planned_steps import PlannedStep, planned_steps
 from weft.diagnosis.relaxation import Relaxer
+from weft.diagnosis.values import condition_text
 from weft.diagnosis.why import Why
 from weft.errors import near_name
 from weft.expressions import Expression, variables_of
 from weft.hosts.host import Host
 from weft.hosts.queries import QueryCounts, about_variable, count_events, count_queries
-from weft.language.printer import expression_to_text, pattern_to_text, policy_lines
+from weft.language.printer import pattern_to_text, policy_lines
 from weft.pattern.nodes import Query
 from weft.pattern.policies import Policy
 from weft.runtime.budget import Budget
@@ -140,7 +141,9 @@ class _Diagnosis:
             return self._hidden(whole)
         number = max(failing, key=lambda own: _reach(funnels[own], failing[own]))
         step, relaxer = self.steps[number][failing[number]], self.relaxers[number]
-        return closest_miss(self.host, relaxer, candidates_of(step, relaxer), self.budget)
+        found = closest_miss(self.host, relaxer, candidates_of(step, relaxer), self.budget)
+        note = funnels[number].steps[failing[number] or 0].note
+        return replace(found, found=note) if found is not None and note else found
 
     def _hidden(self, whole: Sequence[FunnelStep]) -> ClosestMiss | None:
         """Return a match that the strategy refuses."""
@@ -241,7 +244,7 @@ def _trend_diagnosis(host: Host[Any], rule: Query, look: Look, budget: Budget) -
         for number, part in enumerate(own):
             conditions.append(as_element(part, frozenset({event.variable})))
             kinds[f"{name}_{number}"] = kind_of_events(event.type, conditions)
-            text = expression_to_text(part)
+            text = condition_text(part)
             steps[f"{name}_{number}"] = FunnelStep("condition", text, 0, event.variable, is_alone=True)
     counted = count_kinds_once(host, kinds, budget)
     told = tuple(replace(step, count=counted.counts[name]) for name, step in steps.items())

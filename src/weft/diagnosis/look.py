@@ -77,7 +77,7 @@ def look_at(
     moment, window = _moment(at), rule.window
     if not isinstance(window, TimeWindow):
         raise WeftError(
-            f"rule {rule.name} has no WITHIN of a length of time, so there is no window around a time to look at\n"
+            f"rule {rule.name} has no WITHIN of a length of time, so there is no window around a time\n"
             "  hint: leave the time out, or look at fewer events by a key"
         )
     return Look(schema, values, moment - window.length, moment + window.length)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from weft.diagnosis.alternative import Condition, PatternItem, RuleAlternative, as_element
 from weft.diagnosis.funnel import StepKind
 from weft.diagnosis.relaxation import Relaxation, Relaxer
+from weft.diagnosis.values import condition_text
 from weft.expressions import Expression
 from weft.language.lexer import quote_name
-from weft.language.printer import expression_to_text, pattern_to_text, window_to_text
+from weft.language.printer import pattern_to_text, window_to_text
 from weft.pattern.nodes import Kleene, Negation
 
 
@@ -88,7 +89,7 @@ class _Steps:
         for number, part in enumerate(own, start=1):
             lists = frozenset(item.variable for item in self.alternative.lists)
             conditions = tuple(as_element(known.applied, lists) for known in own[:number])
-            text = expression_to_text(part.written)
+            text = condition_text(part.written)
             yield PlannedStep(
                 "condition", text, item.variable, alone=conditions, before=reached, condition=part
             )
@@ -108,7 +109,7 @@ class _Steps:
         for part in self.early:
             if len(part.variables) > 1 and variable in part.variables <= set(whole.variables):
                 step_before, asked = asked, replace(asked, conditions=(*asked.conditions, part.applied))
-                text = expression_to_text(part.written)
+                text = condition_text(part.written)
                 steps.append(
                     PlannedStep("condition", text, variable, asked=asked, before=step_before, condition=part)
                 )
@@ -133,7 +134,7 @@ class _Steps:
 
     def _added(self, part: Condition, asked: Relaxation, item: str | None) -> PlannedStep:
         more = replace(asked, conditions=(*asked.conditions, part.applied))
-        text = expression_to_text(part.written)
+        text = condition_text(part.written)
         return PlannedStep("condition", text, item, asked=more, before=asked, condition=part)
 
     def _negations(self, asked: Relaxation) -> Iterator[PlannedStep]:
@@ -145,7 +146,7 @@ class _Steps:
                 forbidden=(*asked.forbidden, negation),
                 conditions=(*asked.conditions, *(part.applied for part in parts)),
             )
-            said = " AND ".join(expression_to_text(part.written) for part in parts)
+            said = " AND ".join(condition_text(part.written) for part in parts)
             text = pattern_to_text(negation) + (f" WHERE {said}" if said else "")
             yield PlannedStep("negation", text, None, asked=asked, before=before, negation=negation)
 

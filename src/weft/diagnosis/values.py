@@ -2,6 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
+from weft.expressions import Literal, Predicate
+from weft.language.printer import expression_to_text
+from weft.schema import DOUBLE, LONG
+from weft.tree import transform_up
+
+MOST_EXACT = 2.0**53  # up to here, a whole number is the only one of its value
+
 
 def value_text(value: object) -> str:
     """Return a value as a rule would write it.
@@ -31,6 +38,23 @@ def time_text(moment: datetime) -> str:
     """
     plain = in_utc(moment).replace(tzinfo=None)
     return plain.isoformat(sep=" ", timespec="milliseconds" if plain.microsecond else "seconds")
+
+
+def condition_text(condition: Predicate) -> str:
+    """Return a condition, with whole numbers as such even where they are compared with others.
+
+    >>> from weft.expressions import Attribute, Comparison
+    >>> condition_text(Comparison(">", Attribute("t", "amount"), Literal(1000.0, DOUBLE)))
+    't.amount > 1000'
+    """
+
+    def change(node: object) -> object:
+        if isinstance(node, Literal) and node.type == DOUBLE and isinstance(node.value, float):
+            is_whole = node.value.is_integer() and abs(node.value) < MOST_EXACT
+            return Literal(int(node.value), LONG) if is_whole else node
+        return node
+
+    return expression_to_text(transform_up(condition, change))
 
 
 def in_utc(moment: datetime) -> datetime:
