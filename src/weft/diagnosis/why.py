@@ -1,10 +1,10 @@
 """How far a rule gets on given events: its funnels, its matches, its closest miss."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import date
 from typing import Any
 
 from weft.diagnosis.funnel import Funnel, FunnelStep
@@ -154,6 +154,8 @@ def _miss_dict(miss: ClosestMiss) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, datetime):
+    """Return a value that JSON has, or its text."""
+    if isinstance(value, date):
         return value.isoformat()
-    return str(value) if isinstance(value, timedelta | Decimal) else value
+    is_number = isinstance(value, bool | int) or isinstance(value, float) and math.isfinite(value)
+    return value if value is None or is_number else str(value)

@@ -1,11 +1,11 @@
 """Run queries on a host as they are written: items in the order of the pattern, equal parts once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.cost.shape import Shape
-from weft.expressions import Attribute, Expression
+from weft.expressions import Aggregate, Attribute, Expression
 from weft.hosts.divide import divide
 from weft.hosts.host import GroupWork, Host, RunOptions, Write
 from weft.hosts.results import result_columns
@@ -109,8 +109,6 @@ def about_variable(condition: Expression, variable: str) -> Expression:
     """Return a condition on one event as one on the event of another variable."""
 
     def change(node: object) -> object:
-        if isinstance(node, Attribute):
-            return Attribute(variable, node.name, "each", node.type, node.span)
-        return node
+        return replace(node, variable=variable) if isinstance(node, Attribute | Aggregate) else node
 
     return transform_up(condition, change)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from weft.expressions import Attribute
+from weft.expressions import Aggregate, Attribute
 from weft.hosts.demand import Demand
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.wire import Wire, is_good, required_columns, texts_of
@@ -31,9 +31,9 @@ def count_kinds(source: LocalEvents, kinds: Mapping[str, ItemKey]) -> dict[str, 
     """Return the number of events of each kind."""
     counts = dict.fromkeys(kinds, 0)
     types = frozenset(kind.type for kind in kinds.values())
-    mentioned = {
-        own.name for kind in kinds.values() for one in kind.predicates for own in find(one, Attribute)
-    }
+    conditions = [one for kind in kinds.values() for one in kind.predicates]
+    mentioned = {own.name for one in conditions for own in find(one, Attribute)}
+    mentioned |= {own.name for one in conditions for own in find(one, Aggregate) if own.name is not None}
     for events in _events(source, types, mentioned):
         for name, kind in kinds.items():
             counts[name] += len(rows_of_item(kind, events.rows_of_type(kind.type), events))
