@@ -3,11 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.diagnosis.diagnose import diagnose
+from weft.diagnosis.look import Key
+from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
 from weft.hosts.host import Frame, Host, ResultFrames, RunOptions, Write
@@ -309,6 +313,18 @@ class Detection(ABC):
         and where queries have TIMEOUTS, these as `timeouts`.
         """
         raise _once()
+
+    def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
+        """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
+
+        Counts are of the input as it is given: before any filter, each event once, of all sites together. With
+        `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at events up
+        to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        """
+        if self.is_streaming:
+            raise _once()
+        rule = _look_up(name, {query.name: query for query in self.queries}, "query")
+        return diagnose(self.host, rule, key=key, at=at)
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""
