@@ -62,6 +62,14 @@ Explained = Annotated[
         help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
     ),
 ]
+NoticesOption = Annotated[
+    bool,
+    typer.Option(
+        "--notices/--no-notices",
+        help="Say on standard error what a person should know: types that no event has, queries that are "
+        "likely to explode or found nothing, rows that are no events.",
+    ),
+]
 TIME_HELP = "The column of the event time: a timestamp, a number or ISO 8601 text."
 TYPE_HELP = "The column of the event type."
 
