@@ -322,7 +322,8 @@ class Detection(ABC):
 
         Counts are of the input as it is given: before any filter, each event once, of all sites together.
         With `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at
-        events up to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        events up to one window before and after it. A step that exceeds its budget is told; those after it
+        are counted.
         """
         if self.is_streaming:
             raise _once()
