@@ -1,7 +1,7 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,8 +13,8 @@ from weft.explanation.analysis import Analysis, CountedOutcomes
 from weft.hosts.host import Frame, Host, Results, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, result_columns, trend_names
-from weft.normalize.cautions import Caution
 from weft.normalize.template import template_of
+from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
@@ -51,6 +51,7 @@ class Workload:
     streaming: Streaming
     sites: Sites | None
     on_budget: OnBudget
+    warns: bool = True  # whether notices are warnings too
 
 
 class Detection(ABC):
@@ -68,6 +69,7 @@ class Detection(ABC):
         self.workload = workload
         self._statistics = workload.statistics
         self._sampled: Statistics | None = None  # by a quick look at the events
+        self._told: list[Notice] = []  # what showed while it ran
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -255,7 +257,19 @@ class Detection(ABC):
         return self.statistics
 
     @property
-    def cautions(self) -> tuple[Caution, ...]:
+    def notices(self) -> tuple[Notice, ...]:
+        """What a person should know: of the queries, of the events as far as they were looked at, of runs."""
+        return tuple(dict.fromkeys((*self._cautions, *self._told)))
+
+    def _tell(self, notices: Iterable[Notice]) -> None:
+        """Take note of what a person should know, and warn of what was not told before."""
+        new = [notice for notice in dict.fromkeys(notices) if notice not in self._told]
+        self._told += new
+        if self.workload.warns:
+            warn_of(new)
+
+    @property
+    def _cautions(self) -> tuple[Notice, ...]:
         """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
         known = self._statistics or self._sampled or Statistics()
         budget = self.workload.budget

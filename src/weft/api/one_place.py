@@ -50,6 +50,7 @@ class OnePlaceDetection(Detection):
                 plan_group(group, schema, planning, statistics, progress=progress, is_cancelled=is_cancelled)
                 for group in self._groups()
             ]
+            self._tell(self._cautions)
 
     @property
     def _plans(self) -> list[PlannedGroup]:
@@ -149,7 +150,7 @@ class BatchDetection(OnePlaceDetection):
             lines += plan_lines(planned.optimized.plan, estimated)
         if self._templates:
             lines += ([""] if lines else []) + trend_lines(self._templates)
-        return "\n".join([*lines, *caution_lines(self.cautions)])
+        return "\n".join([*lines, *caution_lines(self._cautions)])
 
     def analyze(self, write: Write | None = None) -> Analysis:
         work = [*self._match_work, *self._trend_work]

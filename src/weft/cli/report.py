@@ -21,8 +21,9 @@ from weft.cli.console import in_options, say_error, terminal
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.hosts.spark.failures import SPARK_FAILURES
-from weft.hosts.spark.monitor import BatchMetrics, Notice, StreamMonitor
+from weft.hosts.spark.monitor import BatchMetrics, StreamMonitor
 from weft.io.targets import TIMEOUTS
+from weft.notices import Notice
 
 MOST_RESULTS = 20  # of trend queries that are shown
 

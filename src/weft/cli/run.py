@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import STOPPED, Queries, in_options, say_cautions, say_error, terminal
+from weft.cli.console import STOPPED, Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
@@ -87,7 +87,7 @@ def run(
             on_budget=on_budget,
         )
         choose_plan(spark, detection, planning)
-        say_cautions(detection.cautions)
+        say_notices(detection.notices)
         delivery = Delivery(detection, out, is_shown=not as_json)
         with show_progress("Finding matches", spark_progress(spark)):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)

@@ -17,7 +17,7 @@ from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
-from weft.cli.console import Queries, in_options, say_cautions, say_error, terminal
+from weft.cli.console import Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import print_summary, show_progress, show_stream
@@ -225,7 +225,7 @@ class StreamJob:
             if names:
                 say_error(f"another workload than before: {', '.join(names)} {change}")
         search_plan(detection)
-        say_cautions(detection.cautions)
+        say_notices(detection.notices)
         if self.sites.site is not None and (left_out := n_unobserved(detection.site_program)):
             say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
         return detection

@@ -12,13 +12,14 @@ from weft.explanation.analysis import CountedOutcomes
 from weft.hosts.host import GroupWork, Host, RunOptions, Write
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
+from weft.hosts.sampling import estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
 from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
 from weft.hosts.spark.outcomes import GROUP, Outcomes, count_outcomes, observe_stopped, outcomes_of_groups
 from weft.hosts.spark.progress import spark_progress
 from weft.hosts.spark.pushdown import column_of
-from weft.hosts.spark.sampling import estimate, site_counts
+from weft.hosts.spark.sampling import EventSampler, site_counts
 from weft.hosts.spark.schemas import spark_schema
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
@@ -50,7 +51,9 @@ class SparkHost(Host[Outcomes]):
         return rejected_rows(self.source)
 
     def estimate(self, inquiry: Inquiry, *, counts_all: bool, is_quick: bool) -> Statistics:
-        return estimate(self.source, inquiry, counts_all=counts_all, is_quick=is_quick)
+        types = {item.type for item in inquiry.every_item}
+        sampler = EventSampler(self.source, types, inquiry.attributes, counts_all)
+        return estimate(sampler, inquiry, is_quick=is_quick)
 
     def site_counts(self, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]) -> SiteCounts:
         return site_counts(self.source, site, kinds, attributes)
