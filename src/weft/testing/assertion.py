@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from weft.errors import QueryError, WeftError
 from weft.language.findings import Findings
 from weft.language.read import Queries
+from weft.testing.event_source import read_events
 from weft.testing.event_text import events as events_of_text
 from weft.testing.expectation import ExpectationReader, known_ids
 from weft.testing.given_value import GivenValue, of_python
@@ -36,7 +38,8 @@ def assert_matches(
     rules
         Query text, the path of a file or directory, Query objects, builders, or a list of these.
     events
-        A small table in text (`weft.testing.events`), or whatever `weft.detect` takes of a batch.
+        A small table in text (`weft.testing.events`), the path of a file, or whatever `weft.detect` takes of
+        a batch.
     expected
         By rule, a list with the ids of the events of each match, or None; of a trend query, a list of
         mappings from columns to values. The order of matches, and that of ids, is of no matter. Of a rule
@@ -65,8 +68,10 @@ def assert_matches(
     __tracebackhide__ = True
     columns = RuleColumns(time=time, type=type, id=id, order_by=order_by)
     given = RuleSet.read(rules, columns, strategy=strategy, skip=skip, suppress=suppress)
-    if isinstance(events, str):
+    if isinstance(events, str) and "\n" in events.strip():
         events = events_of_text(events, time=time, type=type, id=id, types=types)
+    elif isinstance(events, str | Path):
+        events = read_events(Path(events), columns, types or {})
     findings = Findings()
     reader = ExpectationReader(given.queries, known_ids(events, id), findings)
     wanted = of_python(expected)

@@ -139,17 +139,18 @@ def _differs_in_one(one: Ids, other: Ids) -> bool:
 
 def _aligned(ids: Ids, match: RuleMatch, events: KnownEvents) -> Iterator[str]:
     """Yield the events of an expected match and of a found one, in order of time; equal ones once."""
-    width = max(map(len, (*ids, *match.ids)), default=0)
     left = Counter(ids)
     rows = []
     for bound in match.events:
         sign = " " if left[bound.id] > 0 else "+"
         left[bound.id] -= sign == " "
-        rows.append((bound.time, sign, events.line(bound.id, width, bound)))
+        rows.append((bound.time, sign, events.line(bound.id, bound)))
     for lacking in left.elements():
-        rows.append((events.times.get(lacking, 0), "-", events.line(lacking, width)))
-    for _, sign, line in sorted(rows, key=lambda row: row[0]):
-        yield f"    {sign} {line}"
+        rows.append((events.times.get(lacking, 0), "-", events.line(lacking)))
+    widths = [max(map(len, column)) for column in zip(*(cells for *_, cells in rows), strict=True)]
+    for _, sign, cells in sorted(rows, key=lambda row: row[0]):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"    {sign} {line.rstrip()}"
 
 
 def _found_text(match: RuleMatch) -> str:

@@ -122,7 +122,12 @@ class ExpectationReader:
         return ()
 
     def _matches(self, rule: str, value: GivenValue) -> tuple[Ids, ...]:
-        found = (self._ids(rule, member, MATCHES_HINT) for member in self._members(rule, value, MATCHES_HINT))
+        members = self._members(rule, value, MATCHES_HINT)
+        if members and all(isinstance(member.content, str) for member in members):
+            message = f"rule {rule} is to find a list of ids; expected one for each match, in a list"
+            self.findings.complain(message, value.span, MATCHES_HINT)
+            return ()
+        found = (self._ids(rule, member, MATCHES_HINT) for member in members)
         return tuple(ids for ids in found if ids)
 
     def _ids(self, rule: str, value: GivenValue, hint: str) -> Ids:

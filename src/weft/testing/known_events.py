@@ -25,8 +25,8 @@ class KnownEvents:
         r"""Return what a table tells of its events.
 
         >>> from weft.testing import events
-        >>> KnownEvents.of(events("ts type\n0 A\n+5m B"), RuleColumns()).line("2", width=3)
-        '2    +0:05:00  B'
+        >>> KnownEvents.of(events("ts type\n0 A\n+5m B"), RuleColumns()).line("2")
+        ('2', '+0:05:00', 'B', '')
         """
         wanted = [columns.id, columns.type, columns.time]
         if not isinstance(events, pa.Table) or not set(wanted) <= set(events.column_names):
@@ -39,12 +39,12 @@ class KnownEvents:
                 types[str(own)], times[str(own)] = str(kind), moment
         return cls(types, times, min(times.values(), default=None))
 
-    def line(self, id: str, width: int, bound: BoundEvent | None = None) -> str:
+    def line(self, id: str, bound: BoundEvent | None = None) -> tuple[str, ...]:
         """Return what is told of an event: its id, time since the first one, type and variable."""
         kind = self.types.get(id, bound.type if bound else "")
         time = self.times.get(id, bound.time if bound else None)
         variable = bound.variable if bound and bound.variable != kind else ""
-        return "  ".join((id.ljust(width), self._when(time), kind, variable)).rstrip()
+        return id, self._when(time), kind, variable
 
     def _when(self, time: int | None) -> str:
         if time is None:

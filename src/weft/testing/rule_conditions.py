@@ -78,7 +78,7 @@ def _negations(rule: Query) -> Iterator[Part]:
             part for part in rule.where if isinstance(part, Equivalence) or not variables_of(part) & gone
         )
         text = pattern_to_text(negation)
-        yield text, replace(rule, pattern=rest, where=where), f"add events that fit but for {text}"
+        yield text, replace(rule, pattern=rest, where=where), "add events that fit but for one that must not be there"
 
 
 def _without(pattern: Pattern, part: Pattern) -> Pattern | None:
@@ -100,7 +100,7 @@ def _without(pattern: Pattern, part: Pattern) -> Pattern | None:
 def _window(rule: Query) -> Iterator[Part]:
     if rule.window is not None:
         longer = replace(rule.window, length=LONGER * rule.window.length)
-        hint = "add events that fit but for lying further apart"
+        hint = "add events that fit but lie further apart"
         yield f"WITHIN {window_to_text(rule.window)}", replace(rule, window=longer), hint
 
 

@@ -6,12 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 from weft.api.events import open_host
+from weft.api.options import Columns
 from weft.errors import QueryError
 from weft.hosts.meaning import EventRoles
 from weft.language.policy_words import default_policy
 from weft.language.read import Queries, read_queries
 from weft.pattern.nodes import Query
 from weft.pattern.policies import Policy
+from weft.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,10 @@ class RuleColumns:
     def roles(self) -> EventRoles:
         """The columns as the engine takes them."""
         return EventRoles(time=self.time, type=self.type, id=self.id, order_by=self.order_by)
+
+    def schema_of(self, events: Any) -> Schema:
+        """Return what rules may mention of events."""
+        return open_host(events, self.roles, Columns(order_by=self.order_by)).source.schema
 
 
 @dataclass(frozen=True)
@@ -68,11 +74,10 @@ class RuleSet:
 
     def with_places(self, error: QueryError, events: Any, names: Collection[str]) -> QueryError:
         """Return an error about some rules as one that tells the places in their text."""
-        schema = open_host(events, self.columns.roles).source.schema
         try:
             read_queries(
                 self.given,
-                schema,
+                self.columns.schema_of(events),
                 origin=self.origin,
                 tie_break=self.columns.order_by is not None,
                 default=self.default,

@@ -206,14 +206,14 @@ class _Reader:
             self._require(keys, ("name", "events"), "a test", given)
             if "expect" not in keys and "timeouts" not in keys:
                 self._require(keys, ("expect",), "a test", given)
-        if "name" not in keys or "events" not in keys or rules is None:
-            return None
-        name = text_of(keys["name"], "the name of a test", self.findings)
-        table = self._read_events(keys["events"])
-        if name is None or table is None or given.span is None:
+        name = text_of(keys["name"], "the name of a test", self.findings) if "name" in keys else None
+        table = self._read_events(keys["events"]) if "events" in keys else None
+        if rules is None:
             return None
         reader = ExpectationReader(rules.queries, known_ids(table, self.columns.id), self.findings)
         expected = reader.read(keys.get("expect"), keys.get("timeouts"))
+        if name is None or table is None or given.span is None:
+            return None
         return RuleTest(name, self.text.count("\n", 0, given.span.start) + 1, table, expected)
 
     def _read_events(self, given: GivenValue) -> pa.Table | None:

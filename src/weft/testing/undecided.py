@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.api.events import open_host
 from weft.errors import WeftError
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query
@@ -59,7 +58,7 @@ class DecisionRecord:
 
     def _sensible(self, events: Any, relaxed: dict[str, Query]) -> Sequence[Query]:
         """Return the rules that can be detected."""
-        schema = open_host(events, self.columns.roles).source.schema
+        schema = self.columns.schema_of(events)
         sensible = []
         for query in relaxed.values():
             try:
