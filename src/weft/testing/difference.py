@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from weft.testing.expectation import Expectation, ExpectedTimeout, Ids
+from weft.testing.expectation import Expectation, ExpectedEvents, Ids
 from weft.testing.known_events import KnownEvents
 from weft.testing.rule_results import RuleMatch, RuleResults
 from weft.testing.trend_difference import trend_lines
@@ -29,27 +29,30 @@ def difference(expected: Expectation, found: RuleResults, events: KnownEvents) -
         - 2
     """
     lines: list[str] = []
-    for name in found.stopped.keys() & expected.rules:
+    for name in sorted(found.stopped.keys() & expected.rules):
         lines.append(f"rule {name} was stopped: {found.stopped[name]}")
     for name, ids in expected.matches.items():
-        lines += _match_lines(name, ids, found.matches.get(name, ()), events)
+        lines += _match_lines(name, ids, found.matches[name], events) if name in found.matches else []
     for name, timeouts in expected.timeouts.items():
-        lines += _timeout_lines(name, timeouts, found.timeouts.get(name, ()), events)
+        own = found.timeouts.get(name)
+        lines += [] if own is None else _timeout_lines(name, timeouts, own, events)
     for name, rows in expected.trends.items():
-        lines += trend_lines(name, rows, found.trends[name], events.start)
+        results = found.trends.get(name)
+        lines += [] if results is None else trend_lines(name, rows, results, events.start)
     return "\n".join(lines)
 
 
 def _match_lines(
     rule: str, expected: Sequence[Ids], found: Sequence[RuleMatch], events: KnownEvents
 ) -> Iterator[str]:
-    missing = list((Counter(expected) - Counter(match.ids for match in found)).elements())
+    lacking = Counter(expected) - Counter(match.ids for match in found)
+    missing = [ExpectedEvents(ids) for ids in lacking.elements()]
     unexpected = _beyond(found, Counter(expected))
     return _difference_lines(f"rule {rule}", ("match", "matches"), missing, unexpected, events)
 
 
 def _timeout_lines(
-    rule: str, expected: Sequence[ExpectedTimeout], found: Sequence[RuleMatch], events: KnownEvents
+    rule: str, expected: Sequence[ExpectedEvents], found: Sequence[RuleMatch], events: KnownEvents
 ) -> Iterator[str]:
     """Yield the difference in timeouts; what is missing is compared where the test says it."""
     left = list(found)
@@ -63,7 +66,7 @@ def _timeout_lines(
         if same:
             left.remove(same[0])
         else:
-            missing.append(timeout.ids)
+            missing.append(timeout)
     yield from _difference_lines(f"rule {rule}", ("timeout", "timeouts"), missing, left, events)
 
 
@@ -82,7 +85,7 @@ def _beyond(found: Iterable[RuleMatch], expected: Counter[Ids]) -> list[RuleMatc
 def _difference_lines(
     rule: str,
     names: tuple[str, str],
-    missing: list[Ids],
+    missing: list[ExpectedEvents],
     unexpected: list[RuleMatch],
     events: KnownEvents,
 ) -> Iterator[str]:
@@ -93,12 +96,12 @@ def _difference_lines(
         counts += [f"{number} {names[number != 1]} {what}"] if number else []
     yield f"{rule}: {', '.join(counts)}"
     pairs, missing, unexpected = _nearest(missing, unexpected)
-    for ids, match in _first(pairs):
-        yield f"  expected {_list_text(ids, events)}, found {_found_text(match)}"
-        yield from _aligned(ids, match, events)
-    for ids in _first(missing):
-        yield f"  missing {_list_text(ids, events)}"
-        yield from _aligned(ids, RuleMatch(()), events)
+    for own, match in _first(pairs):
+        yield f"  expected {_expected_text(own, events)}, found {_found_text(match)}"
+        yield from _aligned(own.ids, match, events)
+    for own in _first(missing):
+        yield f"  missing {_expected_text(own, events)}"
+        yield from _aligned(own.ids, RuleMatch(()), events)
     for match in _first(unexpected):
         yield f"  not expected {_found_text(match)}"
         yield from _aligned((), match, events)
@@ -112,17 +115,17 @@ def _first(members: Sequence[Member]) -> Sequence[Member]:
 
 
 def _nearest(
-    missing: list[Ids], unexpected: list[RuleMatch]
-) -> tuple[list[tuple[Ids, RuleMatch]], list[Ids], list[RuleMatch]]:
+    missing: list[ExpectedEvents], unexpected: list[RuleMatch]
+) -> tuple[list[tuple[ExpectedEvents, RuleMatch]], list[ExpectedEvents], list[RuleMatch]]:
     """Return pairs of a missing match and one in its place that differs in one event, and what is left."""
     pairs, alone, left = [], [], list(unexpected)
-    for ids in missing:
-        near = next((match for match in left if _differs_in_one(ids, match.ids)), None)
+    for own in missing:
+        near = next((match for match in left if _differs_in_one(own.ids, match.ids)), None)
         if near is None:
-            alone.append(ids)
+            alone.append(own)
         else:
             left.remove(near)
-            pairs.append((ids, near))
+            pairs.append((own, near))
     return pairs, alone, left
 
 
@@ -154,10 +157,13 @@ def _aligned(ids: Ids, match: RuleMatch, events: KnownEvents) -> Iterator[str]:
 
 
 def _found_text(match: RuleMatch) -> str:
-    text = f"[{', '.join(event.id for event in match.events)}]"
-    return text if match.missing is None else f"{text}, missing {match.missing}"
+    return _list_text([event.id for event in match.events], match.missing)
 
 
-def _list_text(ids: Ids, events: KnownEvents) -> str:
-    ordered = sorted(ids, key=lambda event: events.times.get(event, 0))
-    return f"[{', '.join(ordered)}]"
+def _expected_text(expected: ExpectedEvents, events: KnownEvents) -> str:
+    ordered = sorted(expected.ids, key=lambda event: events.times.get(event, 0))
+    return _list_text(ordered, expected.missing)
+
+
+def _list_text(ids: Sequence[str], missing: str | None) -> str:
+    return f"[{', '.join(ids)}]{f' without {missing}' if missing else ''}"

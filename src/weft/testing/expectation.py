@@ -21,8 +21,8 @@ TIMEOUTS_HINT = "write a list of ids for each timeout, or {events: [1, 2], missi
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedTimeout:
-    """The events that a pattern got to; and the variable that it did not get to, if that is said."""
+class ExpectedEvents:
+    """The events of a match; of a timeout, also the variable that is missing, if that is said."""
 
     ids: Ids
     missing: str | None = None
@@ -34,7 +34,7 @@ class Expectation:
 
     matches: Mapping[str, tuple[Ids, ...]]
     trends: Mapping[str, tuple[TrendRow, ...]]
-    timeouts: Mapping[str, tuple[ExpectedTimeout, ...]]
+    timeouts: Mapping[str, tuple[ExpectedEvents, ...]]
 
     @property
     def rules(self) -> frozenset[str]:
@@ -75,7 +75,7 @@ class ExpectationReader:
         timed = [name for name, rule in self.rules.items() if rule.policy.timeouts]
         matches: dict[str, tuple[Ids, ...]] = {}
         trends: dict[str, tuple[TrendRow, ...]] = {}
-        reached: dict[str, tuple[ExpectedTimeout, ...]] = {}
+        reached: dict[str, tuple[ExpectedEvents, ...]] = {}
         for name, value in self._by_rule(expect, list(self.rules), "expect").items():
             if name in counting:
                 trends[name] = self._trends(name, value)
@@ -159,7 +159,7 @@ class ExpectationReader:
         hint = f"did you mean {near}?" if near else f"the events are {shown or 'none at all'}"
         self.findings.complain(f"there is no event {value.content}", value.span, hint)
 
-    def _timeouts(self, rule: str, value: GivenValue) -> tuple[ExpectedTimeout, ...]:
+    def _timeouts(self, rule: str, value: GivenValue) -> tuple[ExpectedEvents, ...]:
         found = []
         for member in self._members(rule, value, TIMEOUTS_HINT):
             ids, missing = member, None
@@ -174,7 +174,7 @@ class ExpectationReader:
                     continue
                 ids, own = member.content["events"], member.content.get("missing")
                 missing = str(own.content) if own is not None else None
-            found.append(ExpectedTimeout(self._ids(rule, ids, TIMEOUTS_HINT), missing))
+            found.append(ExpectedEvents(self._ids(rule, ids, TIMEOUTS_HINT), missing))
         return tuple(found)
 
     def _trends(self, rule: str, value: GivenValue) -> tuple[TrendRow, ...]:

@@ -78,7 +78,11 @@ def _negations(rule: Query) -> Iterator[Part]:
             part for part in rule.where if isinstance(part, Equivalence) or not variables_of(part) & gone
         )
         text = pattern_to_text(negation)
-        yield text, replace(rule, pattern=rest, where=where), "add events that fit but for one that must not be there"
+        yield (
+            text,
+            replace(rule, pattern=rest, where=where),
+            "add events that fit but for one that must not be there",
+        )
 
 
 def _without(pattern: Pattern, part: Pattern) -> Pattern | None:

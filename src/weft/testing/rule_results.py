@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute
 
 from weft.api.detect import prepare
 from weft.api.detection import Detection
@@ -19,7 +20,7 @@ from weft.testing.moments import microseconds_since_epoch
 from weft.testing.rule_set import RuleColumns
 
 PLANNING = Planning(plan="share")  # of a few events, there is nothing to learn and little to gain
-BUDGET = Budget(partial_matches=200_000)  # a test of a rule that finds more than this ends soon
+BUDGET = Budget(partial_matches=20_000)  # a test of a rule that explodes ends soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class TrendResults:
 
 @dataclass(frozen=True)
 class RuleResults:
-    """What some rules find: matches, timeouts and results of trends by rule, and why rules were stopped."""
+    """What some rules find: matches, timeouts and results of trends by rule, and why others were stopped."""
 
     matches: Mapping[str, tuple[RuleMatch, ...]]
     timeouts: Mapping[str, tuple[RuleMatch, ...]]
@@ -86,13 +87,15 @@ def detect_rules(events: Any, rules: Sequence[Query], columns: RuleColumns) -> R
         planning=PLANNING,
         budget=BUDGET,
     )
-    timed = [query.name for query in detection.match_queries if query.policy.timeouts]
-    matched = [query.name for query in detection.match_queries]
+    stopped = {row["query"]: row["reason"] for row in arrow_table(detection.stopped).to_pylist()}
+    complete = [query for query in detection.queries if query.name not in stopped]
+    matched = [query.name for query in complete if not query.is_trend]
+    timed = [query.name for query in complete if query.policy.timeouts]
     return RuleResults(
         _by_rule(matched, detection.matches, None) if matched else {},
         _by_rule(timed, detection.timeouts, "missing") if timed else {},
-        {query.name: _trends(detection, query.name) for query in detection.trend_queries},
-        {row["query"]: row["reason"] for row in arrow_table(detection.stopped).to_pylist()},
+        {query.name: _trends(detection, query.name) for query in complete if query.is_trend},
+        stopped,
     )
 
 
@@ -102,9 +105,10 @@ def arrow_table(frame: Any) -> pa.Table:
 
 
 def _by_rule(names: Iterable[str], frame: Any, missing: str | None) -> dict[str, tuple[RuleMatch, ...]]:
-    """Return the matches of a frame by rule, of which a column may say what is missing."""
+    """Return the matches of some rules in a frame, of which a column may say what is missing."""
     found: dict[str, list[RuleMatch]] = {name: [] for name in names}
-    for row in arrow_table(frame).to_pylist():
+    table = arrow_table(frame)
+    for row in table.filter(compute.is_in(table["query"], pa.array(found, pa.string()))).to_pylist():
         events = tuple(_bound(event) for event in row["events"])
         found[row["query"]].append(RuleMatch(events, None if missing is None else row[missing]))
     return {name: tuple(own) for name, own in found.items()}
