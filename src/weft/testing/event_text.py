@@ -26,9 +26,10 @@ def events(
 ) -> pa.Table:
     '''Return the events of a small table in text: a line with the names of columns, then a row per event.
 
-    Cells lie between two or more blanks, tabs or `|`, as in Markdown; where the header has none of them,
-    between single blanks. A cell may be in quotes; one that is empty, `-` or NULL is NULL. Lines that begin
-    with # are comments. Without a column for the id, events have the numbers of their rows, from 1 on.
+    Cells lie between `|`, as in Markdown, or between two blanks or more; between single ones, too, where
+    that gives a row as many cells as the header has. A cell may be in quotes; one that is empty, `-` or NULL
+    is NULL. Lines that begin with # are comments. Without a column for the id, events have the numbers of
+    their rows, from 1 on.
 
     Parameters
     ----------

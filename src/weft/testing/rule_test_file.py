@@ -59,10 +59,10 @@ class RuleTestFile:
 
 def read_rule_tests(path: Path) -> RuleTestFile:
     """Return the tests of a file; all that is wrong with it is reported together, each with its place."""
-    return _Reader(path, text_of_file(path)).read()
+    return _FileReader(path, text_of_file(path)).read()
 
 
-class _Reader:
+class _FileReader:
     """The reading of one file, and what was found to be wrong."""
 
     def __init__(self, path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """A small table as text: a header and rows, of cells with their places."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft.errors import Span
@@ -38,7 +38,8 @@ class TextTable:
 def read_table(text: str, findings: Findings) -> TextTable | None:
     r"""Return a table as it is written; what is wrong with it becomes findings.
 
-    Cells lie between `|`, or two blanks or a tab; where the header has none of them, between single blanks.
+    Cells lie between `|` if the header has one. Otherwise its names lie between blanks, and the cells of a
+    row between two blanks or more, or a tab; or between single ones, if that gives a cell for each name.
     Lines that begin with # are comments, and the ruler below the header of Markdown is none of the rows.
 
     >>> table = read_table("ts     type   user\n09:00  Login  ann", Findings())
@@ -51,20 +52,19 @@ def read_table(text: str, findings: Findings) -> TextTable | None:
             "there are no events", None, "write a line with the names of columns, then a row per event"
         )
         return None
-    separator = _separator(lines[0][1])
-    header, *rows = (tuple(_cells(line, start, separator, findings)) for start, line in lines)
-    if rows and separator is _PIPE and all(_RULER.fullmatch(cell.text) for cell in rows[0]):
-        rows = rows[1:]
+    (start, line), *rest = lines
+    separators = (_PIPE,) if "|" in line else (_WIDE, _NARROW)
+    header = tuple(_cells(line, start, separators[-1], findings))
+    if rest and separators == (_PIPE,) and _is_ruler(rest[0][1]):
+        rest = rest[1:]
     names: set[str] = set()
     for cell in header:
         if cell.is_null or cell.text in names:
             what = "a column has no name" if cell.is_null else f"two columns are named {cell.text}"
             findings.complain(what, cell.span, "give each column a name of its own")
         names.add(cell.text)
-    for row in rows:
-        if len(row) != len(header):
-            _complain_of_row(row, len(header), separator, findings)
-    return None if findings.problems else TextTable(header, tuple(rows))
+    rows = tuple(_row(line, start, separators, len(header), findings) for start, line in rest)
+    return None if findings.problems else TextTable(header, rows)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -76,10 +76,30 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line)
 
 
-def _separator(header: str) -> re.Pattern[str]:
-    if "|" in header:
-        return _PIPE
-    return _WIDE if _WIDE.search(header.strip()) else _NARROW
+def _is_ruler(line: str) -> bool:
+    return all(_RULER.fullmatch(part.strip()) for part in line.strip().strip("|").split("|"))
+
+
+def _row(
+    line: str, start: int, separators: Sequence[re.Pattern[str]], n_columns: int, findings: Findings
+) -> tuple[Cell, ...]:
+    """Return the cells of a row by the first separator that gives as many as there are columns."""
+    attempts = []
+    for separator in separators:
+        own = Findings()
+        row = tuple(_cells(line, start, separator, own))
+        if len(row) == n_columns and not own.problems:
+            return row
+        attempts.append((own, row))
+    own, row = next((attempt for attempt in attempts if attempt[0].problems), attempts[0])
+    findings.problems += own.problems
+    if not own.problems:
+        between = "|" if separators[0] is _PIPE else "two blanks"
+        cells = f"{len(row)} {'cell' if len(row) == 1 else 'cells'}"
+        hint = f"put {between} between cells, and write - for NULL"
+        span = Span(row[0].span.start, row[-1].span.end)
+        findings.complain(f"this row has {cells}, the header has {n_columns}", span, hint)
+    return row
 
 
 def _cells(line: str, start: int, separator: re.Pattern[str], findings: Findings) -> Iterator[Cell]:
@@ -111,13 +131,3 @@ def _cells(line: str, start: int, separator: re.Pattern[str], findings: Findings
         if stop is None:
             return
         place = stop.end()
-
-
-def _complain_of_row(
-    row: tuple[Cell, ...], n_columns: int, separator: re.Pattern[str], findings: Findings
-) -> None:
-    between = {_PIPE: "|", _WIDE: "two blanks", _NARROW: "a blank"}[separator]
-    hint = f"put {between} between cells, and write - for NULL"
-    cells = f"{len(row)} {'cell' if len(row) == 1 else 'cells'}"
-    span = Span(row[0].span.start, row[-1].span.end) if row else None
-    findings.complain(f"this row has {cells}, the header has {n_columns}", span, hint)
