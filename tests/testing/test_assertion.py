@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import weft
 from weft.errors import QueryError, WeftError
@@ -215,3 +217,19 @@ def test_many_differences_are_not_all_shown() -> None:
     told = differs("PATTERN A a", f"ts type\n{rows}", None)
     assert told.count("not expected [") == 10
     assert told.endswith("  and 20 more")
+
+
+def test_the_functions_are_found_in_the_package() -> None:
+    assert weft.testing.assert_matches is assert_matches
+    assert weft.testing.events is events
+    assert {"assert_matches", "events"} <= set(dir(weft.testing))
+    with pytest.raises(AttributeError, match=r"module 'weft\.testing' has no attribute 'assert_match'"):
+        _ = weft.testing.assert_match
+
+
+def test_frames_of_spark(spark: SparkSession) -> None:
+    rows = [(1, "2026-01-01 09:00:00", "Login", "ann", None), (2, "2026-01-01 09:05:00", "Pay", "ann", 10.0)]
+    frame = spark.createDataFrame(rows, "id long, ts string, type string, user string, amount double")
+    frame = frame.withColumn("ts", F.to_timestamp("ts"))
+    assert_matches(PAID, frame, {"paid": [[1, 2]]})
+    assert "+ 2  2026-01-01 09:05:00  Pay    b" in differs(PAID, frame, None)

@@ -101,7 +101,7 @@ def test_what_looks_like_another_type_is_a_text(tmp_path: Path) -> None:
 def test_events_of_files(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"day.{kind}"
     if kind == "csv":
-        path.write_text("ts,type\n1000,A\n2000,B\n", encoding="utf-8")
+        path.write_text("ts,type,amount\n1000,A,1\n2000,B,\n", encoding="utf-8")
     elif kind == "jsonl":
         path.write_text(
             '{"ts": "1970-01-01T00:00:01Z", "type": "A"}\n{"ts": "1970-01-01 00:00:02", "type": "B"}\n'
@@ -113,10 +113,26 @@ def test_events_of_files(tmp_path: Path, kind: str) -> None:
     text = f"{RULES}columns: {{types: {{amount: double}}}}\n{tests}"
     (test,) = read(tmp_path, text).tests
     assert test.events.column_names == ["id", "ts", "type", "amount"]
+    assert test.events.schema.field("amount").type == pa.float64()
     assert [str(moment) for moment in test.events["ts"]] == [
         "1970-01-01 00:00:01+00:00",
         "1970-01-01 00:00:02+00:00",
     ]
+
+
+def test_clock_times_in_files(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("ts,type\n09:00:00,A\n", encoding="utf-8")
+    (tmp_path / "short.csv").write_text("ts,type\n09:00,A\n,A\n", encoding="utf-8")
+    tests = "tests:\n" + "".join(
+        f"  - {{name: {name}, events: {name}.csv, expect: none}}\n" for name in ("day", "short")
+    )
+    day, short = read(tmp_path, f"{RULES}columns: {{day: 2030-01-01}}\n{tests}").tests
+    assert str(day.events["ts"][0]) == str(short.events["ts"][0]) == "2030-01-01 09:00:00+00:00"
+    assert short.events["ts"][1].as_py() is None
+
+
+def test_what_stands_for_itself_is_refused(tmp_path: Path) -> None:
+    assert "this nests without an end" in refused(tmp_path, "rules: &a [*a]")
 
 
 def test_all_mistakes_of_a_file_are_told_each_with_its_place(tmp_path: Path) -> None:
@@ -228,6 +244,10 @@ def test_mistakes_in_rules_have_the_places_of_the_file(tmp_path: Path) -> None:
             "true.csv: the time column is bool; expected",
         ),
         (
+            RULES + "columns: {types: {type: long}}\ntests: [{name: a, events: fine.csv, expect: none}]",
+            "fine.csv: a column is no long: ",
+        ),
+        (
             RULES + "tests: [{name: a, events: bad.jsonl, expect: none}]",
             "bad.jsonl: this is no json that can be read",
         ),
@@ -245,6 +265,7 @@ def test_mistakes(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "bad.csv").write_text("at,type\n1,A\n", encoding="utf-8")
     (tmp_path / "odd.csv").write_text("ts,type\nsoon,A\n", encoding="utf-8")
     (tmp_path / "true.csv").write_text("ts,type\ntrue,A\n", encoding="utf-8")
+    (tmp_path / "fine.csv").write_text("ts,type\n1,A\n", encoding="utf-8")
     (tmp_path / "bad.jsonl").write_text("{\n", encoding="utf-8")
     assert told in refused(tmp_path, text)
 

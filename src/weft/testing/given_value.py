@@ -62,17 +62,18 @@ def of_yaml(text: str, findings: Findings) -> GivenValue | None:
     """
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+        return None if node is None else _of_node(node, findings, None)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         span = None if mark is None else Span(mark.index, mark.index + 1)
         context = f" {error.context}" if error.context else ""
         hint = "YAML tells lists and mappings by the blanks before them; put a text with : or # in quotes"
         findings.note(Problem(f"this is no YAML: {error.problem}{context}", span, hint))
-        return None
     except yaml.reader.ReaderError as error:
         findings.complain(f"this is no YAML: {error.reason}", Span(error.position, error.position + 1))
-        return None
-    return None if node is None else _of_node(node, findings, None)
+    except RecursionError:
+        findings.complain("this nests without an end", Span(0, 1), "let no alias stand for what holds it")
+    return None
 
 
 def _of_node(node: yaml.Node, findings: Findings, key: Span | None) -> GivenValue:

@@ -71,8 +71,13 @@ class RuleResults:
             for name, own in found.items():
                 outlines.setdefault(name, Counter()).update(own)
         for name, results in self.trends.items():
-            outlines[name] = Counter(str(sorted(row.items())) for row in results.rows)
+            outlines[name] = Counter(map(_row_outline, results.rows))
         return outlines
+
+
+def _row_outline(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a row as text, without the last digits of doubles, which depend on the order of a sum."""
+    return tuple(f"{value:.9g}" if isinstance(value, float) else str(value) for value in row.values())
 
 
 def detect_rules(events: Any, rules: Sequence[Query], columns: RuleColumns) -> RuleResults:
@@ -111,7 +116,12 @@ def _by_rule(names: Iterable[str], frame: Any, missing: str | None) -> dict[str,
     for row in table.filter(compute.is_in(table["query"], pa.array(found, pa.string()))).to_pylist():
         events = tuple(_bound(event) for event in row["events"])
         found[row["query"]].append(RuleMatch(events, None if missing is None else row[missing]))
-    return {name: tuple(own) for name, own in found.items()}
+    return {name: tuple(sorted(own, key=_place)) for name, own in found.items()}
+
+
+def _place(match: RuleMatch) -> list[tuple[int, str, str]]:
+    """Return what matches are sorted by, so that they are told in the same order each time."""
+    return [(event.time, event.id, event.variable) for event in match.events]
 
 
 def _bound(event: Mapping[str, Any]) -> BoundEvent:
@@ -122,7 +132,7 @@ def _bound(event: Mapping[str, Any]) -> BoundEvent:
 def _trends(detection: Detection, name: str) -> TrendResults:
     table = arrow_table(detection.trends_of(name))
     types = {field.name: field.type for field in table.schema}
-    return TrendResults(tuple(_exact(row) for row in table.to_pylist()), types)
+    return TrendResults(tuple(sorted(map(_exact, table.to_pylist()), key=_row_outline)), types)
 
 
 def _exact(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -224,7 +224,9 @@ class _FileReader:
         columns = self.columns
         try:
             if "\n" not in text:
-                return read_events(self.path.parent / text, columns, self.types, self.time_unit or "ms")
+                path = self.path.parent / text
+                unit = self.time_unit or "ms"
+                return read_events(path, columns, self.types, day=self.day, time_unit=unit)
             return events(
                 self._in_place(given),
                 time=columns.time,
