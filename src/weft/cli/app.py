@@ -16,6 +16,7 @@ SUMMARIES = {  # of the commands: the first lines of their help
     "explain": "Show the normal forms of queries and their shared plan as a tree.",
     "test": "Test rules: find out whether they find in small tables of events what they should.",
     "run": "Find all matches of queries in events, and the aggregates of trend queries.",
+    "why": "Say how far a rule gets on given events, step by step, and what it misses most narrowly.",
     "stream": "Find matches in a stream, as its events come.",
     "place": "Decide which parts of queries to evaluate at which sites, so that little is sent between them.",
     "demo": "Find fraud in a million events of a bank: twenty queries, one shared plan, some matches "

@@ -1,87 +1,59 @@
-"""Files of events for tests, as Arrow tables: CSV with a header, JSON lines or Parquet."""
+"""Files of events for tests, as Arrow tables: read as `weft run` reads them, in this process."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import compute, csv, json, parquet
+from pyarrow import compute
 
-from weft.errors import DataError, near_name
-from weft.io.event_files import find_events
-from weft.io.units import MICROSECONDS, TimeUnit
+from weft.errors import DataError, WeftError
+from weft.io.arrow_files import open_events
+from weft.io.event_files import EventColumns
+from weft.io.units import TimeUnit
 from weft.testing.cell_values import kind_named, time_kind
 from weft.testing.event_text import with_absent
-from weft.testing.moments import DAY, EXPECTED, parse_moment, start_of
 from weft.testing.rule_set import RuleColumns
 
-MICROSECOND, MOMENT = pa.timestamp("us"), pa.timestamp("us", "UTC")
-NULLS = csv.ConvertOptions(null_values=["", "NULL", "null"], strings_can_be_null=True)
+_OPTION = re.compile(r" \(--[\w-]+\)")  # which the command line has for a column
 
 
 def read_events(
-    path: Path,
-    columns: RuleColumns,
-    types: Mapping[str, str],
-    *,
-    day: str = DAY,
-    time_unit: TimeUnit = "ms",
+    path: Path, columns: RuleColumns, types: Mapping[str, str], *, time_unit: TimeUnit = "ms"
 ) -> pa.Table:
     """Return the events of a file; rows without a column for the id are numbered from 1 on.
 
-    Numbers in the column of the time count `time_unit` since the epoch; clock times are those of a day.
+    Numbers in the column of the time count `time_unit` since the epoch. A row without a time is refused,
+    since it could not be found by any rule.
     """
-    table = _table(path)
-    names = table.column_names
-    if columns.time not in names:
-        near = near_name(columns.time, names)
-        hint = f"did you mean {near}?" if near else f"the columns are {', '.join(names)}"
-        raise DataError(f"{path}: there is no column {columns.time} for the time\n  hint: {hint}")
-    shown = {name: _typed(table[name], types[name], path) if name in types else table[name] for name in names}
-    shown[columns.time] = _times(table[columns.time], path, start_of(day) or 0, time_unit)
+    try:
+        table = _table(path, columns, time_unit)
+    except WeftError as error:
+        raise DataError(_OPTION.sub("", str(error))) from None
+    row = compute.index(compute.is_null(table[columns.time]), value=True).as_py()
+    if row >= 0:
+        raise DataError(
+            f"{path}: event {row + 1} has no time that can be read\n"
+            "  hint: write it as ISO 8601 or as a number, and see time_unit"
+        )
+    shown = {name: _typed(table[name], name, path, types.get(name)) for name in table.column_names}
     if columns.id not in shown:
         shown = {columns.id: pa.array(range(1, table.num_rows + 1), pa.int64()), **shown}
     return pa.table(with_absent(shown, types, table.num_rows))
 
 
-def _table(path: Path) -> pa.Table:
-    files = find_events(str(path))
-    readers = {
-        "csv": lambda file: csv.read_csv(file, convert_options=NULLS),
-        "json": json.read_json,
-        "parquet": parquet.read_table,
-    }
-    try:
-        tables = [readers[files.format](str(file)) for file in files.files]
-        return pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: this is no {files.format} that can be read: {error}") from None
+def _table(path: Path, columns: RuleColumns, time_unit: TimeUnit) -> pa.Table:
+    meant = EventColumns(time=columns.time, type=columns.type, order_by=columns.order_by, time_unit=time_unit)
+    events = open_events(str(path), meant)
+    if columns.id in events.schema.names:
+        events = open_events(str(path), replace(meant, id=columns.id))
+    return pa.Table.from_batches(events.batches(events.schema.names), events.schema)
 
 
-def _typed(column: pa.ChunkedArray, type: str, path: Path) -> pa.ChunkedArray:
-    kind = kind_named(type, time_kind(lambda _: None))
+def _typed(column: pa.ChunkedArray, name: str, path: Path, type: str | None) -> pa.ChunkedArray:
+    kind = None if type is None else kind_named(type, time_kind(lambda _: None))
     try:
         return column if kind is None else column.cast(kind.type)
     except pa.ArrowException as error:
-        raise DataError(f"{path}: a column is no {type}: {error}") from None
-
-
-def _times(column: pa.ChunkedArray, path: Path, start: int, time_unit: TimeUnit) -> pa.ChunkedArray:
-    """Return times of a file as such: they may be texts, numbers or clock times, too."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return column.cast(MOMENT) if kind.tz else column.cast(MICROSECOND).cast(MOMENT)
-    if pa.types.is_time(kind):
-        since_midnight = column.cast(pa.time64("us")).cast(pa.int64())
-        return compute.add(since_midnight, start).cast(MICROSECOND).cast(MOMENT)
-    if pa.types.is_integer(kind):
-        microseconds = compute.multiply(column.cast(pa.int64()), MICROSECONDS[time_unit])
-        return microseconds.cast(MICROSECOND).cast(MOMENT)
-    if not pa.types.is_string(kind):
-        raise DataError(f"{path}: the time column is {kind}; expected times, texts or whole numbers")
-    moments = []
-    for row, text in enumerate(column.to_pylist(), 1):
-        moment = None if text is None else parse_moment(text, start)
-        if text is not None and moment is None:
-            raise DataError(f"{path}: row {row} has the time {text!r}; {EXPECTED}")
-        moments.append(moment)
-    return pa.chunked_array([pa.array(moments, pa.int64()).cast(MICROSECOND).cast(MOMENT)])
+        raise DataError(f"{path}: the column {name} is no {type}: {error}") from None

@@ -45,7 +45,7 @@ def events(
     day
         The day of clock times and offsets.
     time_unit
-        What numbers without a unit count in the time column: "s", "ms" or "us".
+        What numbers without a unit count in the time column: "s", "ms", "us" or "ns".
     origin
         What errors call the text.
 

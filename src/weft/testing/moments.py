@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from weft.io.units import MICROSECONDS, TimeUnit
+from weft.io.units import NANOSECONDS, TimeUnit
 from weft.language.literals import EPOCH, parse_date, parse_duration, parse_timestamp
 
 DAY = "2026-01-01"  # of clock times and offsets; like the epoch, it begins a week of windows
@@ -49,7 +49,7 @@ def parse_moment(text: str, start: int, time_unit: TimeUnit | None = None) -> in
     if _NUMBER.fullmatch(written):
         if time_unit is None:
             return start if int(written) == 0 else None
-        return start + int(written) * MICROSECONDS[time_unit]
+        return start + int(written) * NANOSECONDS[time_unit] // 1000
     offset = parse_duration(written)
     return None if offset is None else start + offset
 

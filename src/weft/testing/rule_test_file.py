@@ -226,7 +226,7 @@ class _FileReader:
             if "\n" not in text:
                 path = self.path.parent / text
                 unit = self.time_unit or "ms"
-                return read_events(path, columns, self.types, day=self.day, time_unit=unit)
+                return read_events(path, columns, self.types, time_unit=unit)
             return events(
                 self._in_place(given),
                 time=columns.time,
