@@ -11,11 +11,12 @@ from rich.text import Text
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import Queries, say_error, terminal
+from weft.cli.console import Queries, report_errors, say_error, terminal
+from weft.cli.engines import run_engine
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
-from weft.cli.steps import prepare_files, report_failures, start_spark
+from weft.cli.steps import prepare_files
 from weft.diagnosis.look import look_at
 from weft.diagnosis.why import Why, event_text, shown_steps
 from weft.errors import WeftError, near_name
@@ -53,7 +54,7 @@ def why(
     columns: options.UsualColumnOptions,
     policies: PolicyOptions,
     as_json: options.AsJson = False,
-    master: options.Master = "local[*]",
+    engine: options.EngineOptions,
 ) -> None:
     """Say how far a rule gets on given events, step by step, and what it misses most narrowly.
 
@@ -62,14 +63,14 @@ def why(
     match that gets furthest is shown, with what it lacks. Counts are of the input as it is given, each event
     once.
     """
-    with report_failures():
+    with report_errors():
         bound = read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
         names = [own.name for own in chosen_rules(bound, rule)]
         values = dict(map(key_of, key or ()))
         find_events(events)
-        spark = start_spark(master)
+    with run_engine(engine, events) as chosen:
         detection = prepare_files(
-            spark, queries, events, columns, options.PlanOptions(plan="trivial"), policies=policies
+            chosen.read, queries, events, columns, options.PlanOptions(plan="trivial"), policies=policies
         )
         asked = [own for own in detection.queries if own.name in names]
         for own in asked:

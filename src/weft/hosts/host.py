@@ -5,7 +5,7 @@ What it gives as results are frames of its own kind: of Spark DataFrames, withou
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -47,7 +47,21 @@ class RunOptions:
     analyze: bool = False  # whether reports say what was done in detail
 
 
-class Results(Protocol):
+@dataclass(frozen=True)
+class InputCounts:
+    """What there is of the rows: events and others, the times of the first and the last event.
+
+    `absent` are types that no event has, of those that were asked for, each with the nearest one there is.
+    """
+
+    n_events: int
+    n_rejected: int
+    absent: Mapping[str, str | None] = field(default_factory=dict)
+    earliest: int | None = None
+    latest: int | None = None
+
+
+class ResultFrames(Protocol):
     """The outcomes of a run, by kind."""
 
     @property
@@ -75,13 +89,14 @@ class Results(Protocol):
         """The outcomes of all kinds, with the names that users see."""
 
 
-OwnResults = TypeVar("OwnResults", bound=Results)
+OwnResults = TypeVar("OwnResults", bound=ResultFrames)
 
 
 class Host(ABC, Generic[OwnResults]):
     """Runs the steps of a batch on events that lie here."""
 
     name: str
+    keeps_results = False  # whether what was found once is kept, and not found anew for each frame of it
 
     @property
     @abstractmethod
@@ -94,8 +109,8 @@ class Host(ABC, Generic[OwnResults]):
         """What tells how far the host is with its work."""
 
     @abstractmethod
-    def count_rows(self) -> tuple[int, int]:
-        """Return the number of events and of rejected rows."""
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        """Return how many rows there are, which of some types no event has, and the times of events."""
 
     @abstractmethod
     def count_types(self) -> Mapping[str, int]:

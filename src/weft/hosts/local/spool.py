@@ -55,7 +55,7 @@ class Spool:
     ...     for start in (0, 40):
     ...         spool.add("x", pa.record_batch({"n": range(start, start + 40)}))
     ...     spool.n_written, spool.take("x").num_rows
-    (1, 80)
+    (2, 80)
     """
 
     def __init__(self, limit: int) -> None:

@@ -29,13 +29,21 @@ class RowCounts:
     n_rows: int = 0
     n_rejected: int = 0
     n_of_type: dict[str, int] = field(default_factory=dict)
+    earliest: int | None = None
+    latest: int | None = None
 
     def add(self, other: "RowCounts") -> None:
         """Add what was counted elsewhere."""
         self.n_rows += other.n_rows
         self.n_rejected += other.n_rejected
+        self.earliest = _extreme(min, self.earliest, other.earliest)
+        self.latest = _extreme(max, self.latest, other.latest)
         for name, count in other.n_of_type.items():
             self.n_of_type[name] = self.n_of_type.get(name, 0) + count
+
+
+def _extreme(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    return choose(one, other) if one is not None and other is not None else one if other is None else other
 
 
 @dataclass(frozen=True)
@@ -73,15 +81,9 @@ class Wire:
     def events_of(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch, RowCounts]:
         """Return the events that plans want, as the engine is given them and as they are, and counts."""
         source = self.source
-        good = is_good(rows, source)
-        counts = RowCounts(rows.num_rows)
-        if good is not None:
-            rows = rows.filter(good)
-            counts.n_rejected = counts.n_rows - rows.num_rows
+        rows, counts = good_rows(rows, source, self.layout.derived_types)
         types = None if source.type is None else texts_of(rows.column(source.type))
         flags = {name: source.derived[name].holds(rows) for name in self.layout.derived_types}
-        if types is not None:
-            counts.n_of_type = count_values(types)
         codes = (
             None
             if types is None
@@ -133,6 +135,23 @@ class Wire:
             if column != TIME:
                 columns[column] = wire_column(rows.column(name), kind)
         return pa.RecordBatch.from_pydict(columns)
+
+
+def good_rows(
+    rows: pa.RecordBatch, source: LocalEvents, derived_types: Collection[str]
+) -> tuple[pa.RecordBatch, RowCounts]:
+    """Return the rows that are events, and counts of all rows."""
+    good = is_good(rows, source)
+    events = rows if good is None else rows.filter(good)
+    counts = RowCounts(rows.num_rows, rows.num_rows - events.num_rows)
+    if not events.num_rows:
+        return events, counts
+    if source.type is not None:
+        counts.n_of_type = count_values(texts_of(events.column(source.type)))
+    counts.n_of_type |= {name: source.derived[name].holds(events).true_count for name in derived_types}
+    extremes = pc.min_max(microseconds(events.column(source.time)))
+    counts.earliest, counts.latest = extremes["min"].as_py(), extremes["max"].as_py()
+    return events, counts
 
 
 def is_good(rows: pa.RecordBatch, source: LocalEvents) -> pa.BooleanArray | None:
