@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from weft.diagnosis.alternative import RuleCondition, PatternItem, RuleAlternative, as_element
+from weft.diagnosis.alternative import PatternItem, RuleAlternative, RuleCondition, as_element
 from weft.diagnosis.funnel import StepKind
 from weft.diagnosis.relaxation import Relaxation, Relaxer
 from weft.diagnosis.values import condition_text
