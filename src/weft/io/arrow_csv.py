@@ -140,7 +140,7 @@ def _parse(block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter:
         str(block, "utf-8")
     except UnicodeDecodeError:
         block = block.decode("utf-8", "replace").encode()
-    is_odd = has_odd_quotes(block, delimiter)
+    is_odd = len(names) == 1 or has_odd_quotes(block, delimiter)  # a blank line would be a row of one field
     rows = None if is_odd else _read_strictly(block, names, wanted, delimiter)
     if rows is None:
         rows = _read_strictly(mend(block, len(names), delimiter), names, wanted, delimiter)

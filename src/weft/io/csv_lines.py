@@ -20,21 +20,20 @@ def split_line(line: str, delimiter: str = ",") -> list[str]:
     (['1', 'a, b', 'c"d'], ['2', 'open,3'], ['3', '"x"y', '4'])
     """
     comma = re.escape(delimiter)
-    quoted = re.compile(rf'"((?:[^"]|"")*)"[ \t]*(?={comma}|$)')
-    unclosed = re.compile(r'"((?:[^"]|"")*)$')
+    quoted = re.compile(rf'"((?:[^"]|"")*)(?:"[ \t]*(?={comma}|$)|$)')
+    spoiled = re.compile(rf'"((?:[^"]|"")*)("[^{comma}]*)')
     plain = re.compile(rf"[^{comma}]*")
     fields, place = [], 0
-    while True:
-        found = (quoted.match(line, place) or unclosed.match(line, place)) if line[place : place + 1] == '"' else None
-        if found is not None:
-            fields.append(found[1].replace('""', '"'))
-        else:
-            found = plain.match(line, place)
-            fields.append(found[0] if found is not None else "")
-        place = found.end() if found is not None else len(line)
-        if place >= len(line):
-            return fields
-        place += 1
+    while place <= len(line):
+        if (found := quoted.match(line, place)) is not None:
+            is_lone = found.end() == place + 1  # nothing but the quote
+            fields.append('"' if is_lone else found[1].replace('""', '"'))
+        elif (found := spoiled.match(line, place)) is not None:
+            fields.append('"' + found[1].replace('""', '"') + found[2])
+        elif (found := plain.match(line, place)) is not None:
+            fields.append(found[0])
+        place = found.end() + 1 if found is not None else len(line) + 1
+    return fields
 
 
 def join_fields(fields: list[str], delimiter: str = ",") -> str:

@@ -53,12 +53,15 @@ def parse_line(line: str) -> list[JsonValue]:
         value, _ = _parse(line, place)
     except (JSONDecodeError, IndexError, RecursionError) as error:
         raise MalformedLine(str(error)) from None
-    if value.kind == "null":
-        return [JsonValue("object", {}, "")]
     own = value.value if value.kind == "array" else [value]
     if any(one.kind != "object" for one in own):
         raise MalformedLine("no object")
     return list(own)
+
+
+def is_empty(line: str) -> bool:
+    """Return whether a line is a NULL and nothing else: it cannot be read, but is not malformed either."""
+    return line.strip() == "null"
 
 
 def type_of_rows(rows: Sequence[JsonValue]) -> pa.DataType:
