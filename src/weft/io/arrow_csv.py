@@ -58,14 +58,20 @@ def common_header(files: Sequence[Path], delimiter: str) -> list[str]:
             first, origin = header, file
         elif [name.lower() for name in header] != [name.lower() for name in first]:
             raise DataError(
-                f"{file}: the columns are {', '.join(header)}, but those of {origin.name} are {', '.join(first)}\n"
+                f"{file}: the columns are {', '.join(header)}, "
+                f"but those of {origin.name} are {', '.join(first)}\n"
                 "  hint: files of one directory have the same columns in the same order"
             )
     return column_names(first or [])
 
 
 def infer_columns(
-    files: Sequence[Path], names: Sequence[str], delimiter: str, *, texts: Collection[str | None], id: str | None
+    files: Sequence[Path],
+    names: Sequence[str],
+    delimiter: str,
+    *,
+    texts: Collection[str | None],
+    id: str | None,
 ) -> dict[str, pa.DataType]:
     """Return the types of columns, of those in `texts` as written; a look at every row of every file.
 
@@ -82,7 +88,9 @@ def infer_columns(
             if not _undecided(kinds, None):
                 break
     kinds = {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in kinds.items()}
-    if id in kinds and not (is_alike if _is_whole(kinds[id]) else _is_alike(files, names, delimiter, id, kinds[id])):
+    if id in kinds and not (
+        is_alike if _is_whole(kinds[id]) else _is_alike(files, names, delimiter, id, kinds[id])
+    ):
         kinds[id] = pa.string()
     return kinds
 
@@ -95,11 +103,15 @@ def _is_whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
-def _is_alike(files: Sequence[Path], names: Sequence[str], delimiter: str, id: str, kind: pa.DataType) -> bool:
+def _is_alike(
+    files: Sequence[Path], names: Sequence[str], delimiter: str, id: str, kind: pa.DataType
+) -> bool:
     if pa.types.is_string(kind):
         return True
     return all(
-        all_spelled_alike(rows.column(0), kind) for file in files for rows in text_rows(file, names, [id], delimiter)
+        all_spelled_alike(rows.column(0), kind)
+        for file in files
+        for rows in text_rows(file, names, [id], delimiter)
     )
 
 
@@ -135,7 +147,9 @@ def text_rows(
             yield from _parse(block, names, wanted, delimiter)
 
 
-def _parse(block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter: str) -> Iterator[pa.RecordBatch]:
+def _parse(
+    block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter: str
+) -> Iterator[pa.RecordBatch]:
     try:
         str(block, "utf-8")
     except UnicodeDecodeError:
@@ -148,7 +162,9 @@ def _parse(block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter:
         yield from rows.combine_chunks().to_batches()
 
 
-def _read_strictly(block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter: str) -> pa.Table | None:
+def _read_strictly(
+    block: bytes, names: Sequence[str], wanted: Sequence[str], delimiter: str
+) -> pa.Table | None:
     """Read lines that have a field for each name; None when some have not."""
     odd: list[int] = []
 
@@ -161,7 +177,9 @@ def _read_strictly(block: bytes, names: Sequence[str], wanted: Sequence[str], de
     try:
         rows = pa.csv.read_csv(
             io.BytesIO(block),
-            read_options=pa.csv.ReadOptions(column_names=places, use_threads=False, block_size=len(block) + 1),
+            read_options=pa.csv.ReadOptions(
+                column_names=places, use_threads=False, block_size=len(block) + 1
+            ),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, invalid_row_handler=refuse),
             convert_options=pa.csv.ConvertOptions(
                 include_columns=inside,

@@ -57,7 +57,9 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
     """
     source = find_events(path)
     if not source.files:
-        raise DataError(f"{path}: files elsewhere than on this machine are read by Spark alone\n  hint: run on Spark")
+        raise DataError(
+            f"{path}: files elsewhere than on this machine are read by Spark alone\n  hint: run on Spark"
+        )
     partitions = _partitions(source, columns)
     contents = _contents(source, columns, delimiter_of(delimiter), partitions)
     kinds = {**contents.kinds, **partitions.kinds}

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from weft.io.json_rows import CORRUPT, JsonValue, MalformedLine, column_of_rows, is_empty, parse_line, type_of_rows
+from weft.io.json_rows import (
+    CORRUPT,
+    JsonValue,
+    MalformedLineError,
+    column_of_rows,
+    is_empty,
+    parse_line,
+    type_of_rows,
+)
 from weft.io.json_types import common_fields, has_type, observed_type, settled_type
 from weft.io.line_blocks import block_of, line_blocks, lines_of
 
@@ -41,7 +49,9 @@ def infer_json(files: Sequence[Path]) -> dict[str, pa.DataType]:
                 else:
                     is_corrupt = is_corrupt or any(isinstance(row, str) and not is_empty(row) for row in rows)
                     whole = type_of_rows([row for row in rows if isinstance(row, JsonValue)])
-                    own = {whole.field(place).name: whole.field(place).type for place in range(whole.num_fields)}
+                    own = {
+                        whole.field(place).name: whole.field(place).type for place in range(whole.num_fields)
+                    }
                 kinds = common_fields(kinds, own)
     if is_corrupt:
         kinds = common_fields(kinds, {CORRUPT: pa.string()})
@@ -49,7 +59,9 @@ def infer_json(files: Sequence[Path]) -> dict[str, pa.DataType]:
     return {name: kind for name, kind in settled.items() if kind is not None}
 
 
-def json_rows(file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+def json_rows(
+    file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file with some columns, as values of their types."""
     schema = pa.schema([(name, kinds[name]) for name in wanted])
     for block in line_blocks(file):
@@ -97,7 +109,7 @@ def _pieces(block: bytes, schema: pa.Schema | None) -> Iterator[pa.Table | list[
 def _rows_of(line: str) -> list[JsonValue | str]:
     try:
         return list(parse_line(line))
-    except MalformedLine:
+    except MalformedLineError:
         return [line]
 
 

@@ -40,7 +40,7 @@ def parquet_columns(file: Path) -> dict[str, pa.DataType]:
 def parquet_rows(
     file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file with some columns, as values of their types; NULLs where it has no such column.
+    """Yield the rows of a file with some columns, as values of their types; NULLs for what it has not.
 
     Upper and lower case are the same in names, as they are for Spark.
     """
@@ -94,7 +94,10 @@ def plain_type(kind: pa.DataType) -> pa.DataType | None:
     for test, plain in tests.items():
         if test(kind):
             return plain
-    if any(test(kind) for test in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64)):
+    if any(
+        test(kind)
+        for test in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64)
+    ):
         return kind
     if pa.types.is_decimal(kind):
         return pa.decimal128(kind.precision, kind.scale)
@@ -110,7 +113,9 @@ def plain_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _bytes_type(kind: pa.DataType) -> pa.DataType | None:
-    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    is_bytes = (
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    )
     return pa.binary() if is_bytes and not pa.types.is_float16(kind) else None
 
 
@@ -119,7 +124,9 @@ def _nested_type(kind: pa.DataType) -> pa.DataType | None:
         key, value = plain_type(kind.key_type), plain_type(kind.item_type)
         return None if key is None or value is None else pa.map_(key, value)
     if pa.types.is_struct(kind):
-        fields = [(kind.field(place).name, plain_type(kind.field(place).type)) for place in range(kind.num_fields)]
+        fields = [
+            (kind.field(place).name, plain_type(kind.field(place).type)) for place in range(kind.num_fields)
+        ]
         return None if any(own is None for _, own in fields) else pa.struct(fields)
     element = plain_type(kind.value_type)
     return None if element is None else pa.list_(pa.field("element", element))

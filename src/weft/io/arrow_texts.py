@@ -147,7 +147,9 @@ def _plain_longs(texts: pa.Array) -> pa.Array | None:
         longs = texts.cast(pa.int64())
     except pa.ArrowInvalid:
         return None
-    has_other = pc.any(pc.match_substring(texts, "x")).as_py() or pc.any(pc.match_substring(texts, "X")).as_py()
+    has_other = (
+        pc.any(pc.match_substring(texts, "x")).as_py() or pc.any(pc.match_substring(texts, "X")).as_py()
+    )
     return None if has_other else longs  # Arrow reads 0x1F too
 
 

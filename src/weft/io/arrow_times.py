@@ -91,7 +91,12 @@ def _times_of_decimals(values: pa.Array, factor: int) -> pa.Array:
         thousandth = pc.divide(thousandth, pa.scalar(1_000, pa.int64()).cast(pa.decimal256(19, 0)))
         rounded = pc.floor(pc.multiply(exact, thousandth.cast(pa.decimal256(4, 3))))
     is_time = pc.and_(pc.greater_equal(rounded, EARLIEST), pc.less_equal(rounded, LATEST))
-    return pc.if_else(is_time, rounded, None).cast(pa.decimal256(76, 0), safe=False).cast(pa.int64()).cast(UTC_TIME)
+    return (
+        pc.if_else(is_time, rounded, None)
+        .cast(pa.decimal256(76, 0), safe=False)
+        .cast(pa.int64())
+        .cast(UTC_TIME)
+    )
 
 
 def _times_of_any_text(texts: pa.Array, factor: int) -> pa.Array:

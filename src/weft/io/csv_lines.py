@@ -1,6 +1,7 @@
 """Lines of CSV that no strict reader takes: split as Spark splits them, and written as they should be."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,11 +50,24 @@ def join_fields(fields: list[str], delimiter: str = ",") -> str:
 
 def has_odd_quotes(block: bytes, delimiter: str) -> bool:
     """Return whether a block has quotes that do not enclose whole fields of one line."""
-    if b'"' not in block:
+    if b'"' not in block or (b'""' not in block and _are_paired(np.frombuffer(block, np.uint8), delimiter)):
         return False
     lines = lines_of(block)
     quoted = lines.filter(pc.match_substring(lines, '"'))
     return not pc.all(pc.match_substring_regex(quoted, _line_pattern(delimiter, ""))).as_py()
+
+
+def _are_paired(content: np.ndarray[Any, np.dtype[np.uint8]], delimiter: str) -> bool:
+    """Return whether quotes without any inside begin and end fields in turn, on one line each."""
+    places = np.flatnonzero(content == ord('"'))
+    opening, closing = places[0::2], places[1::2]
+    if len(opening) != len(closing):
+        return False
+    is_edge = (content == ord(delimiter)) | (content == ord("\n"))
+    ends = np.flatnonzero(content == ord("\n"))  # the last byte is one
+    is_start = is_edge[opening - 1] | (opening == 0)
+    is_one_line = np.searchsorted(ends, opening) == np.searchsorted(ends, closing)
+    return bool(is_start.all() and is_edge[closing + 1].all() and is_one_line.all())
 
 
 def mend(block: bytes, n_fields: int, delimiter: str) -> bytes:

@@ -190,7 +190,7 @@ def delimiter_of(text: str) -> str:
     (';', '\t')
     """
     delimiter = "\t" if text == r"\t" else text
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in "\r\n\"\\":
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"\\':
         raise DataError(
             f"the delimiter is {text!r}; it must be one character, no quote, backslash or line end\n"
             "  hint: --delimiter ';' for semicolons, --delimiter '\\t' for tabs"

@@ -22,7 +22,8 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 def common_fields(one: dict[str, pa.DataType], other: dict[str, pa.DataType]) -> dict[str, pa.DataType]:
     """Return the fields of two objects, in order of their names."""
     return {
-        name: common_type(one.get(name, pa.null()), other.get(name, pa.null())) for name in sorted({*one, *other})
+        name: common_type(one.get(name, pa.null()), other.get(name, pa.null()))
+        for name in sorted({*one, *other})
     }
 
 

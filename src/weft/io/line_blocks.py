@@ -1,4 +1,4 @@
-"""Read a file of lines in blocks of bounded size, whole lines each, whatever ends them, also when compressed."""
+"""Read a file of lines in blocks of bounded size: whole lines, whatever ends them, compressed or not."""
 
 import zlib
 from collections.abc import Iterator

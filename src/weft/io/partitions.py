@@ -32,7 +32,10 @@ def partition_columns(
     if not names:
         return PartitionColumns({}, {})
     written = {
-        file: {name: _text_of(part.split("=", 1)[1]) for name, part in zip(names, source.directories(file), strict=True)}
+        file: {
+            name: _text_of(part.split("=", 1)[1])
+            for name, part in zip(names, source.directories(file), strict=True)
+        }
         for file in source.files
     }
     kinds = {}

@@ -1,4 +1,4 @@
-"""Read text as times, as Spark does: ISO 8601 with much left out, an offset or a zone at the end, UTC without."""
+"""Read text as times, as Spark does: ISO 8601, with much left out, and with an offset or a zone or in UTC."""
 
 import re
 from datetime import UTC, datetime
@@ -20,9 +20,8 @@ ISO_SPELLINGS = (
     (",", "."),  # ..T12:00:59,5 to ..T12:00:59.5
 )
 
-_CLOCK = (
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?(?P<zone>\D.*)?)?)?"
-)
+_SECOND = r"(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?(?P<zone>\D.*)?"
+_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::" + _SECOND + ")?)?"
 _TEXT = (
     r"^\s*(?P<year>[+-]?\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2})(?:[ T]" + _CLOCK + r")?)?)?\s*$"
 )
@@ -32,17 +31,36 @@ _OFFSETS = (
     re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d)(\d\d)(\d\d)?"),
 )
 # What Java means by short names, of which some have other meanings elsewhere.
-_SHORT_ZONES = dict(
-    pair.split("=")
-    for pair in """
-    ACT=Australia/Darwin AET=Australia/Sydney AGT=America/Argentina/Buenos_Aires ART=Africa/Cairo
-    AST=America/Anchorage BET=America/Sao_Paulo BST=Asia/Dhaka CAT=Africa/Harare CNT=America/St_Johns
-    CST=America/Chicago CTT=Asia/Shanghai EAT=Africa/Addis_Ababa ECT=Europe/Paris EST=Etc/GMT+5
-    HST=Etc/GMT+10 IET=America/Indiana/Indianapolis IST=Asia/Kolkata JST=Asia/Tokyo MIT=Pacific/Apia
-    MST=Etc/GMT+7 NET=Asia/Yerevan NST=Pacific/Auckland PLT=Asia/Karachi PNT=America/Phoenix
-    PRT=America/Puerto_Rico PST=America/Los_Angeles SST=Pacific/Guadalcanal VST=Asia/Ho_Chi_Minh
-    """.split()
-)
+_SHORT_ZONES = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "Etc/GMT+5",
+    "HST": "Etc/GMT+10",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "Etc/GMT+7",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
 _HOURS = np.timedelta64(3, "h").astype("timedelta64[us]").astype(np.int64)
 _Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -50,7 +68,9 @@ _Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 def times_of_text(texts: pa.Array) -> pa.Array:
     """Return text as times in UTC, NULL where it is none; a time of day alone is one of today.
 
-    >>> times_of_text(pa.array(["2026-01-31", "2026-01-31T12:00:00.5+01:00", "soon"])).cast("int64").to_pylist()
+    >>> times_of_text(pa.array(["2026-01-31", "2026-01-31T12:00:00.5+01:00", "soon"])).cast(
+    ...     "int64"
+    ... ).to_pylist()
     [1769817600000000, 1769857200500000, None]
     """
     quickly = _times_of_usual_text(texts)
@@ -66,7 +86,9 @@ def times_of_text(texts: pa.Array) -> pa.Array:
     in_range = (months >= 1) & (months <= 12) & (days >= 1) & (hours < 24) & (minutes < 60) & (seconds < 60)
     month = ((years - 1970) * 12 + np.where(in_range, months - 1, 0)).astype("datetime64[M]")
     day = month.astype("datetime64[D]") + (np.where(in_range, days, 1) - 1)
-    is_good = in_range & (day.astype("datetime64[M]") == month) & parts.is_valid().to_numpy(zero_copy_only=False)
+    is_good = (
+        in_range & (day.astype("datetime64[M]") == month) & parts.is_valid().to_numpy(zero_copy_only=False)
+    )
     clock = (hours * 60 + minutes) * 60 + seconds
     moments = (day.astype(np.int64) * 86_400 + clock) * 1_000_000 + _whole(fractions, 0)
     return _in_zones(moments, is_good, pc.utf8_trim_whitespace(parts.field("zone")))
@@ -133,8 +155,8 @@ def _in_zone(moments: _Longs, zone: str) -> _Longs:
 
     plain = moved(moments)
     exists = pc.local_timestamp(plain).cast(pa.int64()).to_numpy() == moments
-    before = moved(moments - _HOURS).cast(pa.int64()).to_numpy() + _HOURS
-    return np.where(exists, plain.cast(pa.int64()).to_numpy(), before)
+    before = np.asarray(moved(moments - _HOURS).cast(pa.int64()), np.int64) + _HOURS
+    return np.where(exists, np.asarray(plain.cast(pa.int64()), np.int64), np.asarray(before, np.int64))
 
 
 def _shift_of(zone: str) -> int | str | None:

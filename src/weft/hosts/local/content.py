@@ -1,4 +1,4 @@
-"""Identify events that have no id by what they hold: the hash that Spark's `xxhash64` gives of their columns."""
+"""Identify events that have no id by what they hold: by the hash `xxhash64` of Spark, over their columns."""
 
 from typing import Any, TypeAlias
 
@@ -89,12 +89,15 @@ def _mix_numbers(values: pa.Array, hashes: _Words) -> None:
         values = values.cast(pa.int32())
     elif not (pa.types.is_primitive(kind) and kind.bit_width in (32, 64)):
         raise DataError(
-            f"a value of type {kind} identifies no event\n  hint: name a column of identities, or drop this column"
+            f"a value of type {kind} identifies no event\n"
+            "  hint: name a column of identities, or drop this column"
         )
     whole = pa.Array.from_buffers(_plain(values.type), len(values), values.buffers(), offset=values.offset)
     plain = whole.fill_null(0).to_numpy(zero_copy_only=False)
     if plain.dtype.kind == "f":
-        plain = np.where(np.isnan(plain), plain.dtype.type(np.nan), plain + plain.dtype.type(0))  # one NaN, no -0.0
+        plain = np.where(
+            np.isnan(plain), plain.dtype.type(np.nan), plain + plain.dtype.type(0)
+        )  # one NaN, no -0.0
     if plain.dtype.itemsize == 4:
         hash_ints(plain.view(np.uint32), valid, hashes)
     else:
@@ -120,7 +123,9 @@ def _mix_bytes(values: pa.Array, hashes: _Words) -> None:
         values = values.cast(pa.large_binary())
     _, offsets, content = values.buffers()
     starts = np.frombuffer(offsets, np.int64, len(values) + 1, 8 * values.offset)
-    filled = np.frombuffer(content, np.uint8) if content is not None and content.size else np.zeros(1, np.uint8)
+    filled = (
+        np.frombuffer(content, np.uint8) if content is not None and content.size else np.zeros(1, np.uint8)
+    )
     hash_bytes(filled, starts, valid, hashes)
 
 
@@ -143,7 +148,7 @@ def _mix_structs(values: pa.Array, hashes: _Words) -> None:
 
 
 def _mix_lists(values: pa.Array, hashes: _Words) -> None:
-    """Mix the first elements of all lists, then all second ones, and so on: within a row they follow in order."""
+    """Mix the first elements of all lists, then all second ones: within a row they follow in order."""
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     elements = values.flatten()  # of lists that are not NULL
     starts = np.cumsum(lengths) - lengths
