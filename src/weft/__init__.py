@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from weft.api.planning import load_plan as load_plan
     from weft.api.planning import save_plan as save_plan
     from weft.errors import BudgetError as BudgetError
-    from weft.errors import CautionWarning as CautionWarning
     from weft.errors import DataError as DataError
     from weft.errors import QueryError as QueryError
     from weft.errors import WeftError as WeftError
@@ -62,7 +61,7 @@ _EXPORTS = {
     "api.detection": "Detection",
     "api.options": "Columns Sites Streaming",
     "api.planning": "load_plan save_plan",
-    "errors": "BudgetError CautionWarning DataError QueryError WeftError",
+    "errors": "BudgetError DataError QueryError WeftError",
     "explanation.plans": "explain",
     "explanation.analysis": "Analysis CountedOutcomes",
     "hosts.spark.failures": "plain_failures",
@@ -73,6 +72,7 @@ _EXPORTS = {
     "language.parser": "parse",
     "language.printer": "to_text",
     "language.terms": "constant",
+    "notices": "Notice NoticeWarning",
     "optimizer.planning": "Planning",
     "optimizer.stored_plan": "StoredPlan",
     "pattern.nodes": "Query",

@@ -116,10 +116,6 @@ class PlacementError(WeftError):
     """A plan that places queries on sites would miss matches or repeat them; names the vertex."""
 
 
-class CautionWarning(UserWarning):
-    """A query is likely to find more than anybody wants, or to be stopped; said before it runs."""
-
-
 class BudgetError(WeftError):
     """Queries exceeded their budget; `reason` says how, where, and what to do.
 

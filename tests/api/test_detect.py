@@ -77,7 +77,7 @@ def test_what_is_likely_to_explode_is_told_before_it_runs(spark: SparkSession) -
     text = (
         "QUERY many PATTERN SEQ(A a, B b, C c) WITHIN 30 seconds\nQUERY few PATTERN SEQ(A a, B b) WITHIN 1 s"
     )
-    with pytest.warns(weft.CautionWarning, match="query many: .* matches are expected for one event") as told:
+    with pytest.warns(weft.NoticeWarning, match="query many: .* matches are expected for one event") as told:
         weft.detect(frame, text, time="ts", type="kind", id="n")
     assert len(told) == 1
     assert "Cautions\n  query many: " in weft.prepare(frame, text, time="ts", type="kind", id="n").explain()
@@ -171,7 +171,7 @@ def test_bad_arguments_say_what_is_there(spark: SparkSession) -> None:
         DataError, match=r"no column 'tss' for the event time; did you mean 'ts'\? The columns are"
     ):
         weft.detect(frame, PAIR, time="tss", type="kind")
-    with pytest.raises(DataError, match="the time column 'n' is bigint, expected timestamp"):
+    with pytest.raises(DataError, match="the time column 'n' is long, expected timestamp"):
         weft.detect(frame, PAIR, time="n", type="kind")
     with pytest.raises(DataError, match="neither a type column"):
         weft.detect(frame, PAIR, time="ts")

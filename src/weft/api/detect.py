@@ -1,6 +1,5 @@
 """The public calls: queries and events in, a frame of results or a detection out."""
 
-import warnings
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -10,7 +9,7 @@ from weft.api.events import Events, is_stream, open_host, stream_detection
 from weft.api.one_place import BatchDetection
 from weft.api.options import Columns, Sites, Streaming
 from weft.api.sites import SiteBatchDetection
-from weft.errors import CautionWarning, WeftError
+from weft.errors import WeftError
 from weft.hosts.host import Frame
 from weft.hosts.meaning import EventRoles
 from weft.language.policy_words import default_policy
@@ -44,6 +43,7 @@ def detect(
     on_budget: OnBudget = "stop",
     partitions: int | None = None,
     observation: "Observation | None" = None,
+    notices: bool = True,
 ) -> Frame:
     """Return the matches of all queries, one row per match; of a stream, a stream of matches.
 
@@ -93,6 +93,9 @@ def detect(
     observation
         Of a batch: a `pyspark.sql.Observation`. After the first action on the frame, `observation.get` has
         under "stopped" a row for each query and shard that was stopped: query, shard and reason.
+    notices
+        Whether to warn (`weft.NoticeWarning`) of what a person should know: a type that no event has, a query
+        that is likely to explode, and the like. `Detection.notices` has them in any case.
     """
     detection = prepare(
         events,
@@ -111,6 +114,7 @@ def detect(
         budget=budget,
         on_budget=on_budget,
         partitions=partitions,
+        notices=notices,
     )
     matches, trends = len(detection.match_queries), len(detection.trend_queries)
     if matches and trends:
@@ -123,10 +127,7 @@ def detect(
             "  hint: use weft.prepare(...): .matches and .trends are the two results, .outcomes is both"
         )
     outcomes = detection if observation is None else detection.observed(observation)
-    results = outcomes.trends if trends else outcomes.matches
-    for caution in detection.cautions:
-        warnings.warn(str(caution), CautionWarning, stacklevel=2)
-    return results
+    return outcomes.trends if trends else outcomes.matches
 
 
 def prepare(
@@ -148,6 +149,7 @@ def prepare(
     on_budget: OnBudget = "stop",
     partitions: int | None = None,
     origin: str = "<query>",
+    notices: bool = True,
 ) -> Detection:
     """Check queries against events, of a batch or a stream, and return the detection.
 
@@ -168,7 +170,7 @@ def prepare(
         site=None if sites is None else sites.column,
         types=meaning.types,
     )
-    host = open_host(events, roles)
+    host = open_host(events, roles, meaning)
     schema = host.source.schema
     planning = planning or Planning()
     workload = Workload(
@@ -181,6 +183,7 @@ def prepare(
         streaming or Streaming(),
         sites,
         on_budget,
+        notices,
     )
     if is_stream(events):
         return stream_detection(workload, events, time, watermark, sites)

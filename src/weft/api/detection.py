@@ -1,20 +1,24 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.diagnosis.diagnose import diagnose
+from weft.diagnosis.look import Key
+from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
-from weft.hosts.host import Frame, Host, Results, RunOptions, Write
+from weft.hosts.host import Frame, Host, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, result_columns, trend_names
-from weft.normalize.cautions import Caution
 from weft.normalize.template import template_of
+from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
@@ -51,6 +55,7 @@ class Workload:
     streaming: Streaming
     sites: Sites | None
     on_budget: OnBudget
+    warns: bool = True  # whether notices are warnings too
 
 
 class Detection(ABC):
@@ -68,6 +73,7 @@ class Detection(ABC):
         self.workload = workload
         self._statistics = workload.statistics
         self._sampled: Statistics | None = None  # by a quick look at the events
+        self._told: list[Notice] = []  # what showed while it ran
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -151,7 +157,7 @@ class Detection(ABC):
 
     @property
     @abstractmethod
-    def _results(self) -> Results:
+    def _results(self) -> ResultFrames:
         """The outcomes of all kinds in one run."""
 
     @cached_property
@@ -179,7 +185,7 @@ class Detection(ABC):
         """
         return self._results.stopped
 
-    def observed(self, observation: "Observation") -> Results:
+    def observed(self, observation: "Observation") -> ResultFrames:
         """Return the outcomes of a batch, and let an observation know which queries an action stops.
 
         After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
@@ -187,7 +193,7 @@ class Detection(ABC):
         """
         if self.is_streaming:
             raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
-        observed: Results = self.host.observed(self._results, observation)
+        observed: ResultFrames = self.host.observed(self._results, observation)
         return observed
 
     @property
@@ -255,7 +261,19 @@ class Detection(ABC):
         return self.statistics
 
     @property
-    def cautions(self) -> tuple[Caution, ...]:
+    def notices(self) -> tuple[Notice, ...]:
+        """What a person should know: of the queries, of the events as far as they were looked at, of runs."""
+        return tuple(dict.fromkeys((*self._cautions, *self._told)))
+
+    def _tell(self, notices: Iterable[Notice]) -> None:
+        """Take note of what a person should know, and warn of what was not told before."""
+        new = [notice for notice in dict.fromkeys(notices) if notice not in self._told]
+        self._told += new
+        if self.workload.warns:
+            warn_of(new)
+
+    @property
+    def _cautions(self) -> tuple[Notice, ...]:
         """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
         known = self._statistics or self._sampled or Statistics()
         budget = self.workload.budget
@@ -295,6 +313,18 @@ class Detection(ABC):
         and where queries have TIMEOUTS, these as `timeouts`.
         """
         raise _once()
+
+    def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
+        """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
+
+        Counts are of the input as it is given: before any filter, each event once, of all sites together. With
+        `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at events up
+        to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        """
+        if self.is_streaming:
+            raise _once()
+        rule = _look_up(name, {query.name: query for query in self.queries}, "query")
+        return diagnose(self.host, rule, key=key, at=at)
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""

@@ -177,7 +177,7 @@ class StreamDetection(Streamed, OnePlaceDetection):
             lines += [] if adapted is None else adapted.adapter().lines()
         for group, plan in self._trend_plans().items():
             lines += ["", self._headline(group), *trend_lines(plan.templates)]
-        return "\n".join([*lines, *caution_lines(self.cautions)]).lstrip("\n")
+        return "\n".join([*lines, *caution_lines(self._cautions)]).lstrip("\n")
 
     def _headline(self, group: ShardGroup) -> str:
         count = group.n_shards(self.assignment.n_shards)

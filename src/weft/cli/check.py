@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from weft.cli.console import Queries, report_errors, say_cautions, terminal
+from weft.cli.console import Queries, report_errors, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.language.literals import format_duration
@@ -23,7 +23,7 @@ def check(queries: Queries, *, policies: PolicyOptions) -> None:
     with report_errors():
         bound = read_queries(queries, None, tie_break=True, default=policies.policy())
         terminal().print(queries_table(bound))
-        say_cautions(list_cautions(bound).values())
+        say_notices(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
 
 

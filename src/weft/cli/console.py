@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from weft.errors import WeftError
+from weft.notices import Notice
 from weft.runtime.budget import RAISING
 
 FAILED, STOPPED, INTERRUPTED = 1, 3, 130  # 2 is for options that are wrong; STOPPED: a query, not all of them
@@ -47,10 +48,10 @@ def say_error(message: str) -> None:
     terminal(error=True).print(Text(in_options(message)), soft_wrap=True)
 
 
-def say_cautions(cautions: Iterable[object]) -> None:
-    """Print on standard error what is likely to explode."""
-    for caution in cautions:
-        say_error(f"caution: {caution}")
+def say_notices(notices: Iterable[Notice]) -> None:
+    """Print on standard error what a person should know."""
+    for notice in notices:
+        say_error(f"{'caution' if notice.kind == 'caution' else 'notice'}: {notice}")
 
 
 @contextmanager

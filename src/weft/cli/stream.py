@@ -17,18 +17,13 @@ from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.cli import options
-from weft.cli.console import Queries, in_options, say_cautions, say_error, terminal
+from weft.cli.console import Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
-from weft.cli.report import print_summary, show_progress, show_stream
-from weft.cli.steps import (
-    planning_of,
-    prepare_files,
-    report_failures,
-    search_plan,
-    sites_of,
-    start_spark,
-)
+from weft.cli.report import print_summary, show_progress
+from weft.cli.spark_engine import SparkEngine, report_failures, start_spark
+from weft.cli.steps import planning_of, prepare_files, search_plan, sites_of
+from weft.cli.stream_report import show_stream
 from weft.errors import DataError, WeftError
 from weft.explanation.placements import bytes_text
 from weft.hosts.progress import no_progress
@@ -225,7 +220,7 @@ class StreamJob:
             if names:
                 say_error(f"another workload than before: {', '.join(names)} {change}")
         search_plan(detection)
-        say_cautions(detection.cautions)
+        say_notices(detection.notices)
         if self.sites.site is not None and (left_out := n_unobserved(detection.site_program)):
             say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
         return detection
@@ -237,7 +232,7 @@ class StreamJob:
             return None
         with show_progress("Looking at the past", spark_progress(spark)):
             past = prepare_files(
-                spark,
+                SparkEngine(spark).read,
                 self.queries,
                 history,
                 self.columns,

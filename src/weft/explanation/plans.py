@@ -9,9 +9,10 @@ from weft.expressions import Expression
 from weft.language.literals import format_duration
 from weft.language.printer import policy_lines, window_to_text
 from weft.language.read import Queries, read_queries
-from weft.normalize.cautions import Caution, list_cautions
+from weft.normalize.cautions import list_cautions
 from weft.normalize.pipeline import normalize
 from weft.normalize.template import template_of
+from weft.notices import Notice
 from weft.optimizer.pipeline import optimize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import EVERY_TYPE, Item, NegatedForm, NormalForm
@@ -53,7 +54,7 @@ def explain(queries: Queries, schema: Schema | None = None) -> str:
     return "\n".join([*lines, *caution_lines(list_cautions(bound).values())])
 
 
-def caution_lines(cautions: Iterable[Caution]) -> list[str]:
+def caution_lines(cautions: Iterable[Notice]) -> list[str]:
     """Write what is likely to explode, if anything is."""
     lines = [line for caution in cautions for line in str(caution).splitlines()]
     return ["", "Cautions", *(f"  {line}" for line in lines)] if lines else []

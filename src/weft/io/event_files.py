@@ -49,6 +49,7 @@ class EventColumns:
     id: str | None = None
     time_unit: TimeUnit = "ms"
     order_by: str | None = None
+    delimiter: str = ","
 
     def require(self, names: list[str], path: str) -> None:
         """Refuse when a column is missing: all of them at once, with near names."""

@@ -6,8 +6,9 @@ from math import inf
 
 from weft.cost.shape import Shape
 from weft.errors import FEWER_MATCHES, SMALLER_SEARCH
-from weft.normalize.cautions import BOUNDED, Caution, list_cautions, takes_every_choice
+from weft.normalize.cautions import BOUNDED, caution, list_cautions, takes_every_choice
 from weft.normalize.pipeline import normalize
+from weft.notices import Notice
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import shape_of
 from weft.pattern.nodes import Query
@@ -24,7 +25,7 @@ def cautions_of(
     statistics: Statistics,
     most: int,
     most_candidates: float = inf,
-) -> tuple[Caution, ...]:
+) -> tuple[Notice, ...]:
     """Return what to say of some queries, at most one thing of each.
 
     Where nothing is known of the events, only the patterns are looked at. A query is stopped that builds
@@ -45,11 +46,11 @@ def cautions_of(
         if per_event > MANY_MATCHES:
             has_list = query.name in cautions
             remedy = BOUNDED if has_list else f"{FEWER_MATCHES}; or {SMALLER_SEARCH}"
-            cautions[query.name] = Caution(query.name, _reason(per_event, most), remedy)
+            cautions[query.name] = caution(query.name, _reason(per_event, most), remedy)
         elif n_pairs > most_candidates:
             reason = f"a window holds {n_pairs:,.0f} pairs of events to look at"
             limit = f"more than the budget of {most_candidates:,.0f} candidates"
-            cautions[query.name] = Caution(query.name, f"{reason}, {limit}", SMALLER_SEARCH)
+            cautions[query.name] = caution(query.name, f"{reason}, {limit}", SMALLER_SEARCH)
     return tuple(cautions[query.name] for query in queries if query.name in cautions)
 
 

@@ -1,1 +1,1 @@
-"""Events of Arrow on this machine, without Spark."""
+"""The local host, in one process: Arrow in, Arrow out, several threads, no Spark."""

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from weft.hosts.spark.stream import REPORTS
+from weft.notices import Notice
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import PlanChange
 
@@ -70,14 +71,6 @@ class BatchMetrics:
     @property
     def rows_per_second(self) -> float:
         return self.rows / self.seconds if self.seconds else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something that a person should know, and the batch in which it showed."""
-
-    batch: int
-    text: str
 
 
 @dataclass
@@ -202,8 +195,8 @@ class StreamMonitor(StreamingQueryListener):
         self.last = metrics
         if self._on_batch is not None:
             self._on_batch(metrics)
-        for text in self._watch.texts(metrics):
-            notice = Notice(metrics.batch, text)
+        for reason, remedy in self._watch.reasons(metrics):
+            notice = Notice(kind="stream", batch=metrics.batch, reason=reason, remedy=remedy)
             self.notices.append(notice)
             if self._on_notice is not None:
                 self._on_notice(notice)
@@ -226,22 +219,21 @@ class _Watch:
         self._n_still = 0
         self._had_many_late = False
 
-    def texts(self, metrics: BatchMetrics) -> Iterator[str]:
+    def reasons(self, metrics: BatchMetrics) -> Iterator[tuple[str, str | None]]:
+        """Yield what there is to tell of a batch, and what to do about it."""
         for kind, text in SAID_ONCE.items():
             for name in getattr(metrics, kind):
                 if (kind, name) not in self._told:
                     self._told.add((kind, name))
-                    yield text.format(name, metrics.stopped.get(name))
+                    yield text.format(name, metrics.stopped.get(name)), None
         for change in metrics.changes:
-            yield (
-                f"{change.shard} goes on with version {change.version} of its plan, {change.predicted:.0%} "
-                f"cheaper by the statistics: {change.reason}"
-            )
+            told = f"{change.shard} goes on with version {change.version} of its plan"
+            yield f"{told}, {change.predicted:.0%} cheaper by the statistics: {change.reason}", None
         if metrics.rows:
             yield from self._about_the_watermark(metrics)
             yield from self._about_late_rows(metrics)
 
-    def _about_the_watermark(self, metrics: BatchMetrics) -> Iterator[str]:
+    def _about_the_watermark(self, metrics: BatchMetrics) -> Iterator[tuple[str, str]]:
         if metrics.watermark != self._watermark:
             self._watermark, self._n_still = metrics.watermark, 0
         self._n_still += 1
@@ -249,17 +241,17 @@ class _Watch:
             place = "there is no watermark yet" if self._watermark is None else f"at {self._watermark:%F %T}"
             yield (
                 f"the watermark stands still: {place}, though {STILL_BATCHES} more batches had rows; "
-                "matches that wait for it are held back\n"
-                "  hint: is the time column the right one, in the right unit? does a partition of the "
-                "source or a sender's clock stand still? did one event come from the future?"
+                "matches that wait for it are held back",
+                "is the time column the right one, in the right unit? does a partition of the "
+                "source or a sender's clock stand still? did one event come from the future?",
             )
 
-    def _about_late_rows(self, metrics: BatchMetrics) -> Iterator[str]:
+    def _about_late_rows(self, metrics: BatchMetrics) -> Iterator[tuple[str, str]]:
         has_many = metrics.late > LARGE_SHARE * metrics.rows
         if has_many and not self._had_many_late:
             yield (
-                f"{metrics.late:,} of {metrics.rows:,} rows of a batch came too late to be matched\n"
-                "  hint: a longer watermark waits for them, and delays matches that depend on an absence"
+                f"{metrics.late:,} of {metrics.rows:,} rows of a batch came too late to be matched",
+                "a longer watermark waits for them, and delays matches that depend on an absence",
             )
         self._had_many_late = has_many
 
