@@ -16,6 +16,7 @@ from weft.io.arrow_texts import all_spelled_alike, narrow, read_text
 from weft.io.csv_lines import has_odd_quotes, mend, split_line
 from weft.io.line_blocks import line_blocks
 
+BLANKS = "".join(map(chr, range(33)))  # a line of nothing else is no line
 _SPELLED_WHOLE = "^(0|-?[1-9][0-9]*)$"  # how Spark spells a whole number
 
 
@@ -23,7 +24,7 @@ def header_of(file: Path, delimiter: str) -> list[str] | None:
     """Return the names of the columns of a file as written; None when nothing is in it."""
     for block in line_blocks(file):
         for line in block.decode("utf-8", "replace").split("\n"):
-            if line.strip():
+            if line.strip(BLANKS):
                 return split_line(line, delimiter)
     return None
 
@@ -136,11 +137,11 @@ def text_rows(
     is_first, header = True, b""
     for block in line_blocks(file):
         if is_first:
-            start = len(block) - len(block.lstrip(b" \t\n\r\x0b\x0c"))
+            start = len(block) - len(block.lstrip(BLANKS.encode()))
             start = block.rfind(b"\n", 0, start) + 1
             end = block.find(b"\n", start) + 1
             header, block = block[start:end], block[end:]
-            is_first = not header.strip()
+            is_first = not header
         if drops_headers and header in block:
             block = (b"\n" + block).replace(b"\n" + header, b"\n")[1:]
         if block:

@@ -28,11 +28,11 @@ from weft.io.event_files import (
     require_object_lines,
 )
 from weft.io.partitions import PartitionColumns, partition_columns
+from weft.io.type_names import type_name
 from weft.io.units import microseconds_in
 from weft.io.value_texts import text_of
 
 ReadFile: TypeAlias = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
-SPARK_NAMES = {"bool": "boolean"}  # of types that no time column may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,7 @@ def _meant_types(
     microseconds_in(columns.time_unit)
     time = time_type(kinds[columns.time])
     if time is None:
-        kind = kinds[columns.time]
-        raise no_times(path, columns.time, SPARK_NAMES.get(str(kind), str(kind)))
+        raise no_times(path, columns.time, type_name(kinds[columns.time]))
     meant = {**kinds, columns.time: time}
     return meant if columns.type is None else {**meant, columns.type: pa.string()}
 

@@ -79,7 +79,7 @@ def mend(block: bytes, n_fields: int, delimiter: str) -> bytes:
     b'1,2\n1,2\n1,2\n'
     """
     lines = lines_of(block)
-    lines = lines.filter(pc.match_substring_regex(lines, r"[^\s\x00-\x20]"))
+    lines = lines.filter(pc.match_substring_regex(lines, r"[^\x00-\x20]"))
     has_quotes = pc.match_substring(lines, '"')
     fits = pc.equal(pc.count_substring(lines, delimiter), n_fields - 1)
     if n_fields <= MAX_REPEATED:

@@ -26,6 +26,7 @@ _TEXT = (
     r"^\s*(?P<year>[+-]?\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2})(?:[ T]" + _CLOCK + r")?)?)?\s*$"
 )
 _CLOCK_ONLY = r"^\s*T?(\d{1,2}:\d)"
+_FAR_OFFSET = r"[+-](19|2[0-9])(:?[0-9]{2})?$"  # there is no such, but Arrow would take it
 _OFFSETS = (
     re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d\d))?"),
     re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d)(\d\d)(\d\d)?"),
@@ -103,7 +104,7 @@ def _times_of_usual_text(texts: pa.Array) -> pa.Array | None:
         return None
     is_date = lengths["min"].as_py() == lengths["max"].as_py() == 10
     is_clock = lengths["min"].as_py() >= 19 and _all_are(hour_ends, ":") and _all_are(second_begins, ":")
-    if not (is_date or is_clock):
+    if not (is_date or is_clock) or pc.any(pc.match_substring_regex(texts, _FAR_OFFSET)).as_py():
         return None
     for kind in (UTC_TIME, pa.timestamp("us")):
         try:
