@@ -4,6 +4,7 @@ from typing import Any, TypeAlias
 
 from weft.api.detection import Detection, Workload
 from weft.api.options import Sites
+from weft.api.unusable_events import refuse_events
 from weft.hosts.host import Host
 from weft.hosts.meaning import EventRoles
 
@@ -22,6 +23,8 @@ def is_stream(events: Events) -> bool:
 
 def open_host(events: Events, roles: EventRoles) -> Host[Any]:
     """Return the host of events whose columns have the roles."""
+    if not is_spark(events):
+        refuse_events(events)
     from weft.api.spark_events import spark_host
 
     return spark_host(events, roles)

@@ -66,7 +66,8 @@ def run(
     """
     with report_failures():
         # Mistakes show before Spark starts.
-        read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
+        tie_break = columns.order_by is not None
+        read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         sites.check()
         planning_of(planning, sharing)
         find_events(events)

@@ -12,6 +12,7 @@ from weft.language.ccl.statement import check_sources, parse_statement
 from weft.language.clauses import Language, cut_clauses, parse_clause
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together, span_of
+from weft.language.foreign_words import label_to_quote
 from weft.language.statements import Statements, statements
 from weft.language.syntax_errors import unexpected_token
 from weft.pattern.nodes import Query
@@ -102,7 +103,9 @@ def _parse_query(
     clauses = cut_clauses(tokens, _LANGUAGE.clauses, following)
     first = clauses[0].keyword if clauses else tokens[0]
     if first is not tokens[0] or not clauses:
-        draft.problems.append(unexpected_token("the text", tokens, 0, {"QUERY", "PATTERN"}))
+        problem = unexpected_token("the text", tokens, 0, {"QUERY", "PATTERN"})
+        label = label_to_quote(tokens, following)
+        draft.problems.append(problem if label is None else replace(problem, hint=label))
     elif first.type != "QUERY" and not alone:
         hint = "start each query of a file with QUERY and a name"
         draft.complain("this query has no name", span_of(first, first), hint)
