@@ -45,7 +45,7 @@ def message_of(events: object) -> str:
         (
             QUERY,
             "`events` is the text of a query",
-            "the events come first, as in weft.detect(events, queries",
+            "the events come first, as in weft.detect(events",
         ),
     ],
 )

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.errors import WeftError
 from weft.placement.network import Network
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 PlacementName = Literal["muse", "single-sink", "central"]
 
@@ -18,11 +21,13 @@ class Columns:
     order_by
         The order among events of equal time.
     types
-        Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
+        Event types derived from other columns, each by a condition on single events in the language of
+        queries: `{"BigTrade": "volume > 10000"}`. On Spark also a column, or a text of Spark SQL where our
+        language does not know it.
     """
 
     order_by: str | None = None
-    types: Mapping[str, str] = field(default_factory=dict)
+    types: "Mapping[str, str | Column]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

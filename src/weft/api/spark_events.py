@@ -10,7 +10,6 @@ from weft.hosts.meaning import EventRoles, refuse_duplicates
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.host import SparkHost
 from weft.hosts.spark.local import use_this_python
-from weft.hosts.spark.schemas import column_kinds
 from weft.hosts.spark.stream import Lateness
 from weft.language.literals import parse_duration
 
@@ -23,7 +22,7 @@ def spark_host(events: DataFrame, roles: EventRoles) -> SparkHost:
     session = events.sparkSession
     use_this_python(session)
     refuse_duplicates(events.columns, ignores_case=session.conf.get(CASE_SENSITIVE) != "true")
-    return SparkHost(EventFrame.bind(column_kinds(events.schema), roles, events=events))
+    return SparkHost(EventFrame.open(events, roles))
 
 
 def stream_detection(

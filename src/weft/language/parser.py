@@ -23,7 +23,7 @@ _CLAUSES = (
     *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
     *("STRATEGY", "AFTER", "PREFER", "SUPPRESS", "TIMEOUTS"),
 )
-_LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
+LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
 _DECISIVE = ("SLIDE", "GROUP", "AFTER", "SUPPRESS")  # what other clauses mean depends on these
 
 
@@ -100,7 +100,7 @@ def _parse_query(
     tokens: list[Token], following: Token | None, problems: list[Problem], *, alone: bool
 ) -> Query | None:
     draft = QueryDraft()
-    clauses = cut_clauses(tokens, _LANGUAGE.clauses, following)
+    clauses = cut_clauses(tokens, LANGUAGE.clauses, following)
     first = clauses[0].keyword if clauses else tokens[0]
     if first is not tokens[0] or not clauses:
         problem = unexpected_token("the text", tokens, 0, {"QUERY", "PATTERN"})
@@ -110,7 +110,7 @@ def _parse_query(
         hint = "start each query of a file with QUERY and a name"
         draft.complain("this query has no name", span_of(first, first), hint)
     for clause in clauses:
-        parse_clause(clause, _LANGUAGE, draft)
+        parse_clause(clause, LANGUAGE, draft)
     written = {clause.keyword.type for clause in clauses}
     if clauses and "PATTERN" not in written:
         hint = "add one, for example PATTERN SEQ(A a, B b)"
