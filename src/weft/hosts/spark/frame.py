@@ -12,7 +12,7 @@ from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, EventMeaning, Event
 from weft.hosts.spark.derived_types import condition_columns
 from weft.hosts.spark.pushdown import column_of
 from weft.hosts.spark.schemas import column_kinds, spark_type_of
-from weft.hosts.spark.zones import in_utc
+from weft.hosts.spark.zones import in_utc, zoneless_columns
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.runtime.columns.layout import Layout
 from weft.schema import Type
@@ -23,12 +23,14 @@ class EventFrame(EventMeaning):
     """A frame of events and what its columns mean; the condition of a derived type is never NULL."""
 
     events: DataFrame
+    zoneless: tuple[str, ...] = ()  # columns of times that had no zone
 
     @classmethod
     def open(cls, events: DataFrame, roles: EventRoles) -> "EventFrame":
         """Return the meaning of a frame whose columns have the roles, as far as these are there and fit."""
+        zoneless = tuple(zoneless_columns(events.schema))
         events = in_utc(events)
-        bound = cls.bind(column_kinds(events.schema), roles, events=events)
+        bound = cls.bind(column_kinds(events.schema), roles, events=events, zoneless=zoneless)
         return replace(bound, types=condition_columns(roles.types, bound.schema, events))
 
     @property
