@@ -15,7 +15,8 @@ from weft.hosts.local.outcomes import KindTables
 from weft.hosts.local.run import LITTLE, RunState, Workers, pass_messages, tables_by_kind, workers_for
 from weft.hosts.local.shards import PILES
 from weft.hosts.local.spool import Spool
-from weft.hosts.local.wire import RowCounts, Wire, texts_of
+from weft.hosts.local.columns import texts_of
+from weft.hosts.local.wire import RowCounts, Wire
 from weft.hosts.tasks import PLACE, site_demand, site_route, site_task, slices_for
 from weft.pattern.nodes import Query
 from weft.plan.sites import SiteProgram
