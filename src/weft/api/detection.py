@@ -3,14 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.diagnosis.diagnose import diagnose
+from weft.diagnosis.look import Key
+from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
-from weft.hosts.host import Frame, Host, Results, RunOptions, Write
+from weft.hosts.host import Frame, Host, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, result_columns, trend_names
 from weft.normalize.template import template_of
@@ -153,7 +157,7 @@ class Detection(ABC):
 
     @property
     @abstractmethod
-    def _results(self) -> Results:
+    def _results(self) -> ResultFrames:
         """The outcomes of all kinds in one run."""
 
     @cached_property
@@ -181,7 +185,7 @@ class Detection(ABC):
         """
         return self._results.stopped
 
-    def observed(self, observation: "Observation") -> Results:
+    def observed(self, observation: "Observation") -> ResultFrames:
         """Return the outcomes of a batch, and let an observation know which queries an action stops.
 
         After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
@@ -189,7 +193,7 @@ class Detection(ABC):
         """
         if self.is_streaming:
             raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
-        observed: Results = self.host.observed(self._results, observation)
+        observed: ResultFrames = self.host.observed(self._results, observation)
         return observed
 
     @property
@@ -309,6 +313,18 @@ class Detection(ABC):
         and where queries have TIMEOUTS, these as `timeouts`.
         """
         raise _once()
+
+    def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
+        """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
+
+        Counts are of the input as it is given: before any filter, each event once, of all sites together. With
+        `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at events up
+        to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        """
+        if self.is_streaming:
+            raise _once()
+        rule = _look_up(name, {query.name: query for query in self.queries}, "query")
+        return diagnose(self.host, rule, key=key, at=at)
 
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""

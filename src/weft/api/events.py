@@ -7,9 +7,11 @@ from weft.api.detection import Detection, Workload
 from weft.api.options import Columns, Sites
 from weft.errors import DataError
 from weft.hosts.host import Host
+from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.meaning import EventRoles
 
 Events: TypeAlias = Any  # a DataFrame of Spark, anything with Arrow's PyCapsule interface, or a path of files
+CAPSULES = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
 def is_spark(events: Events) -> bool:
@@ -30,11 +32,8 @@ def open_host(events: Events, roles: EventRoles, columns: Columns) -> Host[Any]:
         return spark_host(events, roles)
     from weft.api.local_events import local_host
 
-    if (
-        isinstance(events, str | Path)
-        or hasattr(events, "__arrow_c_stream__")
-        or hasattr(events, "__arrow_c_array__")
-    ):
+    is_known = isinstance(events, str | Path | ArrowEvents)
+    if is_known or any(hasattr(events, name) for name in CAPSULES):
         return local_host(events, roles, columns)
     raise DataError(f"`events` is {events!r}")
 

@@ -1,7 +1,7 @@
 """Detections at one place: groups of queries, each with its plan."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,14 +15,15 @@ from weft.api.planning import (
     plan_group,
     why_lines,
 )
-from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends
+from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends, input_kinds
 from weft.explanation.plans import caution_lines, form_lines, plan_lines
 from weft.explanation.trends import trend_lines
 from weft.hosts.divide import QueryGroup, divide, divide_trends
-from weft.hosts.host import Frame, GroupWork, Results, Write
+from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
+from weft.hosts.queries import count_events
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.plan.nodes import Plan
+from weft.plan.nodes import Node, Plan
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.trends.executor import TrendPlan
 from weft.statistics.model import Statistics
@@ -70,16 +71,16 @@ class BatchDetection(OnePlaceDetection):
     """Queries on events that are all there."""
 
     @cached_property
-    def _results(self) -> Results:
-        united: Results = self.host.union([*self._match_results, *self._trend_results])
+    def _results(self) -> ResultFrames:
+        united: ResultFrames = self.host.union([*self._match_results, *self._trend_results])
         return united
 
     @cached_property
-    def _match_results(self) -> list[Results]:
+    def _match_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._match_work, self._options)
 
     @cached_property
-    def _trend_results(self) -> list[Results]:
+    def _trend_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._trend_work, self._options)
 
     @cached_property
@@ -152,6 +153,15 @@ class BatchDetection(OnePlaceDetection):
             lines += ([""] if lines else []) + trend_lines(self._templates)
         return "\n".join([*lines, *caution_lines(self._cautions)])
 
+    def _count_input(self, plan: Plan) -> Mapping[Node, int]:
+        """Return how many events of the input each node that reads it stands for."""
+        kinds = input_kinds(plan)
+        names = {node: f"node{number}" for number, node in enumerate(kinds)}
+        counted = count_events(
+            self.host, {names[node]: kind for node, kind in kinds.items()}, self.workload.budget
+        )
+        return {node: counted.counts[name] for node, name in names.items() if name not in counted.stopped}
+
     def analyze(self, write: Write | None = None) -> Analysis:
         work = [*self._match_work, *self._trend_work]
         results = self.host.run_groups(work, replace(self._options, analyze=True))
@@ -165,6 +175,7 @@ class BatchDetection(OnePlaceDetection):
                     planned.optimized.plan,
                     group.reports,
                     expected_rows(planned, self.source.schema, self.statistics),
+                    self._count_input(planned.optimized.plan),
                 )
                 for planned, group in zip(self._plans, of_matches, strict=True)
             ),

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.errors import WeftError
+from weft.io.units import TimeUnit
 from weft.placement.network import Network
 
 PlacementName = Literal["muse", "single-sink", "central"]
@@ -19,10 +20,16 @@ class Columns:
         The order among events of equal time.
     types
         Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
+    time_unit
+        Of files: what numbers in the time column count from the epoch, "s", "ms", "us" or "ns".
+    delimiter
+        Of CSV files: what stands between two fields.
     """
 
     order_by: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    time_unit: TimeUnit = "ms"
+    delimiter: str = ","
 
 
 @dataclass(frozen=True, kw_only=True)

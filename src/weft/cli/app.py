@@ -15,6 +15,7 @@ SUMMARIES = {  # of the commands: the first lines of their help
     "check": "Check queries for mistakes, without events: syntax, names, types as far as they are known.",
     "explain": "Show the normal forms of queries and their shared plan as a tree.",
     "run": "Find all matches of queries in events, and the aggregates of trend queries.",
+    "why": "Say how far a rule gets on given events, step by step, and what it misses most narrowly.",
     "stream": "Find matches in a stream, as its events come.",
     "place": "Decide which parts of queries to evaluate at which sites, so that little is sent between them.",
     "demo": "Find fraud in a million events of a bank: twenty queries, one shared plan, some matches "

@@ -1,4 +1,4 @@
-"""The options of the commands that run Spark, in groups: a group is a dataclass whose fields are options."""
+"""Options of commands, in groups: a group is a dataclass whose fields are options."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -32,10 +32,10 @@ Source = Annotated[
         "files there), or kafka:BROKERS/TOPIC with JSON objects as values.",
     ),
 ]
+Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of this machine.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
 ]
-Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of this machine.")]
 BudgetOption = Annotated[
     int,
     typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
@@ -75,6 +75,21 @@ class ColumnOptions(EventColumns):
     id: str | None = option("The column of the event's identity; equal ids count once.", default=None)
     time_unit: TimeUnit = option("What numbers in the time column count: seconds, ms or us.", default="ms")
     order_by: str | None = option("The column that orders events of equal time.", default=None)
+    delimiter: str = option("What stands between the fields of CSV; tab is a tab.", default=",")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """What runs the queries."""
+
+    engine: Literal["auto", "local", "spark"] = option(
+        "local: this process, without Java; spark: Spark. auto is local for files on this machine of up to "
+        "10 GB, unless --master is given. The results are the same.",
+        default="auto",
+    )
+    master: str | None = option(
+        "Where Spark runs, for example local[4]; local[*], all of this machine, if not given.", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ class RunOptions:
     analyze: bool = False  # whether reports say what was done in detail
 
 
-class Results(Protocol):
+class ResultFrames(Protocol):
     """The outcomes of a run, by kind."""
 
     @property
@@ -75,7 +75,7 @@ class Results(Protocol):
         """The outcomes of all kinds, with the names that users see."""
 
 
-OwnResults = TypeVar("OwnResults", bound=Results)
+OwnResults = TypeVar("OwnResults", bound=ResultFrames)
 
 
 class Host(ABC, Generic[OwnResults]):
@@ -96,6 +96,14 @@ class Host(ABC, Generic[OwnResults]):
     @abstractmethod
     def count_rows(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows."""
+
+    @abstractmethod
+    def count_types(self) -> Mapping[str, int]:
+        """Return the number of events of each type in the input, each event once."""
+
+    def count_kinds(self, kinds: Mapping[str, ItemKey]) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the number of events of those kinds that the host counts by itself, each event once."""
+        return {}
 
     @property
     @abstractmethod
@@ -143,6 +151,16 @@ class Host(ABC, Generic[OwnResults]):
     @abstractmethod
     def select_matches(self, matches: Frame, query: str, columns: Mapping[str, str]) -> Frame:
         """Return the matches of a query; its RETURN columns, found under the given names, under its own."""
+
+    @abstractmethod
+    def closest_matches(
+        self, matches: Frame, query: str, columns: Mapping[str, str], *, by: str | None, most: int
+    ) -> list[dict[str, Any]]:
+        """Return the matches of a query, as `select_matches` has them, with the smallest values of a column.
+
+        Of those with equal values, or without such a column, these are the ones that take the least time,
+        then the earliest ones. Each is a dictionary by column.
+        """
 
     @abstractmethod
     def select_trends(self, trends: Frame, query: str, names: TrendNames) -> Frame:

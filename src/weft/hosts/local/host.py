@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from weft.errors import WeftError
 from weft.explanation.analysis import CountedOutcomes
 from weft.hosts.host import GroupWork, Host, RunOptions, Write
+from weft.hosts.local.counting import count_kinds, count_types
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.outcomes import LocalOutcomes, unite
 from weft.hosts.local.result_table import ResultTable
@@ -65,6 +66,12 @@ class LocalHost(Host[LocalOutcomes]):
 
     def count_rows(self) -> tuple[int, int]:
         return self.counts.n_rows - self.counts.n_rejected, self.counts.n_rejected
+
+    def count_types(self) -> Mapping[str, int]:
+        return count_types(self.source)
+
+    def count_kinds(self, kinds: Mapping[str, ItemKey]) -> Mapping[str, int]:
+        return count_kinds(self.source, kinds)
 
     @property
     def rejected(self) -> ResultTable:
@@ -128,6 +135,17 @@ class LocalHost(Host[LocalOutcomes]):
         rows = matches.arrow.filter(pc.equal(matches.arrow["query"], query))
         names = [*COMMON, *columns]
         return ResultTable(rows.select([*COMMON, *columns.values()]).rename_columns(names))
+
+    def closest_matches(
+        self, matches: ResultTable, query: str, columns: Mapping[str, str], *, by: str | None, most: int
+    ) -> list[dict[str, Any]]:
+        rows = self.select_matches(matches, query, columns).arrow
+        took = pc.subtract(rows["end"].cast(pa.int64()), rows["start"].cast(pa.int64()))
+        keys = {} if by is None else {"by": rows[by]}
+        keys |= {name: rows[name] for name in ("start", "match_id")} | {"took": took}
+        names = [name for name in ("by", "took", "start", "match_id") if name in keys]
+        chosen = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in names])[:most]
+        return list(rows.take(chosen).to_pylist())
 
     def select_trends(self, trends: ResultTable, query: str, names: TrendNames) -> ResultTable:
         rows = trends.arrow.filter(pc.equal(trends.arrow["query"], query))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -14,6 +15,7 @@ from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.hosts.sampling import estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
+from weft.hosts.spark.counting import count_kinds, count_types
 from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
 from weft.hosts.spark.outcomes import GROUP, Outcomes, count_outcomes, observe_stopped, outcomes_of_groups
@@ -45,6 +47,12 @@ class SparkHost(Host[Outcomes]):
 
     def count_rows(self) -> tuple[int, int]:
         return count_rows(self.source)
+
+    def count_types(self) -> Mapping[str, int]:
+        return count_types(self.source)
+
+    def count_kinds(self, kinds: Mapping[str, ItemKey]) -> Mapping[str, int]:
+        return count_kinds(self.source, kinds)
 
     @property
     def rejected(self) -> DataFrame:
@@ -95,6 +103,14 @@ class SparkHost(Host[Outcomes]):
         own = [column_of(name).alias(shown) for shown, name in columns.items()]
         common = ["query", "match_id", "start", "end", "events"]
         return matches.where(F.col("query") == query).select(*common, *own)
+
+    def closest_matches(
+        self, matches: DataFrame, query: str, columns: Mapping[str, str], *, by: str | None, most: int
+    ) -> list[dict[str, Any]]:
+        took = F.unix_micros("end") - F.unix_micros("start")
+        first = [] if by is None else [column_of(by).asc_nulls_last()]
+        chosen = self.select_matches(matches, query, columns).orderBy(*first, took, "start", "match_id")
+        return list(chosen.limit(most).toArrow().to_pylist())
 
     def select_trends(self, trends: DataFrame, query: str, names: TrendNames) -> DataFrame:
         own = {**names.group, **names.aggregates}
