@@ -30,7 +30,7 @@ def detection_on(rows: Sequence[Sequence[object]], text: str, **options: object)
     return weft.prepare(table_of(rows), text, time="ts", type="type", id="id", **options)  # type: ignore[arg-type]
 
 
-def detection_of_case(case: Case) -> Detection:
+def detection_of_case(case: Case, **options: object) -> Detection:
     """Prepare a case, none of whose events has several types."""
     table, _ = arrow_events(case)
     return weft.prepare(
@@ -40,6 +40,7 @@ def detection_of_case(case: Case) -> Detection:
         type="__type",
         id="__id",
         columns=Columns(order_by=case.order_by),
+        **options,  # type: ignore[arg-type]
     )
 
 

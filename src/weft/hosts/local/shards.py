@@ -14,6 +14,7 @@ from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.slices import TimeSlices
 
 PILES = 64  # into which much data is divided; those that are small run together
+MOST_PILES = 4_096  # into which still more is divided
 MANY_ROWS = 200_000  # of which a shard has at least so many, unless that is more than memory allows
 
 
