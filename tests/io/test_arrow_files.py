@@ -127,30 +127,23 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"ts": [1], "type": ["A"], "x": ["y"]}), tmp_path / "types/b.parquet")
     clock = pa.table({"ts": [1], "type": ["A"], "x": pa.array([1], pa.time64("us"))})
     pq.write_table(clock, tmp_path / "clock.parquet")
-    for path, message in {
-        tmp_path / "types": f"{tmp_path}/types/b.parquet: the column `x` is of type string, "
-        "but bigint in the first "
+    messages: dict[str | Path, str] = {
+        "s3a://b/a.csv": "s3a://b/a.csv: files elsewhere than on this machine are read by Spark alone\n"
         "  hint: run on Spark",
-        tmp_path
-        / "order": f"{tmp_path}/order/b.csv: the columns are type, ts, but those of a.csv are ts, type\n"
-        "  hint: files of one directory have the same columns in the same order",
-        tmp_path
-        / "types": f"{tmp_path}/types/b.parquet: the column `x` is of type string, but bigint in the first "
-        "file of the directory\n  hint: write all files of a directory with the same types",
-        tmp_path
-        / "clock.parquet": f"{tmp_path}/clock.parquet: the column `x` is of type time64[us], which events "
-        "cannot have\n  hint: leave the column out, or write it as numbers or text",
-        write(
-            tmp_path / "case.jsonl", '{"ts":1,"type":"A","a":1,"A":2}\n'
-        ): f"{tmp_path}/case.jsonl: the columns "
-        "`A` and `a` differ in upper and lower case alone\n  hint: rename one of them",
+        tmp_path / "order": f"{tmp_path}/order/b.csv: the columns are type, ts, but those of a.csv are "
+        "ts, type\n  hint: files of one directory have the same columns in the same order",
+        tmp_path / "types": f"{tmp_path}/types/b.parquet: the column `x` is of type string, but bigint in "
+        "the first file of the directory\n  hint: write all files of a directory with the same types",
+        tmp_path / "clock.parquet": f"{tmp_path}/clock.parquet: the column `x` is of type time64[us], which "
+        "events cannot have\n  hint: leave the column out, or write it as numbers or text",
+        write(tmp_path / "case.jsonl", '{"ts":1,"type":"A","a":1,"A":2}\n'): f"{tmp_path}/case.jsonl: the "
+        "columns `A` and `a` differ in upper and lower case alone\n  hint: rename one of them",
         write(tmp_path / "twice.jsonl", '{"ts":1,"type":"A","a":1,"a":2}\n'): "the JSON object "
         '{"ts":1,"type":"A","a":1,"a":2} has the field `a` twice\n  hint: rename one of them',
-        write(
-            tmp_path / "flag.jsonl", '{"ts":true,"type":"A"}\n'
-        ): f"{tmp_path}/flag.jsonl: the time column `ts` is "
-        "of type boolean; it must hold timestamps, numbers counted from the epoch, or ISO 8601 text",
-    }.items():
+        write(tmp_path / "flag.jsonl", '{"ts":true,"type":"A"}\n'): f"{tmp_path}/flag.jsonl: the time column "
+        "`ts` is of type boolean; it must hold timestamps, numbers counted from the epoch, or ISO 8601 text",
+    }
+    for path, message in messages.items():
         with pytest.raises(DataError) as error:
             read(path)  # type: ignore[arg-type]
         assert str(error.value) == message
