@@ -45,7 +45,7 @@ def test_a_single_column_that_looks_like_many_is_refused() -> None:
             "ts\ttype",
             ",",
             r"holds a tab; columns are expected to be delimited by `,`"
-            "\n  hint: if this is the delimiter, say so: --delimiter '\\t'",
+            "\n  hint: if this is the delimiter, say so: --delimiter tab",
         ),
         ("ts,type", "\t", "holds `,`; columns are expected to be delimited by a tab"),
     ):
