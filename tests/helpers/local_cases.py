@@ -30,7 +30,7 @@ def detection_on(rows: Sequence[Sequence[object]], text: str, **options: object)
     return weft.prepare(table_of(rows), text, time="ts", type="type", id="id", **options)  # type: ignore[arg-type]
 
 
-def detection_of_case(case: Case) -> Detection:
+def detection_of_case(case: Case, **options: object) -> Detection:
     """Prepare a case; where events have several types, these are conditions on a column of letters."""
     table, _ = arrow_events(case)
     letters = ["".join(sorted(event.types)) for event in case.events]
@@ -43,4 +43,10 @@ def detection_of_case(case: Case) -> Detection:
         type=None if overlap else "__type",
         id="__id",
         columns=Columns(order_by=case.order_by, types=types),
+        **options,  # type: ignore[arg-type]
     )
+
+
+def has_single_types(case: Case) -> bool:
+    """Say whether every event has one type."""
+    return all(len(event.types) == 1 for event in case.events)
