@@ -21,7 +21,7 @@ from weft.reference.matcher import find_matches
 from weft.reference.matches import return_values
 from weft.reference.values import Value
 
-N_CASES = 600
+SEEDS = [*range(40), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(40, 600))]
 
 
 def count(query: Query, case: Case) -> int:
@@ -111,12 +111,12 @@ def rank(distance: Value) -> tuple[int, float]:
     return (1, 0.0) if math.isnan(number) else (0, number)
 
 
-@pytest.mark.parametrize("seed", range(N_CASES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_steps_are_counted_as_the_reference_counts_them(seed: int) -> None:
     check(matching_case(seed, most_queries=2, most_events=10, accepts=is_supported))
 
 
-@pytest.mark.parametrize("seed", range(N_CASES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rules_that_may_not_match(seed: int) -> None:
     case = random_case(seed, most_queries=2, most_events=10, with_policies=True)
     if is_supported(case):
