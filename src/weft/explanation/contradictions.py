@@ -1,6 +1,7 @@
 """Say which conditions of queries contradict each other, as notices."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from weft.expressions import Expression, Or, variables_of
 from weft.language.lexer import quote_name
@@ -10,6 +11,7 @@ from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
 
+USUAL_TIMES = ("ts", "timestamp", "event_time", "at", "datetime", "occurred_at", "created_at")
 _REMEDY = "all of it must hold at once: change one of the conditions, or join them with OR if either will do"
 _REMEDY_OF_NOT = "change one of the conditions, or leave out the NOT"
 
@@ -37,6 +39,31 @@ def contradictions(
             remedy = _REMEDY_OF_NOT if contradiction.negated else _REMEDY
             notices.setdefault(Notice(kind="contradiction", query=query.name, reason=reason, remedy=remedy))
     return list(notices)
+
+
+def contradictions_of_usual_times(
+    queries: Sequence[Query], time: str, others: Iterable[str] = USUAL_TIMES, *, tie_break: bool = False
+) -> list[Notice]:
+    """Return what else would never have a match if the event time were a column other than `time`.
+
+    >>> from weft.language.parser import parse
+    >>> queries = parse("QUERY q PATTERN SEQ(A a, B b) WHERE b.at < a.at")
+    >>> print(*contradictions_of_usual_times(queries, "ts"))
+    query q: if at is the time of the events, no match can satisfy b.at < a.at: the pattern puts a before b
+      hint: say so: --time at
+    """
+    known = {notice.reason for notice in contradictions(queries, {time, "time"}, tie_break=tie_break)}
+    return [
+        replace(
+            notice,
+            reason=f"if {other} is the time of the events, {notice.reason}",
+            remedy=f"say so: --time {other}",
+        )
+        for other in others
+        if other not in (time, "time")
+        for notice in contradictions(queries, {other}, tie_break=tie_break)
+        if notice.reason not in known
+    ]
 
 
 def _reason(contradiction: Contradiction, query: Query, qualifier: str) -> str:
