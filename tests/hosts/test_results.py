@@ -31,7 +31,8 @@ def reasons_of(*returned: str) -> list[str]:
         (
             ("a.x AS v", "a.x AS V"),
             [
-                "the columns v and V differ in case, or in type, of p and of q: the columns of the results are p_v and q_V"
+                "the columns v and V differ in case, or in type, of p and of q: "
+                "the columns of the results are p_v and q_V"
             ],
         ),
     ],
