@@ -59,7 +59,8 @@ class BoundReader:
         left, right = _without_cast(left, right), _without_cast(right, left)
         if self._is_unclear(left, right) or self._is_unclear(right, left):
             return [], []
-        is_of_times = self._is_of_times(left, right)
+        has_types = None not in (_kind_of(left), _kind_of(right))
+        is_of_times = not has_types and self._is_of_times(left, right)
         total = self._difference(left, right, is_of_times=is_of_times)
         if total is None:
             return [], []
