@@ -20,7 +20,8 @@ def table_of(rows: Sequence[Sequence[object]], names: str = "ts type id k x") ->
         name: [row[place] if place < len(row) else None for row in rows] for place, name in enumerate(columns)
     }
     times = pa.array([round(float(str(second)) * SECOND) for second in values.pop("ts")], pa.int64())
-    table = pa.table({name: pa.array(own) for name, own in values.items()})
+    kinds = {name: None if name == "type" else pa.int64() for name in values}
+    table = pa.table({name: pa.array(own, kinds[name]) for name, own in values.items()})
     return table.add_column(0, "ts", times.cast(pa.timestamp("us", "UTC")))
 
 

@@ -1,7 +1,7 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.api.run_notices import run_notices
 from weft.diagnosis.diagnose import diagnose
 from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
-from weft.hosts.host import Frame, Host, ResultFrames, RunOptions, Write
+from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
-from weft.hosts.results import TrendNames, result_columns, trend_names
+from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
 from weft.normalize.template import template_of
 from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Event, Query
 from weft.placement.network import Network
 from weft.placement.pipeline import Placed
 from weft.placement.site_statistics import SiteStatistics
@@ -33,6 +34,7 @@ from weft.plan.template import Template
 from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
+from weft.tree import find
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -73,7 +75,8 @@ class Detection(ABC):
         self.workload = workload
         self._statistics = workload.statistics
         self._sampled: Statistics | None = None  # by a quick look at the events
-        self._told: list[Notice] = []  # what showed while it ran
+        self._told: list[Notice] = []  # what showed when it was made and while it ran
+        self._tell(self._of_queries())
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -272,6 +275,11 @@ class Detection(ABC):
         if self.workload.warns:
             warn_of(new)
 
+    def _of_queries(self) -> Iterator[Notice]:
+        """Yield what a person should know of the queries before anything is read."""
+        yield from renamed_columns(self.queries, self._templates)
+        yield from self.host.notices_of(self.queries)
+
     @property
     def _cautions(self) -> tuple[Notice, ...]:
         """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
@@ -298,6 +306,7 @@ class Detection(ABC):
         if self.is_streaming:
             raise _once()
         (counted,) = self.host.count([self._results], write, kinds=self._kinds)
+        self._tell_of_run(counted.counts, self.queries)
         return counted
 
     @property
@@ -317,9 +326,10 @@ class Detection(ABC):
     def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
         """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
 
-        Counts are of the input as it is given: before any filter, each event once, of all sites together. With
-        `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at events up
-        to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        Counts are of the input as it is given: before any filter, each event once, of all sites together.
+        With `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at
+        events up to one window before and after it. A step that exceeds its budget is told; those after it
+        are counted.
         """
         if self.is_streaming:
             raise _once()
@@ -330,11 +340,16 @@ class Detection(ABC):
         """Return the number of events and of rejected rows of a batch."""
         if self.is_streaming:
             raise WeftError("the rows of a stream are not all there: follow it with weft.StreamMonitor")
-        return self._counts
+        return self._counts.n_events, self._counts.n_rejected
 
     @cached_property
-    def _counts(self) -> tuple[int, int]:
-        return self.host.count_rows()
+    def _counts(self) -> InputCounts:
+        types = {event.type for query in self.queries for event in find(query.pattern, Event)}
+        return self.host.count_rows(types)
+
+    def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
+        """Tell what a person should know of a run that found so many results of each of some queries."""
+        self._tell(run_notices(queries, counted, self._counts))
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""

@@ -1,7 +1,7 @@
 """Detections at one place: groups of queries, each with its plan."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,8 +21,10 @@ from weft.explanation.trends import trend_lines
 from weft.hosts.divide import QueryGroup, divide, divide_trends
 from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
 from weft.hosts.queries import count_events
+from weft.notices import Notice
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
+from weft.pattern.nodes import Query
 from weft.plan.nodes import Node, Plan
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.trends.executor import TrendPlan
@@ -51,7 +53,19 @@ class OnePlaceDetection(Detection):
                 plan_group(group, schema, planning, statistics, progress=progress, is_cancelled=is_cancelled)
                 for group in self._groups()
             ]
-            self._tell(self._cautions)
+            self._tell((*self._cautions, *self._short_searches(self._planned)))
+
+    def _short_searches(self, planned: Sequence[PlannedGroup]) -> Iterator[Notice]:
+        """Yield what to say of searches that the limit ended."""
+        n_queries = sum(len(own.group.queries) for own in planned if own.optimized.is_cut_short)
+        if n_queries:
+            yield Notice(
+                kind="short search",
+                reason=f"the search for a plan of {n_queries} queries was cut short after "
+                f"{self.workload.planning.search_seconds:g} s",
+                remedy="planning=weft.Planning(search_seconds=...), or --search-seconds, lets it go on; the "
+                "matches are the same",
+            )
 
     @property
     def _plans(self) -> list[PlannedGroup]:
@@ -72,7 +86,15 @@ class BatchDetection(OnePlaceDetection):
 
     @cached_property
     def _results(self) -> ResultFrames:
-        united: ResultFrames = self.host.union([*self._match_results, *self._trend_results])
+        return self._united([*self._match_results, *self._trend_results], self.queries)
+
+    def _united(self, results: Sequence[ResultFrames], queries: Sequence[Query]) -> ResultFrames:
+        """Return the outcomes of groups as one; a host that has them now lets tell of them."""
+        if self.host.keeps_results:
+            counted = self.host.count(results, None, kinds=())
+            counts = {name: count for group in counted for name, count in group.counts.items()}
+            self._tell_of_run(counts, queries)
+        united: ResultFrames = self.host.union(results)
         return united
 
     @cached_property
@@ -87,18 +109,18 @@ class BatchDetection(OnePlaceDetection):
     def matches(self) -> Frame:
         if not self.match_queries:
             return self.host.empty(self._outcome_columns.match_schema)
-        return self.host.union(self._match_results).matches
+        return self._united(self._match_results, self.match_queries).matches
 
     @cached_property
     def timeouts(self) -> Frame:
         self._check_timeouts()
-        return self.host.union(self._match_results).timeouts
+        return self._united(self._match_results, self.match_queries).timeouts
 
     @cached_property
     def trends(self) -> Frame:
         if not self.trend_queries:
             return self.host.empty(self._outcome_columns.trend_schema)
-        return self.host.union(self._trend_results).trends
+        return self._united(self._trend_results, self.trend_queries).trends
 
     @property
     def _outcome_columns(self) -> OutcomeColumns:
@@ -166,6 +188,8 @@ class BatchDetection(OnePlaceDetection):
         work = [*self._match_work, *self._trend_work]
         results = self.host.run_groups(work, replace(self._options, analyze=True))
         counted = self.host.count(results, write, kinds=self._kinds)
+        counts = {name: count for group in counted for name, count in group.counts.items()}
+        self._tell_of_run(counts, self.queries)
         of_matches, of_trends = counted[: len(self._plans)], counted[len(self._plans) :]
         return Analysis(
             {name: count for group in of_matches for name, count in group.counts.items()},

@@ -78,6 +78,9 @@ class SiteBatchDetection(SiteDetection):
     def _results(self) -> ResultFrames:
         queries = tuple(dict.fromkeys(query.query for query in self.site_statistics.queries))
         found: ResultFrames = self.host.run_sites(self.site_program, queries, self._options)
+        if self.host.keeps_results:
+            (counted,) = self.host.count([found], None, kinds=())
+            self._tell_of_run(counted.counts, self.queries)
         return found
 
     @cached_property
@@ -98,6 +101,7 @@ class SiteBatchDetection(SiteDetection):
 
     def analyze(self, write: Write | None = None) -> Analysis:
         (counted,) = self.host.count([self._results], write, kinds=self._kinds)
+        self._tell_of_run(counted.counts, self.queries)
         transfers = transfers_of(counted.reports.values(), self._predicted_transfers())
         return Analysis(counted.counts, counted.timeouts, transfers=transfers, stopped=counted.stopped)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import options
-from weft.cli.console import Queries, check_picture, report_errors
+from weft.cli.console import Queries, check_picture, report_errors, say_notices
 from weft.cli.engines import run_engine
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
@@ -38,6 +38,7 @@ def explain(
     planning: options.StoredPlanOptions,
     placed: options.PlacementOptions,
     engine: options.EngineOptions,
+    notices: options.NoticesOption = True,
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
 
@@ -46,7 +47,7 @@ def explain(
     with report_errors():
         _check(placed, events)
         tie_break = columns.order_by is not None
-        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy())
+        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         if events is None:
             typer.echo(explain_queries(bound))
             return
@@ -58,6 +59,7 @@ def explain(
             chosen.read, queries, events, columns, planning, policies=policies, sites=sites
         )
         choose_plan(detection, planning)
+        say_notices(detection.notices if notices else ())
         typer.echo(detection.explain())
         if placed.picture is not None:
             write_text(placed.picture, picture(detection.placed.graph, unit="rows per second"))

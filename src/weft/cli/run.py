@@ -57,6 +57,7 @@ def run(
     sites: options.SiteOptions,
     explained: options.Explained = None,
     engine: options.EngineOptions,
+    notices: options.NoticesOption = True,
 ) -> None:
     """Find all matches of queries in events, and the aggregates of trend queries.
 
@@ -64,7 +65,8 @@ def run(
     incomplete, those of all others are complete and delivered.
     """
     with report_errors():  # mistakes show before anything starts
-        read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
+        tie_break = columns.order_by is not None
+        read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         sites.check()
         planning_of(planning, sharing)
         find_events(events)
@@ -85,10 +87,12 @@ def run(
             on_budget=on_budget,
         )
         choose_plan(detection, planning)
-        say_notices(detection.notices)
+        told = detection.notices
+        say_notices(told if notices else ())
         delivery = Delivery(detection, chosen, out, is_shown=not as_json)
         with show_progress("Finding matches", detection.host.progress):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
+        say_notices(own for own in detection.notices if notices and own not in told)
         delivery.summarize(clock.perf_counter() - started, as_json=as_json)
         if explained == "plan":
             typer.echo(f"\n{detection.explain()}", err=as_json)
@@ -111,9 +115,8 @@ class Delivery:
         self.timeouts: Mapping[str, int] = {}
         self.stopped: StoppedQueries = {}
         self.n_events = self.n_rejected = 0
-        self._first_results: Sequence[
-            Mapping[str, Any]
-        ] = ()  # of trend queries: one more than there is room for
+        # Of trend queries, one more than there is room for.
+        self._first_results: Sequence[Mapping[str, Any]] = ()
         self._detection = detection
         self._engine = engine
         self._out = out
@@ -139,7 +142,8 @@ class Delivery:
             results["timeouts"] = self.timeouts
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
-        more: dict[str, object] = {"engine": self._engine.name}
+        told = [notice.to_dict() for notice in detection.notices]
+        more: dict[str, object] = {"engine": self._engine.name, "notices": told}
         if self.stopped:
             more["stopped"] = first_reasons(self.stopped)
         if self.analysis is not None and self.analysis.transfers is not None:

@@ -5,7 +5,7 @@ What it gives as results are frames of its own kind: of Spark DataFrames, withou
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from weft.hosts.divide import Division
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.nodes import Plan
@@ -45,6 +46,20 @@ class RunOptions:
     partitions: int | None = None
     on_budget: OnBudget = "stop"
     analyze: bool = False  # whether reports say what was done in detail
+
+
+@dataclass(frozen=True)
+class InputCounts:
+    """What there is of the rows: events and others, the times of the first and the last event.
+
+    `absent` are types that no event has, of those that were asked for, each with the nearest one there is.
+    """
+
+    n_events: int
+    n_rejected: int
+    absent: Mapping[str, str | None] = field(default_factory=dict)
+    earliest: int | None = None
+    latest: int | None = None
 
 
 class ResultFrames(Protocol):
@@ -82,6 +97,7 @@ class Host(ABC, Generic[OwnResults]):
     """Runs the steps of a batch on events that lie here."""
 
     name: str
+    keeps_results = False  # whether what was found once is kept, and not found anew for each frame of it
 
     @property
     @abstractmethod
@@ -93,9 +109,13 @@ class Host(ABC, Generic[OwnResults]):
     def progress(self) -> ProgressSource:
         """What tells how far the host is with its work."""
 
+    def notices_of(self, queries: Sequence[Query]) -> list[Notice]:  # noqa: ARG002
+        """Return what a person should know of queries here, before anything is read."""
+        return []
+
     @abstractmethod
-    def count_rows(self) -> tuple[int, int]:
-        """Return the number of events and of rejected rows."""
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        """Return how many rows there are, which of some types no event has, and the times of events."""
 
     @abstractmethod
     def count_types(self) -> Mapping[str, int]:

@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.errors import WeftError
+from weft.errors import WeftError, near_name
 from weft.explanation.analysis import CountedOutcomes
-from weft.hosts.host import GroupWork, Host, RunOptions, Write
+from weft.hosts.host import GroupWork, Host, InputCounts, RunOptions, Write
 from weft.hosts.local.counting import count_kinds, count_types
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.outcomes import LocalOutcomes, unite
@@ -16,7 +16,7 @@ from weft.hosts.local.result_table import ResultTable
 from weft.hosts.local.run import GroupRun, GroupsRun, RunState
 from weft.hosts.local.sampling import LocalSampler, site_counts
 from weft.hosts.local.sites import SitesRun
-from weft.hosts.local.wire import RowCounts, count_values, is_good, required_columns, texts_of
+from weft.hosts.local.wire import RowCounts, good_rows, is_good, required_columns
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.hosts.sampling import estimate
@@ -35,6 +35,7 @@ class LocalHost(Host[LocalOutcomes]):
     """Runs steps in threads of this process."""
 
     name = "local"
+    keeps_results = True
 
     def __init__(self, source: LocalEvents) -> None:
         self._source = source
@@ -57,15 +58,23 @@ class LocalHost(Host[LocalOutcomes]):
 
     def _count(self) -> RowCounts:
         source, total = self.source, RowCounts()
-        for rows in source.rows.batches(required_columns(source)):
-            good = is_good(rows, source)
-            events = rows if good is None else rows.filter(good)
-            of_type = {} if source.type is None else count_values(texts_of(events.column(source.type)))
-            total.add(RowCounts(rows.num_rows, rows.num_rows - events.num_rows, of_type))
+        mentioned = [name for derived in source.derived.values() for name in derived.attributes]
+        for rows in source.rows.batches(required_columns(source, mentioned)):
+            total.add(good_rows(rows, source, source.derived)[1])
         return total
 
-    def count_rows(self) -> tuple[int, int]:
-        return self.counts.n_rows - self.counts.n_rejected, self.counts.n_rejected
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        counts, source = self.counts, self.source
+        known = [name for name, count in counts.n_of_type.items() if count]
+        # Of derived types, only those that were asked for were counted.
+        told = [name for name in types if name not in source.derived or name in counts.n_of_type]
+        return InputCounts(
+            counts.n_rows - counts.n_rejected,
+            counts.n_rejected,
+            {name: near_name(name, known) for name in sorted(told) if name not in known},
+            counts.earliest,
+            counts.latest,
+        )
 
     def count_types(self) -> Mapping[str, int]:
         return count_types(self.source)

@@ -159,7 +159,9 @@ class GroupsRun:
         def deal(rows: pa.RecordBatch) -> RowCounts:
             counts = RowCounts()
             for place, group in enumerate(self.groups):
-                events, _, counts = group.wire.events_of(rows.select(group.wire.read_columns))
+                events, _, own_counts = group.wire.events_of(rows.select(group.wire.read_columns))
+                own_counts.n_of_type |= counts.n_of_type  # each group knows its own derived types
+                counts = own_counts
                 for pile, own in group.dealing.deal(events):
                     piles.add((place, pile), own)
             return counts

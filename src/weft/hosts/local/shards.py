@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.hosts.local.wire import plain
+from weft.hosts.local.columns import plain
 from weft.kernels.arrays import mix_hashes, ordered_bits
 from weft.runtime.columns.events import Array, hash_values
 from weft.runtime.columns.layout import Layout

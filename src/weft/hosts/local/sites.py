@@ -23,7 +23,8 @@ from weft.hosts.local.run import (
     workers_for,
 )
 from weft.hosts.local.spool import Spool
-from weft.hosts.local.wire import RowCounts, Wire, texts_of
+from weft.hosts.local.columns import texts_of
+from weft.hosts.local.wire import RowCounts, Wire
 from weft.hosts.tasks import PLACE, site_demand, site_route, site_task, slices_for
 from weft.pattern.nodes import Query
 from weft.plan.sites import SiteProgram

@@ -9,17 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.hosts.demand import Demand
+from weft.hosts.local.columns import microseconds, plain, texts_of, wire_column
 from weft.hosts.local.content import content_hashes
 from weft.hosts.local.events import LocalEvents
-from weft.hosts.local.schemas import plain_type
 from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, flagged_types
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.runtime.columns.events import Array
 from weft.runtime.columns.layout import Layout
-from weft.schema import Type
 
-TO_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-TypeTests = Mapping[str, Callable[[pa.RecordBatch], pa.BooleanArray]]  # whether rows are of a derived type
 
 
 @dataclass
@@ -29,13 +26,21 @@ class RowCounts:
     n_rows: int = 0
     n_rejected: int = 0
     n_of_type: dict[str, int] = field(default_factory=dict)
+    earliest: int | None = None
+    latest: int | None = None
 
     def add(self, other: "RowCounts") -> None:
         """Add what was counted elsewhere."""
         self.n_rows += other.n_rows
         self.n_rejected += other.n_rejected
+        self.earliest = _extreme(min, self.earliest, other.earliest)
+        self.latest = _extreme(max, self.latest, other.latest)
         for name, count in other.n_of_type.items():
             self.n_of_type[name] = self.n_of_type.get(name, 0) + count
+
+
+def _extreme(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    return choose(one, other) if one is not None and other is not None else one if other is None else other
 
 
 @dataclass(frozen=True)
@@ -73,15 +78,9 @@ class Wire:
     def events_of(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch, RowCounts]:
         """Return the events that plans want, as the engine is given them and as they are, and counts."""
         source = self.source
-        good = is_good(rows, source)
-        counts = RowCounts(rows.num_rows)
-        if good is not None:
-            rows = rows.filter(good)
-            counts.n_rejected = counts.n_rows - rows.num_rows
+        rows, counts = good_rows(rows, source, self.layout.derived_types)
         types = None if source.type is None else texts_of(rows.column(source.type))
         flags = {name: source.derived[name].holds(rows) for name in self.layout.derived_types}
-        if types is not None:
-            counts.n_of_type = count_values(types)
         codes = (
             None
             if types is None
@@ -135,6 +134,23 @@ class Wire:
         return pa.RecordBatch.from_pydict(columns)
 
 
+def good_rows(
+    rows: pa.RecordBatch, source: LocalEvents, derived_types: Collection[str]
+) -> tuple[pa.RecordBatch, RowCounts]:
+    """Return the rows that are events, and counts of all rows."""
+    good = is_good(rows, source)
+    events = rows if good is None else rows.filter(good)
+    counts = RowCounts(rows.num_rows, rows.num_rows - events.num_rows)
+    if not events.num_rows:
+        return events, counts
+    if source.type is not None:
+        counts.n_of_type = count_values(texts_of(events.column(source.type)))
+    counts.n_of_type |= {name: source.derived[name].holds(events).true_count for name in derived_types}
+    extremes = pc.min_max(microseconds(events.column(source.time)))
+    counts.earliest, counts.latest = extremes["min"].as_py(), extremes["max"].as_py()
+    return events, counts
+
+
 def is_good(rows: pa.RecordBatch, source: LocalEvents) -> pa.BooleanArray | None:
     """Return which rows have a time, and a type, an id and a site where asked for; None: all."""
     good = None
@@ -150,51 +166,6 @@ def count_values(types: pa.Array) -> dict[str, int]:
     """Return how many rows have each type."""
     counted = pc.value_counts(types)
     return dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
-
-
-def plain(column: pa.Array) -> pa.Array:
-    """Return the values of a column that may be encoded, large or of views."""
-    kind = plain_type(column.type)
-    return column if kind == column.type else column.cast(kind)
-
-
-def texts_of(column: pa.Array) -> pa.Array:
-    """Return the values of a column as text."""
-    return plain(column).cast(pa.string())
-
-
-def microseconds(column: pa.Array) -> pa.Array:
-    """Return times as microseconds since the epoch, without a zone those in UTC, finer ones rounded down."""
-    unit = column.type.unit
-    counts = column.view(pa.int64())
-    if unit == "us":
-        return counts
-    if unit != "ns":
-        return pc.multiply_checked(counts, TO_MICROSECONDS[unit])
-    values = np.floor_divide(counts.fill_null(0).to_numpy(zero_copy_only=False), 1000)
-    return pa.array(values, mask=None if not counts.null_count else ~np.asarray(counts.is_valid()))
-
-
-def wire_column(column: pa.Array, kind: Type) -> pa.Array:
-    """Return an attribute as the engine takes it."""
-    column = plain(column)
-    match kind.kind:
-        case "timestamp":
-            return microseconds(column)
-        case "long":
-            return column.cast(pa.int64())
-        case "double":
-            return column.cast(pa.float64())
-        case "date":
-            return column.cast(pa.date32())
-        case "duration":
-            return column.cast(pa.duration("us"), safe=False)
-    return column
-
-
-def numbers_of(rows: pa.RecordBatch, names: Sequence[str]) -> list[Array]:
-    """Return columns without NULLs as NumPy arrays."""
-    return [rows.column(name).to_numpy(zero_copy_only=False) for name in names]
 
 
 def required_columns(source: LocalEvents, names: Collection[str] = ()) -> list[str]:

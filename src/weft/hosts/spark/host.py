@@ -10,19 +10,21 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from weft.explanation.analysis import CountedOutcomes
-from weft.hosts.host import GroupWork, Host, RunOptions, Write
+from weft.hosts.host import GroupWork, Host, InputCounts, RunOptions, Write
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.hosts.sampling import estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
-from weft.hosts.spark.counting import count_kinds, count_types
+from weft.hosts.spark.counting import count_kinds, count_rows, count_types
 from weft.hosts.spark.failures import plain_failures
-from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
+from weft.hosts.spark.frame import EventFrame, rejected_rows
 from weft.hosts.spark.outcomes import GROUP, Outcomes, count_outcomes, observe_stopped, outcomes_of_groups
 from weft.hosts.spark.progress import spark_progress
 from weft.hosts.spark.pushdown import column_of
 from weft.hosts.spark.sampling import EventSampler, site_counts
 from weft.hosts.spark.schemas import spark_schema
+from weft.hosts.spark.zones import SESSION_ZONE, zone_notices
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.sites import SiteProgram
@@ -45,8 +47,12 @@ class SparkHost(Host[Outcomes]):
     def progress(self) -> ProgressSource:
         return spark_progress(self.source.events.sparkSession)
 
-    def count_rows(self) -> tuple[int, int]:
-        return count_rows(self.source)
+    def notices_of(self, queries: Sequence[Query]) -> list[Notice]:
+        zone = self.source.events.sparkSession.conf.get(SESSION_ZONE)
+        return zone_notices(queries, self.source.zoneless, self.source.time, str(zone))
+
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        return count_rows(self.source, types)
 
     def count_types(self) -> Mapping[str, int]:
         return count_types(self.source)
