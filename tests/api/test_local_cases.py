@@ -16,7 +16,7 @@ from tests.api.test_combined_cases import (
     is_combinable,
 )
 from tests.helpers.combined_cases import combined_random, combined_texts
-from tests.helpers.engine import arrow_events, expected_outcome, expected_timeouts, is_supported
+from tests.helpers.engine import STEPS, arrow_events, expected_outcome, expected_timeouts, is_supported
 from tests.helpers.local_cases import detection_of_case, has_single_types
 from tests.helpers.local_results import matches_of, plain_rows, squeeze, timeouts_of, trends_of
 from tests.helpers.placed import is_placeable
@@ -38,6 +38,7 @@ from weft.reference.trends import find_trend_results
 
 PARTITIONS = (None, 1, 2, 7)
 PLACEMENTS: tuple[PlacementName, ...] = ("muse", "single-sink", "central")
+QUICK = weft.Planning(steps=STEPS)
 SHARING: tuple[Sharing, ...] = ("dynamic", "static", "none")
 
 
@@ -59,7 +60,7 @@ def test_all_text_cases_together(
     count(local_cases=len(together.cases))
 
 
-@pytest.mark.parametrize("seeds", seed_blocks(250_000, 64, soak=960, block=32))
+@pytest.mark.parametrize("seeds", seed_blocks(250_000, 32, soak=960, block=32))
 def test_random_cases_together(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
     """Whatever the partitions and the plan, and with strategies."""
 
@@ -99,7 +100,7 @@ def test_random_walks(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Coun
         case = policy_case(seed, accepts=lambda case: is_supported(case) and has_single_types(case))
         with monkeypatch.context() as patched:
             squeeze(patched, dice)
-            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS))
+            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS), planning=QUICK)
             assert matches_of(detection) == expected_outcome(case), (seed, case)
         count(local_cases=1, matches=case.n_matches)
 
@@ -118,7 +119,7 @@ def test_random_timeouts(seeds: range, monkeypatch: pytest.MonkeyPatch, count: C
         expected = filled(expected_timeouts(case))
         with monkeypatch.context() as patched:
             squeeze(patched, dice)
-            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS))
+            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS), planning=QUICK)
             assert timeouts_of(detection) == expected, (seed, case)
             assert matches_of(detection) == expected_outcome(case), (seed, case)
         count(local_cases=1, timeouts=sum(map(len, expected.values())))
@@ -147,6 +148,7 @@ def test_random_cases_at_sites(seeds: range, monkeypatch: pytest.MonkeyPatch, co
                 id="__id",
                 partitions=dice.choice((*PARTITIONS, 12)),
                 columns=weft.Columns(order_by=case.order_by),
+                planning=QUICK,
                 sites=weft.Sites(column="site", placement=dice.choice(PLACEMENTS)),
             )
             assert matches_of(detection) == expected_outcome(case), (seed, case)

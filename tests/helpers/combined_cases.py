@@ -66,7 +66,9 @@ class Combined:
             _, number = named(row["query"])
             bindings = frozenset(
                 (variable, tuple(int(str(one)) - IDS * number for one in ids))
-                for variable, ids in bindings_of([event.asDict() if isinstance(event, Row) else event for event in row["events"]])
+                for variable, ids in bindings_of(
+                    [event.asDict() if isinstance(event, Row) else event for event in row["events"]]
+                )
             )
             own = known.setdefault(row["query"], {})
             assert bindings not in own, "a match was emitted twice"
