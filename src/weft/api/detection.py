@@ -16,6 +16,7 @@ from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
 from weft.errors import WeftError
 from weft.explanation.analysis import Analysis, CountedOutcomes
+from weft.explanation.contradictions import contradictions
 from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
@@ -276,6 +277,8 @@ class Detection(ABC):
 
     def _of_queries(self) -> Iterator[Notice]:
         """Yield what a person should know of the queries before anything is read."""
+        schema, tie_break = self.source.schema, self.source.order_by is not None
+        yield from contradictions(self.queries, {schema.time}, tie_break=tie_break)
         yield from renamed_columns(self.queries, self._templates)
         yield from self.host.notices_of(self.queries)
 
