@@ -90,9 +90,9 @@ def test_doctests_are_found_in_every_stage() -> None:
         assert found[stage] > 0, stage
 
 
-# This may only become less, but for what is new to the language: 38,900 was it before its clauses of which
-# matches count.
-MOST_LINES = 43_710
+# This may only become less, but for what is new: 43,700 was it before the local host, its files, tests of rules, why,
+# and notices.
+MOST_LINES = 56_000
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:
