@@ -171,7 +171,7 @@ def test_bad_arguments_say_what_is_there(spark: SparkSession) -> None:
         DataError, match=r"no column 'tss' for the event time; did you mean 'ts'\? The columns are"
     ):
         weft.detect(frame, PAIR, time="tss", type="kind")
-    with pytest.raises(DataError, match="the time column 'n' is bigint, expected timestamp"):
+    with pytest.raises(DataError, match="the time column 'n' is long, expected timestamp"):
         weft.detect(frame, PAIR, time="n", type="kind")
     with pytest.raises(DataError, match="neither a type column"):
         weft.detect(frame, PAIR, time="ts")

@@ -188,7 +188,7 @@ def test_what_a_stream_refuses(spark: SparkSession, files: Files) -> None:
     marked = stream.withWatermark("ts", "1 second")
     with pytest.raises(WeftError, match="the events have a watermark already, on 'ts'"):
         weft.detect(marked, PAIR, time="ts", type="kind", watermark="1 second")
-    with pytest.raises(WeftError, match="`watermark` is for streams, but `events` is a batch DataFrame"):
+    with pytest.raises(WeftError, match="`watermark` is for streams, but `events` is a batch"):
         weft.prepare(files.read(spark), PAIR, time="ts", type="kind", watermark="1 second")
 
 

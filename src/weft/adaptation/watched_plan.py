@@ -19,7 +19,6 @@ from typing import TypeAlias
 
 from weft.adaptation.decisions import DecisionFunction
 from weft.adaptation.invariants import still_best
-from weft.components import connected_components
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape, items_of
 from weft.optimizer.demands import Context
@@ -33,6 +32,7 @@ from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import Named, StoredPlan
 from weft.optimizer.trees import Tree
 from weft.optimizer.weave import Key, Weave
+from weft.pattern.components import connected_components
 from weft.pattern.nodes import Query, TimeWindow
 from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Plan

@@ -170,7 +170,7 @@ def prepare(
         site=None if sites is None else sites.column,
         types=meaning.types,
     )
-    host = open_host(events, roles)
+    host = open_host(events, roles, meaning)
     schema = host.source.schema
     planning = planning or Planning()
     workload = Workload(

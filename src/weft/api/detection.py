@@ -1,17 +1,22 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.api.run_notices import run_notices
+from weft.diagnosis.diagnose import diagnose
+from weft.diagnosis.look import Key
+from weft.diagnosis.why import Why
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
 from weft.explanation.contradictions import contradictions
-from weft.hosts.host import Frame, Host, Results, RunOptions, Write
+from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
 from weft.normalize.template import template_of
@@ -20,7 +25,7 @@ from weft.optimizer.cautions import cautions_of
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Event, Query
 from weft.placement.network import Network
 from weft.placement.pipeline import Placed
 from weft.placement.site_statistics import SiteStatistics
@@ -30,6 +35,7 @@ from weft.plan.template import Template
 from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
+from weft.tree import find
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -155,7 +161,7 @@ class Detection(ABC):
 
     @property
     @abstractmethod
-    def _results(self) -> Results:
+    def _results(self) -> ResultFrames:
         """The outcomes of all kinds in one run."""
 
     @cached_property
@@ -183,7 +189,7 @@ class Detection(ABC):
         """
         return self._results.stopped
 
-    def observed(self, observation: "Observation") -> Results:
+    def observed(self, observation: "Observation") -> ResultFrames:
         """Return the outcomes of a batch, and let an observation know which queries an action stops.
 
         After an action on its frames, `observation.get["stopped"]` has a row for each query and shard: query,
@@ -191,7 +197,7 @@ class Detection(ABC):
         """
         if self.is_streaming:
             raise WeftError("an observation is for a batch: follow a stream with weft.StreamMonitor")
-        observed: Results = self.host.observed(self._results, observation)
+        observed: ResultFrames = self.host.observed(self._results, observation)
         return observed
 
     @property
@@ -303,6 +309,7 @@ class Detection(ABC):
         if self.is_streaming:
             raise _once()
         (counted,) = self.host.count([self._results], write, kinds=self._kinds)
+        self._tell_of_run(counted.counts, self.queries)
         return counted
 
     @property
@@ -319,15 +326,33 @@ class Detection(ABC):
         """
         raise _once()
 
+    def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
+        """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
+
+        Counts are of the input as it is given: before any filter, each event once, of all sites together.
+        With `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at
+        events up to one window before and after it. A step that exceeds its budget is told; those after it
+        are counted.
+        """
+        if self.is_streaming:
+            raise _once()
+        rule = _look_up(name, {query.name: query for query in self.queries}, "query")
+        return diagnose(self.host, rule, key=key, at=at)
+
     def input_counts(self) -> tuple[int, int]:
         """Return the number of events and of rejected rows of a batch."""
         if self.is_streaming:
             raise WeftError("the rows of a stream are not all there: follow it with weft.StreamMonitor")
-        return self._counts
+        return self._counts.n_events, self._counts.n_rejected
 
     @cached_property
-    def _counts(self) -> tuple[int, int]:
-        return self.host.count_rows()
+    def _counts(self) -> InputCounts:
+        types = {event.type for query in self.queries for event in find(query.pattern, Event)}
+        return self.host.count_rows(types)
+
+    def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
+        """Tell what a person should know of a run that found so many results of each of some queries."""
+        self._tell(run_notices(queries, counted, self._counts))
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""

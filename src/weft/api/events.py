@@ -3,12 +3,14 @@
 from typing import Any, TypeAlias
 
 from weft.api.detection import Detection, Workload
-from weft.api.options import Sites
-from weft.api.unusable_events import refuse_events
+from weft.api.options import Columns, Sites
+from weft.api.unusable_events import is_path, refuse_events
 from weft.hosts.host import Host
+from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.meaning import EventRoles
 
-Events: TypeAlias = Any  # a DataFrame of Spark
+Events: TypeAlias = Any  # a DataFrame of Spark, anything with Arrow's PyCapsule interface, or a path of files
+CAPSULES = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
 def is_spark(events: Events) -> bool:
@@ -21,13 +23,18 @@ def is_stream(events: Events) -> bool:
     return is_spark(events) and bool(events.isStreaming)
 
 
-def open_host(events: Events, roles: EventRoles) -> Host[Any]:
+def open_host(events: Events, roles: EventRoles, columns: Columns) -> Host[Any]:
     """Return the host of events whose columns have the roles."""
-    if not is_spark(events):
-        refuse_events(events)
-    from weft.api.spark_events import spark_host
+    if is_spark(events):
+        from weft.api.spark_events import spark_host
 
-    return spark_host(events, roles)
+        return spark_host(events, roles)
+    from weft.api.local_events import local_host
+
+    is_known = isinstance(events, ArrowEvents) or is_path(events)
+    if not is_known and not any(hasattr(events, name) for name in CAPSULES):
+        refuse_events(events)
+    return local_host(events, roles, columns)
 
 
 def stream_detection(

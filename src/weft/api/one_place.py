@@ -1,7 +1,7 @@
 """Detections at one place: groups of queries, each with its plan."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,14 +15,17 @@ from weft.api.planning import (
     plan_group,
     why_lines,
 )
-from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends
+from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends, input_kinds
 from weft.explanation.plans import caution_lines, form_lines, plan_lines
 from weft.explanation.trends import trend_lines
 from weft.hosts.divide import QueryGroup, divide, divide_trends
-from weft.hosts.host import Frame, GroupWork, Results, Write
+from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
+from weft.hosts.queries import count_events
+from weft.notices import Notice
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.plan.nodes import Plan
+from weft.pattern.nodes import Query
+from weft.plan.nodes import Node, Plan
 from weft.runtime.stages.outcomes import OutcomeColumns
 from weft.runtime.trends.executor import TrendPlan
 from weft.statistics.model import Statistics
@@ -50,7 +53,19 @@ class OnePlaceDetection(Detection):
                 plan_group(group, schema, planning, statistics, progress=progress, is_cancelled=is_cancelled)
                 for group in self._groups()
             ]
-            self._tell(self._cautions)
+            self._tell((*self._cautions, *self._short_searches(self._planned)))
+
+    def _short_searches(self, planned: Sequence[PlannedGroup]) -> Iterator[Notice]:
+        """Yield what to say of searches that the limit ended."""
+        n_queries = sum(len(own.group.queries) for own in planned if own.optimized.is_cut_short)
+        if n_queries:
+            yield Notice(
+                kind="short search",
+                reason=f"the search for a plan of {n_queries} queries was cut short after "
+                f"{self.workload.planning.search_seconds:g} s",
+                remedy="planning=weft.Planning(search_seconds=...), or --search-seconds, lets it go on; the "
+                "matches are the same",
+            )
 
     @property
     def _plans(self) -> list[PlannedGroup]:
@@ -70,34 +85,42 @@ class BatchDetection(OnePlaceDetection):
     """Queries on events that are all there."""
 
     @cached_property
-    def _results(self) -> Results:
-        united: Results = self.host.union([*self._match_results, *self._trend_results])
+    def _results(self) -> ResultFrames:
+        return self._united([*self._match_results, *self._trend_results], self.queries)
+
+    def _united(self, results: Sequence[ResultFrames], queries: Sequence[Query]) -> ResultFrames:
+        """Return the outcomes of groups as one; a host that has them now lets tell of them."""
+        if self.host.keeps_results:
+            counted = self.host.count(results, None, kinds=())
+            counts = {name: count for group in counted for name, count in group.counts.items()}
+            self._tell_of_run(counts, queries)
+        united: ResultFrames = self.host.union(results)
         return united
 
     @cached_property
-    def _match_results(self) -> list[Results]:
+    def _match_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._match_work, self._options)
 
     @cached_property
-    def _trend_results(self) -> list[Results]:
+    def _trend_results(self) -> list[ResultFrames]:
         return self.host.run_groups(self._trend_work, self._options)
 
     @cached_property
     def matches(self) -> Frame:
         if not self.match_queries:
             return self.host.empty(self._outcome_columns.match_schema)
-        return self.host.union(self._match_results).matches
+        return self._united(self._match_results, self.match_queries).matches
 
     @cached_property
     def timeouts(self) -> Frame:
         self._check_timeouts()
-        return self.host.union(self._match_results).timeouts
+        return self._united(self._match_results, self.match_queries).timeouts
 
     @cached_property
     def trends(self) -> Frame:
         if not self.trend_queries:
             return self.host.empty(self._outcome_columns.trend_schema)
-        return self.host.union(self._trend_results).trends
+        return self._united(self._trend_results, self.trend_queries).trends
 
     @property
     def _outcome_columns(self) -> OutcomeColumns:
@@ -152,10 +175,21 @@ class BatchDetection(OnePlaceDetection):
             lines += ([""] if lines else []) + trend_lines(self._templates)
         return "\n".join([*lines, *caution_lines(self._cautions)])
 
+    def _count_input(self, plan: Plan) -> Mapping[Node, int]:
+        """Return how many events of the input each node that reads it stands for."""
+        kinds = input_kinds(plan)
+        names = {node: f"node{number}" for number, node in enumerate(kinds)}
+        counted = count_events(
+            self.host, {names[node]: kind for node, kind in kinds.items()}, self.workload.budget
+        )
+        return {node: counted.counts[name] for node, name in names.items() if name not in counted.stopped}
+
     def analyze(self, write: Write | None = None) -> Analysis:
         work = [*self._match_work, *self._trend_work]
         results = self.host.run_groups(work, replace(self._options, analyze=True))
         counted = self.host.count(results, write, kinds=self._kinds)
+        counts = {name: count for group in counted for name, count in group.counts.items()}
+        self._tell_of_run(counts, self.queries)
         of_matches, of_trends = counted[: len(self._plans)], counted[len(self._plans) :]
         return Analysis(
             {name: count for group in of_matches for name, count in group.counts.items()},
@@ -165,6 +199,7 @@ class BatchDetection(OnePlaceDetection):
                     planned.optimized.plan,
                     group.reports,
                     expected_rows(planned, self.source.schema, self.statistics),
+                    self._count_input(planned.optimized.plan),
                 )
                 for planned, group in zip(self._plans, of_matches, strict=True)
             ),

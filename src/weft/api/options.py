@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.errors import WeftError
+from weft.io.units import TimeUnit
 from weft.placement.network import Network
 
 if TYPE_CHECKING:
@@ -24,10 +25,16 @@ class Columns:
         Event types derived from other columns, each by a condition on single events in the language of
         queries: `{"BigTrade": "volume > 10000"}`. On Spark also a column, or a text of Spark SQL where our
         language does not know it.
+    time_unit
+        Of files: what numbers in the time column count from the epoch, "s", "ms", "us" or "ns".
+    delimiter
+        Of CSV files: what stands between two fields.
     """
 
     order_by: str | None = None
     types: "Mapping[str, str | Column]" = field(default_factory=dict)
+    time_unit: TimeUnit = "ms"
+    delimiter: str = ","
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from weft.api.planning import network_of
 from weft.errors import WeftError
 from weft.explanation.analysis import Analysis, transfers_of
 from weft.explanation.placements import placement_text, sent_bytes
-from weft.hosts.host import Frame, Results, Write
+from weft.hosts.host import Frame, ResultFrames, Write
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
@@ -75,9 +75,12 @@ class SiteBatchDetection(SiteDetection):
     """Queries on events that are all there; these are counted once to choose where to evaluate what."""
 
     @cached_property
-    def _results(self) -> Results:
+    def _results(self) -> ResultFrames:
         queries = tuple(dict.fromkeys(query.query for query in self.site_statistics.queries))
-        found: Results = self.host.run_sites(self.site_program, queries, self._options)
+        found: ResultFrames = self.host.run_sites(self.site_program, queries, self._options)
+        if self.host.keeps_results:
+            (counted,) = self.host.count([found], None, kinds=())
+            self._tell_of_run(counted.counts, self.queries)
         return found
 
     @cached_property
@@ -98,6 +101,7 @@ class SiteBatchDetection(SiteDetection):
 
     def analyze(self, write: Write | None = None) -> Analysis:
         (counted,) = self.host.count([self._results], write, kinds=self._kinds)
+        self._tell_of_run(counted.counts, self.queries)
         transfers = transfers_of(counted.reports.values(), self._predicted_transfers())
         return Analysis(counted.counts, counted.timeouts, transfers=transfers, stopped=counted.stopped)
 

@@ -22,7 +22,8 @@ from weft.cli.check import within_text
 from weft.cli.console import terminal
 from weft.cli.options import Master
 from weft.cli.report import show_progress, time_line
-from weft.cli.steps import report_failures, search_plan, start_spark
+from weft.cli.spark_engine import report_failures, start_spark
+from weft.cli.steps import search_plan
 from weft.hosts.spark.progress import spark_progress
 from weft.language.printer import expression_to_text
 from weft.plan.dag import readers, topological_order

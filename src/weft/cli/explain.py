@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from weft.cli import options
-from weft.cli.console import Queries, check_picture
+from weft.cli.console import Queries, check_picture, report_errors, say_notices
+from weft.cli.engines import run_engine
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
-from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
+from weft.cli.steps import choose_plan, planning_of, prepare_files
 from weft.codec import write_text
 from weft.errors import WeftError
 from weft.explanation.placement_picture import picture
@@ -36,13 +37,14 @@ def explain(
     policies: PolicyOptions,
     planning: options.StoredPlanOptions,
     placed: options.PlacementOptions,
-    master: options.Master = "local[*]",
+    engine: options.EngineOptions,
+    notices: options.NoticesOption = True,
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
 
     With events, the plan is chosen for them, and shown with the rows expected of each node.
     """
-    with report_failures():
+    with report_errors():
         _check(placed, events)
         tie_break = columns.order_by is not None
         bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
@@ -51,10 +53,13 @@ def explain(
             return
         planning_of(planning)
         find_events(events)
-        spark = start_spark(master)
+    with run_engine(engine, events) as chosen:
         sites = options.SiteOptions(site=placed.site)
-        detection = prepare_files(spark, queries, events, columns, planning, policies=policies, sites=sites)
-        choose_plan(spark, detection, planning)
+        detection = prepare_files(
+            chosen.read, queries, events, columns, planning, policies=policies, sites=sites
+        )
+        choose_plan(detection, planning)
+        say_notices(detection.notices if notices else ())
         typer.echo(detection.explain())
         if placed.picture is not None:
             write_text(placed.picture, picture(detection.placed.graph, unit="rows per second"))

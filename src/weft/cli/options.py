@@ -1,4 +1,4 @@
-"""The options of the commands that run Spark, in groups: a group is a dataclass whose fields are options."""
+"""Options of commands, in groups: a group is a dataclass whose fields are options."""
 
 import re
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ Source = Annotated[
         "files there), or kafka:BROKERS/TOPIC with JSON objects as values.",
     ),
 ]
+Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of this machine.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the summary as one JSON object and nothing else.")
 ]
-Master = Annotated[str, typer.Option(help="Where Spark runs; local[*] is all of this machine.")]
 BudgetOption = Annotated[
     int,
     typer.Option(min=1, help="Partial matches that a step of a query may build before it is stopped."),
@@ -62,6 +62,14 @@ Explained = Annotated[
     typer.Option(
         "--explain",
         help="Show the plan with the rows expected of each node; analyze: also what each did, and its time.",
+    ),
+]
+NoticesOption = Annotated[
+    bool,
+    typer.Option(
+        "--notices/--no-notices",
+        help="Say on standard error what a person should know: types that no event has, queries that are "
+        "likely to explode or found nothing, rows that are no events.",
     ),
 ]
 TIME_HELP = "The column of the event time: a timestamp, a number or ISO 8601 text."
@@ -111,6 +119,7 @@ class ColumnOptions(EventColumns):
     id: str | None = option("The column of the event's identity; equal ids count once.", default=None)
     time_unit: TimeUnit = option("What numbers in the time column count: seconds, ms or us.", default="ms")
     order_by: str | None = option("The column that orders events of equal time.", default=None)
+    delimiter: str = option("What stands between the fields of CSV; tab is a tab.", default=",")
 
     def __post_init__(self) -> None:
         try:
@@ -126,6 +135,20 @@ class ColumnOptions(EventColumns):
     def conditions(self) -> dict[str, str]:
         """The conditions of derived types, by name."""
         return types_option(self.types or ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """What runs the queries."""
+
+    engine: Literal["auto", "local", "spark"] = option(
+        "local: this process, without Java; spark: Spark. auto is local for files on this machine of up to "
+        "10 GB, unless --master is given. The results are the same.",
+        default="auto",
+    )
+    master: str | None = option(
+        "Where Spark runs, for example local[4]; local[*], all of this machine, if not given.", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

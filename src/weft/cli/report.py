@@ -9,21 +9,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import typer
-from pyspark.sql import Row
-from rich.live import Live
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from weft.api.detection import Detection
-from weft.cli.console import in_options, say_error, terminal
+from weft.cli.console import terminal
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
-from weft.hosts.spark.failures import SPARK_FAILURES
-from weft.hosts.spark.monitor import BatchMetrics, StreamMonitor
 from weft.io.targets import TIMEOUTS
-from weft.notices import Notice
 
 MOST_RESULTS = 20  # of trend queries that are shown
 
@@ -54,13 +49,14 @@ def print_summary(
         own_timeouts = [f"{timeouts[query.name]:,}" if query.name in timeouts else ""] if timeouts else []
         table.add_row(escape(query.name), f"{n_results[query.name]:,}", *own_timeouts)
     shown = {"in all": sum(n_results.values()), **counts}
-    table.columns[0].footer = "\n".join([*shown, "seconds"])
-    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), f"{seconds:.1f}"])
+    ends = {"seconds": f"{seconds:.1f}"} | {name: str(more[name]) for name in ("engine",) if name in more}
+    table.columns[0].footer = "\n".join([*shown, *ends])
+    table.columns[1].footer = "\n".join([*(f"{count:,}" for count in shown.values()), *ends.values()])
     table.columns[1].justify = "right"
     terminal().print(table)
 
 
-def trends_table(results: Sequence[Row], names: Mapping[str, TrendNames]) -> Table:
+def trends_table(results: Sequence[Mapping[str, Any]], names: Mapping[str, TrendNames]) -> Table:
     """Return the first results of trend queries, a line each; one result too many says there are more."""
     table = Table("query", "from", "to", "group", "aggregates")
     for row in results[:MOST_RESULTS]:
@@ -76,7 +72,7 @@ def _moment_text(moment: datetime | None) -> str:
     return "" if moment is None else value_text(moment)
 
 
-def _values_text(row: Row, columns: Mapping[str, str]) -> str:
+def _values_text(row: Mapping[str, Any], columns: Mapping[str, str]) -> str:
     beyond = row["beyond"] or {}
     values = {name: beyond.get(column, row[column]) for name, column in columns.items()}
     return "  ".join(
@@ -144,7 +140,7 @@ def value_text(value: object) -> str:
 
 @contextmanager
 def show_progress(text: str, source: ProgressSource) -> Iterator[None]:
-    """Show on standard error how far Spark is, when that is a terminal; otherwise nothing."""
+    """Show on standard error how far work is, when that is a terminal; otherwise nothing."""
     console = terminal(error=True)
     if not console.is_terminal or not sys.stderr.isatty():
         yield
@@ -155,7 +151,7 @@ def show_progress(text: str, source: ProgressSource) -> Iterator[None]:
         task = progress.add_task(text, total=None)
 
         def follow() -> None:
-            with suppress(*SPARK_FAILURES, OSError):  # Spark may be gone before its watcher
+            with suppress(Exception):  # what is watched may be gone before its watcher
                 while not finished.wait(0.2):
                     now = source()
                     progress.update(task, total=now.total or None, completed=now.done)
@@ -167,62 +163,3 @@ def show_progress(text: str, source: ProgressSource) -> Iterator[None]:
         finally:
             finished.set()
             follower.join()
-
-
-def batch_line(metrics: BatchMetrics) -> str:
-    """Return what a batch of a stream did in one line."""
-    matches = sum(query.matches for query in metrics.queries.values())
-    counted = f", {matches:,} {'match' if matches == 1 else 'matches'}"
-    return f"batch {metrics.batch}: {_batch_text(metrics, counted)}"
-
-
-def _batch_text(metrics: BatchMetrics, counted: str = "") -> str:
-    watermark = "none yet" if metrics.watermark is None else f"{metrics.watermark:%Y-%m-%d %H:%M:%S}"
-    return (
-        f"{metrics.rows:,} rows, {metrics.rejected:,} rejected, {metrics.late:,} late{counted}, "
-        f"watermark {watermark}, {metrics.seconds:.1f} s, {metrics.rows_per_second:,.0f} rows/s"
-    )
-
-
-def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
-    """Return the state of a stream: its queries, and below them the latest batch."""
-    table = Table("query", "matches", "in this batch", "partial matches", "state bytes", show_footer=True)
-    last = monitor.last
-    for name in names:
-        query = last.queries.get(name) if last is not None else None
-        counts = (query.matches, query.partial_matches, query.state_bytes) if query else (0, 0, 0)
-        is_stopped = name in monitor.totals.stopped
-        shown = f"{escape(name)} [red](stopped)[/red]" if is_stopped else escape(name)
-        table.add_row(shown, f"{monitor.totals.matches.get(name, 0):,}", *(f"{count:,}" for count in counts))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    if last is not None:
-        table.columns[0].footer = f"batch {last.batch}"
-        table.columns[4].footer = f"{last.state_bytes:,}"
-        table.caption = _batch_text(last)
-    return table
-
-
-@contextmanager
-def show_stream(names: Sequence[str]) -> Iterator[StreamMonitor]:
-    """Yield a monitor that shows on standard error what a stream does: a live table, or a line per batch."""
-    console = terminal(error=True)
-    if not console.is_terminal or not sys.stderr.isatty():
-        yield StreamMonitor(
-            lambda metrics: say_error(batch_line(metrics)),
-            on_notice=lambda notice: say_error(_notice_text(notice)),
-        )
-        return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        monitor = StreamMonitor(
-            lambda _: live.update(stream_table(names, monitor), refresh=True),
-            on_notice=lambda notice: live.console.print(
-                Text(_notice_text(notice), style="yellow"), soft_wrap=True
-            ),
-        )
-        live.update(stream_table(names, monitor), refresh=True)
-        yield monitor
-
-
-def _notice_text(notice: Notice) -> str:
-    return in_options(f"batch {notice.batch}: {notice.text}")

@@ -2,22 +2,21 @@
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from pyspark.sql import DataFrame, Row
 
 from weft.api.detection import Detection
 from weft.cli import options
-from weft.cli.console import STOPPED, Queries, in_options, say_error, say_notices, terminal
+from weft.cli.console import STOPPED, Queries, in_options, report_errors, say_error, say_notices, terminal
+from weft.cli.engines import Engine, run_engine
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
-from weft.cli.steps import choose_plan, planning_of, prepare_files, report_failures, start_spark
+from weft.cli.steps import choose_plan, planning_of, prepare_files
 from weft.explanation.analysis import Analysis, StoppedQueries, stopped_lines
-from weft.hosts.spark.progress import spark_progress
+from weft.hosts.host import Frame
 from weft.io.event_files import find_events
-from weft.io.spark.sinks import write_results
 from weft.io.targets import check_target
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
@@ -57,15 +56,15 @@ def run(
     sharing: options.SharingOption = "dynamic",
     sites: options.SiteOptions,
     explained: options.Explained = None,
-    master: options.Master = "local[*]",
+    engine: options.EngineOptions,
+    notices: options.NoticesOption = True,
 ) -> None:
     """Find all matches of queries in events, and the aggregates of trend queries.
 
     The exit status is 3 if a query was stopped as it exceeded its budget (--on-budget stop): its matches are
     incomplete, those of all others are complete and delivered.
     """
-    with report_failures():
-        # Mistakes show before Spark starts.
+    with report_errors():  # mistakes show before anything starts
         tie_break = columns.order_by is not None
         read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         sites.check()
@@ -73,10 +72,10 @@ def run(
         find_events(events)
         if out is not None:
             check_target(out)
-        spark = start_spark(master)
+    with run_engine(engine, events) as chosen:
         started = clock.perf_counter()
         detection = prepare_files(
-            spark,
+            chosen.read,
             queries,
             events,
             columns,
@@ -87,18 +86,20 @@ def run(
             budget=Budget(partial_matches=budget),
             on_budget=on_budget,
         )
-        choose_plan(spark, detection, planning)
-        say_notices(detection.notices)
-        delivery = Delivery(detection, out, is_shown=not as_json)
-        with show_progress("Finding matches", spark_progress(spark)):
+        choose_plan(detection, planning)
+        told = detection.notices
+        say_notices(told if notices else ())
+        delivery = Delivery(detection, chosen, out, is_shown=not as_json)
+        with show_progress("Finding matches", detection.host.progress):
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
+        say_notices(own for own in detection.notices if notices and own not in told)
         delivery.summarize(clock.perf_counter() - started, as_json=as_json)
         if explained == "plan":
             typer.echo(f"\n{detection.explain()}", err=as_json)
         if delivery.analysis is not None and not (as_json and explained is None):
             typer.echo(f"\n{delivery.analysis}", err=as_json)
         if delivery.n_rejected and not delivery.n_events:
-            say_error(_all_rejected(detection.rejected, columns))
+            say_error(_all_rejected(chosen.reasons(detection.rejected, 5), columns))
         for line in stopped_lines(delivery.stopped):
             say_error(line)
         if delivery.stopped:
@@ -108,14 +109,16 @@ def run(
 class Delivery:
     """The outcome of a detection on its way to a file or to the terminal, counted."""
 
-    def __init__(self, detection: Detection, out: str | None, *, is_shown: bool) -> None:
+    def __init__(self, detection: Detection, engine: Engine, out: str | None, *, is_shown: bool) -> None:
         self.analysis: Analysis | None = None
         self.counts: Mapping[str, int] = {}
         self.timeouts: Mapping[str, int] = {}
         self.stopped: StoppedQueries = {}
         self.n_events = self.n_rejected = 0
-        self._first_results: Sequence[Row] = ()  # of trend queries: one more than there is room for
+        # Of trend queries, one more than there is room for.
+        self._first_results: Sequence[Mapping[str, Any]] = ()
         self._detection = detection
+        self._engine = engine
         self._out = out
         self._is_shown = is_shown and out is None and bool(detection.trend_queries)
 
@@ -139,7 +142,8 @@ class Delivery:
             results["timeouts"] = self.timeouts
         if detection.trend_queries:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
-        more: dict[str, object] = {}
+        told = [notice.to_dict() for notice in detection.notices]
+        more: dict[str, object] = {"engine": self._engine.name, "notices": told}
         if self.stopped:
             more["stopped"] = first_reasons(self.stopped)
         if self.analysis is not None and self.analysis.transfers is not None:
@@ -162,18 +166,18 @@ class Delivery:
         """The queries that ask for timeouts."""
         return [query.name for query in self._detection.match_queries if query.policy.timeouts]
 
-    def _write(
-        self, matches: DataFrame, trends: DataFrame | None = None, timeouts: DataFrame | None = None
-    ) -> None:
+    def _write(self, matches: Frame, trends: Frame | None = None, timeouts: Frame | None = None) -> None:
         """Write what was found to where it goes, or keep the first results."""
         detection = self._detection
         if self._out is None:
             if trends is not None and self._is_shown:
-                ordered = trends.orderBy("window_start", "query")
-                self._first_results = ordered.limit(MOST_RESULTS + 1).collect()
+                self._first_results = self._engine.first_rows(
+                    trends, ("window_start", "query"), MOST_RESULTS + 1
+                )
         else:
             own = matches if detection.match_queries else None
-            write_results(own, trends, detection.return_columns, detection.trend_names, self._out, timeouts)
+            names = detection.return_columns, detection.trend_names
+            self._engine.write_results(own, trends, *names, self._out, timeouts)
 
 
 def first_reasons(stopped: StoppedQueries) -> dict[str, str]:
@@ -181,8 +185,7 @@ def first_reasons(stopped: StoppedQueries) -> dict[str, str]:
     return {query: in_options(next(iter(reasons.values()))) for query, reasons in stopped.items()}
 
 
-def _all_rejected(rejected: DataFrame, columns: options.ColumnOptions) -> str:
-    reasons = sorted(row["reason"] for row in rejected.select("reason").distinct().limit(5).collect())
+def _all_rejected(reasons: Sequence[str], columns: options.ColumnOptions) -> str:
     return (
         f"every row was rejected: {'; '.join(reasons)}\n"
         f"  hint: is `{columns.time}` the time of the events, in {columns.time_unit} if it is a number "

@@ -1,26 +1,19 @@
-"""Steps that the commands which run Spark have in common: the session, plans, events of files."""
+"""Steps that the commands which run queries have in common: plans, events of files."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import Any, TypeAlias
 
 from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Sites
 from weft.api.planning import load_plan, save_plan
-from weft.cli.console import report_errors
 from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
-from weft.hosts.progress import SearchProgress, no_progress
-from weft.hosts.spark.failures import plain_failures
-from weft.hosts.spark.local import local_session
-from weft.hosts.spark.progress import spark_progress
-from weft.io.spark.sources import read_events
+from weft.hosts.progress import SearchProgress
+from weft.io.event_files import EventColumns
 from weft.optimizer.planning import STRATEGIES, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
@@ -29,22 +22,7 @@ from weft.runtime.budget import Budget, OnBudget
 from weft.statistics.file import save_statistics
 
 NO_SITES = SiteOptions()
-
-
-@contextmanager
-def report_failures() -> Iterator[None]:
-    """Turn what goes wrong, in Weft or in Spark, into a message on standard error and an exit status."""
-    with report_errors(), plain_failures():
-        yield
-
-
-def start_spark(master: str) -> SparkSession:
-    """Start a session, or take the one that runs."""
-    with show_progress("Starting Spark", no_progress):
-        session = local_session(master)
-    # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    return session
+Read: TypeAlias = Callable[[str, EventColumns], Any]  # the events at a path
 
 
 def chosen_plan(name: str) -> Strategy | StoredPlan:
@@ -60,7 +38,7 @@ def chosen_plan(name: str) -> Strategy | StoredPlan:
 
 
 def prepare_files(
-    spark: SparkSession,
+    read: Read,
     queries: Path,
     events: str,
     columns: ColumnOptions,
@@ -74,7 +52,7 @@ def prepare_files(
 ) -> Detection:
     """Bind queries to the events of files."""
     return prepare(
-        read_events(spark, events, columns),
+        read(events, columns),
         queries,
         time=columns.time,
         type=columns.type,
@@ -87,6 +65,7 @@ def prepare_files(
         sites=sites_of(sites),
         budget=budget,
         on_budget=on_budget,
+        notices=False,  # they are told in lines
     )
 
 
@@ -116,9 +95,9 @@ def sites_of(options: SiteOptions, network: Network | None = None) -> Sites | No
     return Sites(column=options.site, placement=options.placement or "muse", network=network)
 
 
-def choose_plan(spark: SparkSession, detection: Detection, planning: StoredPlanOptions) -> None:
+def choose_plan(detection: Detection, planning: StoredPlanOptions) -> None:
     """Look at the events of a detection as far as needed, choose its plan, and store what is to be stored."""
-    with show_progress("Looking at the events", spark_progress(spark)):
+    with show_progress("Looking at the events", detection.host.progress):
         if planning.save_statistics is not None:
             save_statistics(detection.statistics, planning.save_statistics)
         detection.sample_statistics()

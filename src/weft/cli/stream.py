@@ -20,15 +20,10 @@ from weft.cli import options
 from weft.cli.console import Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
-from weft.cli.report import print_summary, show_progress, show_stream
-from weft.cli.steps import (
-    planning_of,
-    prepare_files,
-    report_failures,
-    search_plan,
-    sites_of,
-    start_spark,
-)
+from weft.cli.report import print_summary, show_progress
+from weft.cli.spark_engine import SparkEngine, report_failures, start_spark
+from weft.cli.steps import planning_of, prepare_files, search_plan, sites_of
+from weft.cli.stream_report import show_stream
 from weft.errors import DataError, WeftError
 from weft.explanation.placements import bytes_text
 from weft.hosts.progress import no_progress
@@ -237,7 +232,7 @@ class StreamJob:
             return None
         with show_progress("Looking at the past", spark_progress(spark)):
             past = prepare_files(
-                spark,
+                SparkEngine(spark).read,
                 self.queries,
                 history,
                 self.columns,

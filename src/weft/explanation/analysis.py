@@ -6,11 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from weft.explanation.placement_picture import number_text
 from weft.explanation.placements import bytes_text
 from weft.explanation.plans import plan_lines
+from weft.expressions import INTRINSIC, Attribute
 from weft.plan.dag import topological_order
-from weft.plan.nodes import Node, Plan
+from weft.plan.nodes import Filter, Node, Plan, Scan
 from weft.runtime.budget import NodeMetrics
 from weft.runtime.stages.report import Report, Transfer
 from weft.runtime.trends.shared import Counters
+from weft.statistics.model import ItemKey
+from weft.tree import find
 
 MOST_TRANSFERS = 20  # that are shown one by one
 
@@ -118,10 +121,39 @@ def stopped_lines(stopped: StoppedQueries) -> list[str]:
     return lines
 
 
+def input_kinds(plan: Plan) -> dict[Node, ItemKey]:
+    """Return the kind of the events that each scan reads, and that each filter right above one passes.
+
+    >>> from weft.expressions import Attribute, IsNull
+    >>> from weft.plan.nodes import Branch, Output
+    >>> large = Filter(Scan("A"), (IsNull(Attribute("$0", "x")),))
+    >>> kinds = input_kinds(Plan((Output("q", (), (Branch(large, ("a",), ()),)),)))
+    >>> [(kind.type, len(kind.predicates)) for kind in kinds.values()]
+    [('A', 0), ('A', 1)]
+    """
+    kinds: dict[Node, ItemKey] = {}
+    for node in topological_order(plan):
+        match node:
+            case Scan(type=name):
+                kinds[node] = ItemKey(name)
+            case Filter(input=Scan(type=name), predicates=predicates) if not any(
+                attribute.name in INTRINSIC for attribute in find(predicates, Attribute)
+            ):
+                kinds[node] = ItemKey(name, predicates)
+    return kinds
+
+
 def analyze_plan(
-    plan: Plan, reports: Mapping[str, Report], estimated: Mapping[Node, float] | None
+    plan: Plan,
+    reports: Mapping[str, Report],
+    estimated: Mapping[Node, float] | None,
+    n_events: Mapping[Node, int] | None = None,
 ) -> AnalyzedPlan:
-    """Sum up what the nodes of a plan did in its shards."""
+    """Sum up what the nodes of a plan did in its shards.
+
+    Of what reads the input, `n_events` has the number of events there are: a shard is given no others than
+    may matter to it, and those near the ends of slices of time several times.
+    """
     nodes = topological_order(plan)
     metrics = dict.fromkeys(nodes, NodeMetrics())
     spent: dict[str, int] = {}
@@ -130,6 +162,8 @@ def analyze_plan(
         for node, own in zip(nodes, done, strict=True):
             metrics[node] += own
         spent[shard] = sum(own.nanoseconds for own in done)
+    for node, rows in (n_events or {}).items():
+        metrics[node] = replace(metrics[node], rows=rows)
     return AnalyzedPlan(plan, metrics, spent, estimated)
 
 

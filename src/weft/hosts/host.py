@@ -5,7 +5,7 @@ What it gives as results are frames of its own kind: of Spark DataFrames, withou
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -48,7 +48,21 @@ class RunOptions:
     analyze: bool = False  # whether reports say what was done in detail
 
 
-class Results(Protocol):
+@dataclass(frozen=True)
+class InputCounts:
+    """What there is of the rows: events and others, the times of the first and the last event.
+
+    `absent` are types that no event has, of those that were asked for, each with the nearest one there is.
+    """
+
+    n_events: int
+    n_rejected: int
+    absent: Mapping[str, str | None] = field(default_factory=dict)
+    earliest: int | None = None
+    latest: int | None = None
+
+
+class ResultFrames(Protocol):
     """The outcomes of a run, by kind."""
 
     @property
@@ -76,13 +90,14 @@ class Results(Protocol):
         """The outcomes of all kinds, with the names that users see."""
 
 
-OwnResults = TypeVar("OwnResults", bound=Results)
+OwnResults = TypeVar("OwnResults", bound=ResultFrames)
 
 
 class Host(ABC, Generic[OwnResults]):
     """Runs the steps of a batch on events that lie here."""
 
     name: str
+    keeps_results = False  # whether what was found once is kept, and not found anew for each frame of it
 
     @property
     @abstractmethod
@@ -99,8 +114,16 @@ class Host(ABC, Generic[OwnResults]):
         return []
 
     @abstractmethod
-    def count_rows(self) -> tuple[int, int]:
-        """Return the number of events and of rejected rows."""
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        """Return how many rows there are, which of some types no event has, and the times of events."""
+
+    @abstractmethod
+    def count_types(self) -> Mapping[str, int]:
+        """Return the number of events of each type in the input, each event once."""
+
+    def count_kinds(self, kinds: Mapping[str, ItemKey]) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the number of events of those kinds that the host counts by itself, each event once."""
+        return {}
 
     @property
     @abstractmethod
@@ -148,6 +171,16 @@ class Host(ABC, Generic[OwnResults]):
     @abstractmethod
     def select_matches(self, matches: Frame, query: str, columns: Mapping[str, str]) -> Frame:
         """Return the matches of a query; its RETURN columns, found under the given names, under its own."""
+
+    @abstractmethod
+    def closest_matches(
+        self, matches: Frame, query: str, columns: Mapping[str, str], *, by: str | None, most: int
+    ) -> list[dict[str, Any]]:
+        """Return the matches of a query, as `select_matches` has them, with the smallest values of a column.
+
+        Of those with equal values, or without such a column, these are the ones that take the least time,
+        then the earliest ones. Each is a dictionary by column.
+        """
 
     @abstractmethod
     def select_trends(self, trends: Frame, query: str, names: TrendNames) -> Frame:

@@ -1,5 +1,6 @@
 """What a batch gives its workers to do: the task of a query group or of sites, and the slices of time."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,9 +12,12 @@ from weft.hosts.host import RunOptions
 from weft.plan.nodes import Plan
 from weft.plan.sites import SITE, SiteProgram
 from weft.runtime.columns.layout import Layout
+from weft.runtime.stages.routing import Route
 from weft.runtime.stages.slices import TimeSlices, slice_time
 from weft.runtime.stages.task import GroupTask, MergedColumns, SitesTask, StageTask
 from weft.runtime.trends.executor import TrendPlan
+
+PLACE = "weft_place"  # the column of a row's shard, as a number
 
 
 def batch_task(
@@ -74,3 +78,8 @@ def site_task(sites: SitesTask, id_type: pa.DataType, options: RunOptions, *, is
         is_batch=is_batch,
         on_budget=options.on_budget,
     )
+
+
+def site_route(shards: Sequence[str], columns: Iterable[str]) -> Route:
+    """Return where rows of sites go: to the shard of their number."""
+    return Route(tuple(shards), tuple(name for name in columns if name != PLACE), None, (), PLACE)

@@ -1,6 +1,6 @@
 """Files of events in CSV, JSON lines or Parquet: where they lie, their format, what their columns mean."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +18,7 @@ FORMATS: Mapping[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+OTHER_DELIMITERS = (";", "\t", "|")
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
@@ -32,8 +33,11 @@ class EventFiles:
     @property
     def is_nested(self) -> bool:
         """Whether files lie in subdirectories that are no partition columns such as `day=3`."""
-        inside = (file.relative_to(self.path).parts[:-1] for file in self.files)
-        return any("=" not in part for parts in inside for part in parts)
+        return any("=" not in part for file in self.files for part in self.directories(file))
+
+    def directories(self, file: Path) -> tuple[str, ...]:
+        """Return the names of the directories between the path and a file."""
+        return () if file == Path(self.path) else file.relative_to(self.path).parts[:-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ class EventColumns:
     id: str | None = None
     time_unit: TimeUnit = "ms"
     order_by: str | None = None
+    delimiter: str = ","
 
     def require(self, names: list[str], path: str) -> None:
         """Refuse when a column is missing: all of them at once, with near names."""
@@ -59,6 +64,32 @@ class EventColumns:
         if missing:
             columns = ", ".join(f"`{name}`" for name in names)
             raise DataError("\n".join([*missing, f"  the columns are {columns}"]))
+
+
+def check_partitions(source: EventFiles) -> tuple[str, ...]:
+    """Return the names of the columns that directories such as `day=3` tell, for all files the same.
+
+    Raises
+    ------
+    DataError
+        When files lie at different levels, or below directories of other names: Spark would leave some out.
+    """
+    if source.is_nested or not source.files:
+        return ()
+    levels: dict[tuple[str, ...], Path] = {}
+    for file in source.files:
+        levels.setdefault(tuple(part.split("=", 1)[0] for part in source.directories(file)), file)
+    if len(levels) > 1:
+        (one, first), (other, second) = sorted(levels.items())[:2]
+        raise DataError(
+            f"{source.path}: {first.name} lies {_below(one)}, {second.name} lies {_below(other)}\n"
+            "  hint: lay all files below the same levels of NAME=VALUE directories"
+        )
+    return next(iter(levels))
+
+
+def _below(names: tuple[str, ...]) -> str:
+    return "below " + "/".join(f"{name}=" for name in names) if names else "at the top"
 
 
 def find_events(path: str) -> EventFiles:
@@ -134,7 +165,58 @@ def first_bytes(file: Path) -> bytes:
         raise DataError(f"{file}: {error.strerror}") from None
 
 
-def require_any_column(names: list[str], path: str) -> None:
+def require_any_column(names: Sequence[str], path: str) -> None:
     """Refuse a file without any column."""
     if not names:
         raise DataError(f"{path}: there is nothing in it; a CSV file begins with the names of its columns")
+
+
+def require_delimiter(names: Sequence[str], path: str, delimiter: str) -> None:
+    """Refuse a CSV file whose only column holds what looks like the delimiter of several."""
+    if len(names) != 1:
+        return
+    for other in {",", *OTHER_DELIMITERS} - {delimiter}:
+        if other in names[0]:
+            raise DataError(
+                f"{path}: there is one column, `{names[0]}`, whose name holds {_shown(other)}; "
+                f"columns are expected to be delimited by {_shown(delimiter)}\n"
+                f"  hint: if this is the delimiter, say so: --delimiter {_quoted(other)}"
+            )
+
+
+def delimiter_of(text: str) -> str:
+    r"""Return the delimiter that a user names: one character, or a backslash and t for a tab.
+
+    >>> delimiter_of(";"), delimiter_of(r"\t")
+    (';', '\t')
+    """
+    delimiter = "\t" if text == r"\t" else text
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"\\':
+        raise DataError(
+            f"the delimiter is {text!r}; it must be one character, no quote, backslash or line end\n"
+            "  hint: --delimiter ';' for semicolons, --delimiter '\\t' for tabs"
+        )
+    return delimiter
+
+
+def _shown(delimiter: str) -> str:
+    return "a tab" if delimiter == "\t" else f"`{delimiter}`"
+
+
+def _quoted(delimiter: str) -> str:
+    return r"'\t'" if delimiter == "\t" else f"'{delimiter}'"
+
+
+def no_times(path: str, column: str, kind: str) -> DataError:
+    """Return what is to say of a time column whose type cannot hold times."""
+    return DataError(
+        f"{path}: the time column `{column}` is of type {kind}; "
+        "it must hold timestamps, numbers counted from the epoch, or ISO 8601 text"
+    )
+
+
+def require_object_lines(source: EventFiles) -> None:
+    """Refuse JSON files that are one array."""
+    for file in source.files:
+        if first_bytes(file).startswith(b"["):
+            raise DataError(f"{file}: this is one JSON array; write one object per line instead")

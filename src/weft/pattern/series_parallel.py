@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Generic, Literal, TypeVar
 
-from weft.components import connected_components
+from weft.pattern.components import connected_components
 
 T = TypeVar("T", bound=Hashable)
 

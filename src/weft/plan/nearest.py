@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from weft.components import connected_components
 from weft.expressions import Aggregate, Attribute, Comparison, Expression
 from weft.pattern.canonical import canonical
+from weft.pattern.components import connected_components
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import roots, topological_order
 from weft.plan.nodes import (

@@ -9,15 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from weft.expressions import Attribute, Comparison
+from weft.hosts import sampling
+from weft.hosts.meaning import EventRoles
+from weft.hosts.sampling import BUCKET_BITS, PART_BITS, ROWS, choose_buckets
 from weft.hosts.spark.frame import EventFrame
-from weft.hosts.spark.sampling import (
-    BUCKET_BITS,
-    PART_BITS,
-    EventSampler,
-    choose_buckets,
-    estimate,
-)
-from weft.hosts.spark.schemas import event_schema
+from weft.hosts.spark.sampling import EventSampler
+from weft.hosts.spark.schemas import column_kinds
 from weft.schema import LONG, STRING
 from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics
 
@@ -29,8 +26,22 @@ SECOND = 1_000_000
 def source_of(
     frame: DataFrame, *, type: str | None = "kind", id: str | None = "id", **types: str
 ) -> EventFrame:
-    schema = event_schema(frame.schema, time="ts", has_type_column=type is not None, types=types or None)
-    return EventFrame(frame, schema, "ts", type, id, None, types)
+    roles = EventRoles(time="ts", type=type, id=id, types=types)
+    return EventFrame.bind(column_kinds(frame.schema), roles, events=frame)
+
+
+def estimate(
+    source: EventFrame,
+    inquiry: Inquiry,
+    *,
+    counts_all: bool = False,
+    is_quick: bool = False,
+    rows: int = ROWS,
+    seed: int = 0,
+) -> Statistics:
+    types = {item.type for item in inquiry.every_item}
+    sampler = EventSampler(source, types, inquiry.attributes, counts_all, rows, seed)
+    return sampling.estimate(sampler, inquiry, is_quick=is_quick, seed=seed)
 
 
 def asked(operator: str = "<", *, window: float | None = 5.0) -> Question:

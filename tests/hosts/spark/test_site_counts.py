@@ -8,8 +8,10 @@ from pyspark.sql import functions as F
 
 from weft.api.planning import estimate_statistics, network_of
 from weft.errors import DataError
+from weft.hosts.meaning import EventRoles
 from weft.hosts.spark.frame import EventFrame
-from weft.hosts.spark.schemas import event_schema
+from weft.hosts.spark.host import SparkHost
+from weft.hosts.spark.schemas import column_kinds
 from weft.language.read import read_queries
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteStatistics
@@ -30,8 +32,8 @@ def events(spark: SparkSession) -> DataFrame:
 
 
 def source_of(frame: DataFrame) -> EventFrame:
-    schema = event_schema(frame.schema, time="ts", has_type_column=True, types=None)
-    return EventFrame(frame, schema, "ts", "kind", "id", None, {})
+    roles = EventRoles(time="ts", type="kind", id="id")
+    return EventFrame.bind(column_kinds(frame.schema), roles, events=frame)
 
 
 def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
@@ -39,7 +41,8 @@ def bound(text: str, source: EventFrame) -> tuple[Query, ...]:
 
 
 def counted(source: EventFrame, queries: tuple[Query, ...]) -> SiteStatistics:
-    return network_of(source, queries, "place", estimate_statistics(source, queries, is_quick=False))
+    host = SparkHost(source)
+    return network_of(host, queries, "place", estimate_statistics(host, queries, is_quick=False))
 
 
 def test_kinds_are_counted_by_site(events: DataFrame) -> None:
@@ -62,7 +65,7 @@ def test_given_statistics_tell_the_rates(events: DataFrame) -> None:
         "QUERY q PATTERN SEQ(A a, B b) WITHIN 1 minute", source.schema, origin="q", tie_break=False
     )
     known = Statistics(rates={ItemKey("A"): 10.0, ItemKey("B"): 1.0})
-    found = network_of(source, queries, "place", known)
+    found = network_of(SparkHost(source), queries, "place", known)
     assert found.seconds == pytest.approx(10.0)
     assert found.network.rates["A"].tolist() == [10.0, 0.0]
 

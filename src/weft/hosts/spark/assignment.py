@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 
 from weft.codec import from_json, stored, to_json
-from weft.components import connected_components
 from weft.errors import WeftError
 from weft.hosts.divide import QueryTraits, traits_of
 from weft.normalize.pipeline import normalize
+from weft.pattern.components import connected_components
 from weft.pattern.nodes import CountWindow, Query
 from weft.plan.dag import readers
 from weft.plan.nodes import Filter, Plan, Scan

@@ -12,18 +12,18 @@ from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
 from weft.hosts.spark.pushdown import column_of, quote_column, wanted_by
 from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.steps import MESSAGES, BatchStage, BatchStep
-from weft.hosts.tasks import batch_task, common_keys, site_demand, site_task, slices_for
+from weft.hosts.tasks import PLACE, batch_task, common_keys, site_demand, site_route, site_task, slices_for
 from weft.pattern.nodes import Query
 from weft.plan.sites import SiteProgram
 from weft.runtime.stages.messages import OUTCOME, PACK, ROLE, SHARD, unpack
 from weft.runtime.stages.outcomes import outcome_columns
-from weft.runtime.stages.routing import PackTask, Route
+from weft.runtime.stages.routing import PackTask
 from weft.runtime.stages.site_stage import SiteNetwork
 from weft.runtime.stages.slices import TimeSlices
 from weft.runtime.stages.task import SitesTask, StageTask
 
 PARTITIONS = "spark.sql.shuffle.partitions"
-PLACE, SLICE = "weft_place", "weft_slice"  # columns of a row's shard and slice of time, as numbers
+SLICE = "weft_slice"  # the column of a row's slice of time, as a number
 
 
 def batch_outcomes(work: GroupWork, source: EventFrame, options: RunOptions) -> DataFrame:
@@ -127,8 +127,3 @@ def site_number(source: EventFrame, places: Mapping[str, int]) -> Column:
     pairs = [F.lit(value) for pair in places.items() for value in pair]
     numbers = F.create_map(*pairs) if pairs else F.lit(None).cast("map<string, int>")
     return F.try_element_at(numbers, column_of(source.site or "").cast("string"))
-
-
-def site_route(shards: Sequence[str], sent: Mapping[str, Column]) -> Route:
-    """Return where rows of sites go: to the shard of their number."""
-    return Route(tuple(shards), tuple(name for name in sent if name != PLACE), None, (), PLACE)

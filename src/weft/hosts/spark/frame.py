@@ -111,14 +111,6 @@ def _hashable(events: DataFrame) -> list[Column]:
     ]
 
 
-def count_rows(source: EventFrame) -> tuple[int, int]:
-    """Return the number of events and of rejected rows."""
-    counted = source.events.agg(
-        F.count(F.when(source.is_good, F.lit(1))).alias("good"), F.count(F.lit(1)).alias("all")
-    ).collect()[0]
-    return counted["good"], counted["all"] - counted["good"]
-
-
 def rejected_rows(source: EventFrame) -> DataFrame:
     """Return the rows without a time, a type, an id or a site, with the reason."""
     no_time = source.time_column.isNull()

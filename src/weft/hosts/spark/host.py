@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -9,16 +10,18 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from weft.explanation.analysis import CountedOutcomes
-from weft.hosts.host import GroupWork, Host, RunOptions, Write
+from weft.hosts.host import GroupWork, Host, InputCounts, RunOptions, Write
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
+from weft.hosts.sampling import estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
+from weft.hosts.spark.counting import count_kinds, count_rows, count_types
 from weft.hosts.spark.failures import plain_failures
-from weft.hosts.spark.frame import EventFrame, count_rows, rejected_rows
+from weft.hosts.spark.frame import EventFrame, rejected_rows
 from weft.hosts.spark.outcomes import GROUP, Outcomes, count_outcomes, observe_stopped, outcomes_of_groups
 from weft.hosts.spark.progress import spark_progress
 from weft.hosts.spark.pushdown import column_of
-from weft.hosts.spark.sampling import estimate, site_counts
+from weft.hosts.spark.sampling import EventSampler, site_counts
 from weft.hosts.spark.schemas import spark_schema
 from weft.hosts.spark.zones import SESSION_ZONE, zone_notices
 from weft.notices import Notice
@@ -48,15 +51,23 @@ class SparkHost(Host[Outcomes]):
         zone = self.source.events.sparkSession.conf.get(SESSION_ZONE)
         return zone_notices(queries, self.source.zoneless, self.source.time, str(zone))
 
-    def count_rows(self) -> tuple[int, int]:
-        return count_rows(self.source)
+    def count_rows(self, types: Collection[str]) -> InputCounts:
+        return count_rows(self.source, types)
+
+    def count_types(self) -> Mapping[str, int]:
+        return count_types(self.source)
+
+    def count_kinds(self, kinds: Mapping[str, ItemKey]) -> Mapping[str, int]:
+        return count_kinds(self.source, kinds)
 
     @property
     def rejected(self) -> DataFrame:
         return rejected_rows(self.source)
 
     def estimate(self, inquiry: Inquiry, *, counts_all: bool, is_quick: bool) -> Statistics:
-        return estimate(self.source, inquiry, counts_all=counts_all, is_quick=is_quick)
+        types = {item.type for item in inquiry.every_item}
+        sampler = EventSampler(self.source, types, inquiry.attributes, counts_all)
+        return estimate(sampler, inquiry, is_quick=is_quick)
 
     def site_counts(self, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]) -> SiteCounts:
         return site_counts(self.source, site, kinds, attributes)
@@ -98,6 +109,14 @@ class SparkHost(Host[Outcomes]):
         own = [column_of(name).alias(shown) for shown, name in columns.items()]
         common = ["query", "match_id", "start", "end", "events"]
         return matches.where(F.col("query") == query).select(*common, *own)
+
+    def closest_matches(
+        self, matches: DataFrame, query: str, columns: Mapping[str, str], *, by: str | None, most: int
+    ) -> list[dict[str, Any]]:
+        took = F.unix_micros("end") - F.unix_micros("start")
+        first = [] if by is None else [column_of(by).asc_nulls_last()]
+        chosen = self.select_matches(matches, query, columns).orderBy(*first, took, "start", "match_id")
+        return list(chosen.limit(most).toArrow().to_pylist())
 
     def select_trends(self, trends: DataFrame, query: str, names: TrendNames) -> DataFrame:
         own = {**names.group, **names.aggregates}

@@ -14,13 +14,13 @@ from weft.expressions import CountTrends
 from weft.hosts.demand import Demand, demand_of, demand_of_all
 from weft.hosts.host import RunOptions
 from weft.hosts.spark.assignment import ShardGroup
-from weft.hosts.spark.batch import PLACE, site_number, site_route, unpack_outcomes
+from weft.hosts.spark.batch import site_number, unpack_outcomes
 from weft.hosts.spark.frame import EventFrame, select_columns, wire_columns
 from weft.hosts.spark.operator import StageOperator
 from weft.hosts.spark.pushdown import column_of, wanted_by
 from weft.hosts.spark.shard_names import shard_names
 from weft.hosts.spark.steps import MESSAGES
-from weft.hosts.tasks import group_task, site_demand, site_task
+from weft.hosts.tasks import PLACE, group_task, site_demand, site_route, site_task
 from weft.language.printer import to_text
 from weft.pattern.nodes import Query, ReturnColumn
 from weft.plan.nodes import Plan

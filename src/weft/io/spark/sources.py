@@ -4,22 +4,31 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from weft.errors import DataError
 from weft.hosts.spark.pushdown import column_of
-from weft.io.event_files import EventColumns, EventFiles, find_events, first_bytes, require_any_column
+from weft.io.arrow_parquet import nanosecond_columns
+from weft.io.event_files import (
+    EventColumns,
+    EventFiles,
+    check_partitions,
+    delimiter_of,
+    find_events,
+    no_times,
+    require_any_column,
+    require_delimiter,
+    require_object_lines,
+)
 from weft.io.spark.times import event_time, from_nanoseconds
 
 
-def read_events(spark: SparkSession, path: str, columns: EventColumns) -> DataFrame:
+def read_events(spark: SparkSession, path: str, columns: EventColumns, *, delimiter: str = ",") -> DataFrame:
     """Return the events at `path`; the time is a timestamp, NULL where it cannot be read.
 
     Numbers are counted from the epoch; text is ISO 8601, with or without an offset. A type is always text.
-    A line that cannot be read is a row of NULLs: the engine rejects and counts it.
+    A line that cannot be read is a row of NULLs: the engine rejects and counts it. The columns of CSV stand
+    apart by `delimiter`.
 
     Raises
     ------
@@ -27,8 +36,9 @@ def read_events(spark: SparkSession, path: str, columns: EventColumns) -> DataFr
         When there is nothing to read, formats are mixed, or a named column is missing or no time.
     """
     source = find_events(path)
+    check_partitions(source)
     if source.format == "csv":
-        events = _read_csv(spark, source, texts={columns.time, columns.type}, id=columns.id)
+        events = _read_csv(spark, source, columns, delimiter_of(delimiter))
     elif source.format == "json":
         events = _read_json(spark, source)
     else:
@@ -42,10 +52,7 @@ def with_times(events: DataFrame, columns: EventColumns, path: str) -> DataFrame
     data_type = events.schema[columns.time].dataType
     time = event_time(column_of(columns.time), data_type, columns.time_unit)
     if time is None:
-        raise DataError(
-            f"{path}: the time column `{columns.time}` is of type {data_type.simpleString()}; "
-            "it must hold timestamps, numbers counted from the epoch, or ISO 8601 text"
-        )
+        raise no_times(path, columns.time, data_type.simpleString())
     types = {} if columns.type is None else {columns.type: column_of(columns.type).cast("string")}
     return events.withColumns({columns.time: time} | types)
 
@@ -60,22 +67,28 @@ def literal_location(path: str) -> str:
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
-def _read_csv(
-    spark: SparkSession, source: EventFiles, *, texts: set[str | None], id: str | None
-) -> DataFrame:
+def _read_csv(spark: SparkSession, source: EventFiles, columns: EventColumns, delimiter: str) -> DataFrame:
     """Read CSV with the types Spark infers, but times and types as written."""
-    reader = spark.read.options(header=True, escape='"', recursiveFileLookup=source.is_nested)
+    texts, identity = {columns.time, columns.type}, columns.id
+    options = {"header": "true", "escape": '"', "sep": delimiter}
+    reader = spark.read.options(**options, recursiveFileLookup=source.is_nested)
     inferred = reader.csv(location_of(source), inferSchema=True).schema
     require_any_column(inferred.names, source.path)
-    # Files of one directory must agree on their header: otherwise columns would be mixed up in silence.
-    reader = reader.options(enforceSchema=False)
+    require_delimiter(inferred.names, source.path, delimiter)
+    if len(source.files) != 1:
+        # Files of one directory must agree on their header: otherwise columns would be mixed up in silence.
+        reader = reader.options(enforceSchema=False)
     events = reader.schema(as_text(inferred, texts)).csv(location_of(source))
-    if id is None or id not in inferred.names or isinstance(inferred[id].dataType, T.StringType):
+    if (
+        identity is None
+        or identity not in inferred.names
+        or isinstance(inferred[identity].dataType, T.StringType)
+    ):
         return events
     # `007` and `7` are two identities: keep the text unless each value is spelled as Spark spells it.
-    raw = reader.schema(as_text(inferred, {*texts, id})).csv(location_of(source))
-    respelled = column_of(id).try_cast(inferred[id].dataType).cast("string")
-    is_respelled = column_of(id).isNotNull() & ~respelled.eqNullSafe(column_of(id))
+    raw = reader.schema(as_text(inferred, {*texts, identity})).csv(location_of(source))
+    respelled = column_of(identity).try_cast(inferred[identity].dataType).cast("string")
+    is_respelled = column_of(identity).isNotNull() & ~respelled.eqNullSafe(column_of(identity))
     return raw if raw.where(is_respelled).head(1) else events
 
 
@@ -90,9 +103,7 @@ def with_type(schema: T.StructType, names: Collection[str | None], kind: T.DataT
 
 
 def _read_json(spark: SparkSession, source: EventFiles) -> DataFrame:
-    for file in source.files:
-        if first_bytes(file).startswith(b"["):
-            raise DataError(f"{file}: this is one JSON array; write one object per line instead")
+    require_object_lines(source)
     events = spark.read.json(location_of(source), recursiveFileLookup=source.is_nested)
     require_any_column(events.columns, source.path)
     return events
@@ -109,22 +120,3 @@ def use_nanoseconds(spark: SparkSession, columns: tuple[str, ...]) -> None:
     """Let Spark read columns in nanoseconds, as pandas writes them, as numbers: otherwise it refuses."""
     if columns:
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-
-
-def nanosecond_columns(file: Path) -> tuple[str, ...]:
-    """Return the columns of a Parquet file that hold timestamps in nanoseconds.
-
-    Those of 96 bits, which Spark writes, have nanoseconds too, but Spark reads them as timestamps.
-    """
-    try:
-        stored = pq.ParquetFile(file).schema
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{file}: this is no readable Parquet file: {error}") from None
-    physical = {
-        stored.column(number).path: stored.column(number).physical_type for number in range(len(stored))
-    }
-    return tuple(
-        field.name
-        for field in stored.to_arrow_schema()
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns" and physical[field.name] != "INT96"
-    )

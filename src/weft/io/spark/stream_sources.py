@@ -13,12 +13,12 @@ from pyspark.sql import types as T
 from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
 from weft.hosts.spark.pushdown import column_of
+from weft.io.arrow_parquet import nanosecond_columns
 from weft.io.event_files import EventColumns, EventFiles, Format, data_files, find_events, format_of_name
 from weft.io.spark.checkpoint_notes import CheckpointNotes
 from weft.io.spark.sources import (
     as_text,
     literal_location,
-    nanosecond_columns,
     read_events,
     use_nanoseconds,
     with_times,

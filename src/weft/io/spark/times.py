@@ -4,18 +4,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from weft.errors import DataError
-from weft.io.units import EARLIEST, LATEST, MICROSECONDS, TimeUnit
-
-NUMBER = r"^\s*[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\s*$"
-DATE_FIRST = r"^\s*\d{4}-?\d\d"  # Spark would read a lone `10:00` as a time of today
-# ISO 8601 spellings Spark does not know, turned one after the other into the one it knows.
-ISO_SPELLINGS = (
-    (r"^\s*(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)", "$1-$2-$3T$4:$5"),  # 20260131T1200.. to 2026-01-31T12:00..
-    (r"(T\d\d:\d\d)(\d\d)", "$1:$2"),  # ..T12:0059 to ..T12:00:59
-    (r"([T ]\d\d:\d\d)(Z|[+-]|\s*$)", "$1:00$2"),  # ..T12:00Z to ..T12:00:00Z
-    (",", "."),  # ..T12:00:59,5 to ..T12:00:59.5
-)
+from weft.io.time_texts import DATE_FIRST, ISO_SPELLINGS, NUMBER
+from weft.io.units import EARLIEST, LATEST, TimeUnit, microseconds_in
 
 
 def event_time(time: Column, data_type: T.DataType, unit: TimeUnit) -> Column | None:
@@ -24,42 +14,53 @@ def event_time(time: Column, data_type: T.DataType, unit: TimeUnit) -> Column | 
     Numbers are counted from the epoch in `unit`. Text is a number or ISO 8601; without an offset it is
     in the session's time zone.
     """
-    if unit not in MICROSECONDS:
-        raise DataError(f"the time unit is {unit!r}; it must be one of {', '.join(MICROSECONDS)}")
+    factor = microseconds_in(unit)
     match data_type:
         case T.TimestampType() | T.TimestampNTZType():
             return time
         case T.DateType() | T.NullType():
             return time.cast("timestamp")
         case T.ByteType() | T.ShortType() | T.IntegerType() | T.LongType():
-            return _from_epoch(F.try_multiply(time.cast("long"), F.lit(MICROSECONDS[unit])))
+            return _from_epoch(_of_integer(time.cast("long"), factor))
         case T.FloatType() | T.DoubleType() | T.DecimalType():
-            return _from_epoch(_whole_microseconds(time, unit))
+            return _from_epoch(_whole_microseconds(time, factor))
         case T.StringType():
-            return _from_text(time, unit)
+            return _from_text(time, factor)
         case _:
             return None
 
 
 def from_nanoseconds(nanoseconds: Column) -> Column:
     """Return nanoseconds since the epoch as timestamps, rounded down to whole microseconds."""
-    whole = nanoseconds - F.pmod(nanoseconds, F.lit(1000))
-    return F.timestamp_micros(F.call_function("div", whole, F.lit(1000)))
+    return F.timestamp_micros(_rounded_down(nanoseconds))
+
+
+def _rounded_down(nanoseconds: Column) -> Column:
+    is_above = (nanoseconds < 0) & (nanoseconds % F.lit(1000) != 0)  # Spark rounds to zero
+    return F.call_function("div", nanoseconds, F.lit(1000)) - is_above.cast("long")
 
 
 def _from_epoch(microseconds: Column) -> Column:
     return F.when(microseconds.between(EARLIEST, LATEST), F.timestamp_micros(microseconds))
 
 
-def _whole_microseconds(number: Column, unit: TimeUnit) -> Column:
-    return F.round(number * F.lit(MICROSECONDS[unit])).try_cast("long")
+def _of_integer(number: Column, factor: int) -> Column:
+    return F.try_multiply(number, F.lit(factor)) if factor else _rounded_down(number)
 
 
-def _from_text(text: Column, unit: TimeUnit) -> Column:
+def _whole_microseconds(number: Column, factor: int) -> Column:
+    if not factor:
+        exact = number / F.lit(1000)
+        nearest = F.round(exact)
+        return (nearest - (nearest > exact).cast("int")).try_cast("long")
+    return F.round(number * F.lit(factor)).try_cast("long")
+
+
+def _from_text(text: Column, factor: int) -> Column:
     respelled = text
     for pattern, replacement in ISO_SPELLINGS:
         respelled = F.regexp_replace(respelled, pattern, replacement)
     iso = F.coalesce(text.try_cast("timestamp"), respelled.try_cast("timestamp"))
-    integer = F.try_multiply(text.try_cast("long"), F.lit(MICROSECONDS[unit]))
-    number = F.coalesce(integer, _whole_microseconds(text.try_cast("double"), unit))
+    integer = _of_integer(text.try_cast("long"), factor)
+    number = F.coalesce(integer, _whole_microseconds(text.try_cast("double"), factor))
     return F.when(text.rlike(NUMBER), _from_epoch(number)).when(text.rlike(DATE_FIRST), iso)

@@ -14,10 +14,10 @@ Complexity  O(g m) to add or remove a pattern of m items with g common sub-patte
 from collections.abc import Iterator
 from typing import Generic
 
-from weft.components import connected_components
 from weft.cost.shape import items_of
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key
+from weft.pattern.components import connected_components
 
 
 class MultiPatternGraph(Generic[Key]):

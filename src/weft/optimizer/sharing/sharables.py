@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Generic
 
-from weft.components import connected_components
 from weft.optimizer.sharing.multi_pattern_graph import MultiPatternGraph
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.sub_patterns import Key, Label
+from weft.pattern.components import connected_components
 
 GROWTH = 0.7  # how often a further event that fits is taken
 

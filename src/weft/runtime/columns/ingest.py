@@ -1,6 +1,6 @@
 """Arrow tables to sorted event columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,14 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
     """Return the events of a table, sorted, duplicates by id removed."""
     table = table.combine_chunks()
     times = _numbers(table[layout.time])
-    pool, codes = _pool_strings(table, layout)
+    tie = () if layout.tie is None or layout.tie_type is None else ((layout.tie, layout.tie_type),)
+    pool, codes = _pool_strings(table, [*layout.attributes.values(), *tie])
     columns = {
         name: _column(table, source, kind, codes) for name, (source, kind) in layout.attributes.items()
     }
-    tie = _tie(table, layout, codes)
-    if tie is not None and layout.keeps_tie:
-        columns[TIE] = tie
+    order = _tie(table, layout, codes)
+    if order is not None and layout.keeps_tie:
+        columns[TIE] = order
     events = Events(
         times=times,
         type_codes=_type_codes(table, layout),
@@ -38,11 +39,17 @@ def ingest(table: pa.Table, layout: Layout) -> Events:
         columns=columns,
         ids=_ids(table, layout, times),
         strings=pool,
-        ties=None if tie is None else tie_places(tie, pool),
+        ties=None if order is None else tie_places(order, pool),
         flags=_flags(table, layout),
     )
     events = _sort_events(events)
     return events if layout.id is None else _without_duplicates(events)
+
+
+def attribute_columns(table: pa.Table, kinds: Mapping[str, Type]) -> tuple[dict[str, Column], StringPool]:
+    """Return columns of a table, which have their own names, and the pool of their strings."""
+    pool, codes = _pool_strings(table, [(name, kind) for name, kind in kinds.items()])
+    return {name: _column(table, name, kind, codes) for name, kind in kinds.items()}, pool
 
 
 def _sort_events(events: Events) -> Events:
@@ -92,12 +99,9 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     )
 
 
-def _pool_strings(table: pa.Table, layout: Layout) -> tuple[StringPool, dict[str, Column]]:
-    """Encode all string columns into one pool."""
-    sources = [source for source, kind in layout.attributes.values() if kind.kind == "string"]
-    if layout.tie is not None and layout.tie_type is not None and layout.tie_type.kind == "string":
-        sources.append(layout.tie)
-    sources = list(dict.fromkeys(sources))
+def _pool_strings(table: pa.Table, typed: Iterable[tuple[str, Type]]) -> tuple[StringPool, dict[str, Column]]:
+    """Encode all string columns among some, given with their types, into one pool."""
+    sources = list(dict.fromkeys(source for source, kind in typed if kind.kind == "string"))
     if not sources:
         return StringPool(pa.array([], pa.string())), {}
     every = pa.chunked_array([_one_chunk(table[source]).cast(pa.string()) for source in sources])

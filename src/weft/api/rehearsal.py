@@ -1,0 +1,102 @@
+"""A rehearsal: small workloads of every kind, which call each kernel as any workload does.
+
+Numba compiles a kernel for the types of its arguments when it is first called. These are few: columns have a
+handful of types, whatever the queries say.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from weft.api.detect import prepare
+from weft.api.options import Columns, Sites
+from weft.optimizer.planning import Planning
+from weft.plan.trend_sets import Sharing
+
+N_EVENTS = 240
+START, STEP = 1_700_000_000_000_000, 1_000_000
+TYPES = "ABCD"
+MATCHES = """
+QUERY joined PATTERN SEQ(A a, B b, C c) WHERE [user] AND c.price > a.price WITHIN 1 minute RETURN c.name AS name
+QUERY anyhow PATTERN AND(A a, B b) WHERE a.price < b.price WITHIN 30 seconds
+QUERY loose PATTERN SEQ(A a, B b, D d) WHERE a.n = d.n AND d.price > 2 * a.price WITHIN 40 seconds
+QUERY absent PATTERN SEQ(A a, NOT C c, B b) WHERE c.user = a.user WITHIN 20 seconds
+QUERY after PATTERN SEQ(A a, B b, NOT SEQ(C c, D d)) WITHIN 10 seconds
+QUERY lists PATTERN SEQ(A a, B{1,3} b[], D d) WHERE b[i].price > b[i-1].price AND SUM(b.price) > 3
+            WITHIN 15 seconds RETURN COUNT(b) AS steps, AVG(b.price) AS mean, MAX(b.n) AS most
+QUERY next PATTERN SEQ(A a, B+ b[], D d) WHERE [user] WITHIN 1 minute STRATEGY NEXT
+           AFTER MATCH SKIP PAST LAST
+QUERY strict PATTERN SEQ(A a, B b) WITHIN 1 minute STRATEGY STRICT SUPPRESS 30 seconds PER a.user
+QUERY late PATTERN SEQ(A a, B b, C c) WHERE [user] WITHIN 20 seconds STRATEGY NEXT TIMEOUTS
+QUERY counted PATTERN SEQ(A a, B b) WITHIN 6 EVENTS PARTITION BY user
+QUERY either PATTERN SEQ(A a, OR(B b, C c)) WITHIN 10 seconds
+"""
+TRENDS = """
+QUERY whole PATTERN SEQ(A a, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY user
+            RETURN user, COUNT(*) AS n, COUNT(b) AS bs, SUM(b.price) AS total, MIN(b.n) AS least, AVG(b.n) AS mean
+QUERY shared PATTERN SEQ(C c, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY user
+             RETURN COUNT(*) AS n, SUM(b.n) AS total, MAX(b.price) AS most
+QUERY edges PATTERN SEQ(A a, B+ b) WHERE b[i].price > b[i-1].price WITHIN 20 seconds SLIDE 10 seconds
+            RETURN COUNT(*) AS n
+QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLIDE 20 seconds RETURN COUNT(*) AS n
+"""
+LONG_TRENDS = "QUERY long PATTERN A+ a RETURN COUNT(*) AS n, SUM(a.price) AS total, SUM(a.n) AS numbers"
+
+
+def rehearsal_events(n_events: int = N_EVENTS) -> pa.Table:
+    """Return events of four types, in order of time, with values of several types, some of them NULL."""
+    rows = np.arange(n_events)
+    return pa.table(
+        {
+            "ts": pa.array(START + STEP * rows).cast(pa.timestamp("us", "UTC")),
+            "type": pa.array([TYPES[row * 7 % 11 % 4] for row in rows]),
+            "id": pa.array(rows),
+            "name": pa.array([f"event {row}" for row in rows]),
+            "user": pa.array([f"u{row % 3}" for row in rows]),
+            "site": pa.array([f"s{row % 2}" for row in rows]),
+            "n": pa.array([None if row % 17 == 0 else row % 5 for row in rows], pa.int64()),
+            "price": pa.array([None if row % 19 == 0 else row * 13 % 101 / 10 for row in rows], pa.float64()),
+        }
+    )
+
+
+def _find(queries: str, *, id: str | None = "id", columns: Columns | None = None, **options: object) -> None:
+    detection = prepare(
+        rehearsal_events(),
+        queries,
+        time="ts",
+        type="type",
+        id=id,
+        columns=columns,
+        notices=False,
+        partitions=2,
+        **options,  # type: ignore[arg-type]
+    )
+    detection.analyze()
+    _ = detection.outcomes
+
+
+def _matches() -> None:
+    for identity in ("id", "name", None):
+        _find(MATCHES, id=identity)
+    _find(MATCHES, columns=Columns(order_by="n"))
+
+
+def _trends(sharing: Sharing) -> Callable[[], None]:
+    return lambda: _find(TRENDS, planning=Planning(sharing=sharing))
+
+
+REHEARSALS: Mapping[str, Callable[[], None]] = {
+    "matches": _matches,
+    "sites": lambda: _find(MATCHES.split("QUERY counted", maxsplit=1)[0], sites=Sites(column="site")),
+    "trends apart": _trends("none"),
+    "trends together": _trends("static"),
+    "trends as it pays": _trends("dynamic"),
+    "long trends": lambda: _find(LONG_TRENDS),
+}
+
+
+def rehearse(name: str) -> None:
+    """Run a rehearsal."""
+    REHEARSALS[name]()

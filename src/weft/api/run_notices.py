@@ -1,0 +1,102 @@
+"""What a person should know of a run: types that no event has, queries that found nothing, odd times."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from weft.hosts.host import InputCounts
+from weft.notices import Notice
+from weft.pattern.nodes import Event, Negation, Query
+from weft.tree import find
+
+EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=UTC) for year in (2000, 2100))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOST_NAMED = 5
+
+
+def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: InputCounts) -> Iterator[Notice]:
+    """Yield what there is to tell of queries that found so many results each in some rows.
+
+    >>> from weft.language.parser import parse
+    >>> rows = InputCounts(3, 0, {"Tranfser": "Transfer"})
+    >>> for notice in run_notices(parse("QUERY q PATTERN Tranfser t"), {}, rows):
+    ...     print(notice)
+    no event is a Tranfser, which query q asks for
+      hint: did you mean Transfer?
+    query q: no match in 3 events
+      hint: weft why, or detection.why("q"), tells how far it gets
+    """
+    if rows.n_rejected:
+        yield _rejected(rows)
+    if not rows.n_events:
+        return
+    yield from _odd_times(rows)
+    yield from _absent_types(queries, rows.absent)
+    idle = [query.name for query in queries if not counted.get(query.name)]
+    if idle:
+        yield _without_results(idle, len(queries), rows.n_events)
+
+
+def _rejected(rows: InputCounts) -> Notice:
+    n_rows = rows.n_events + rows.n_rejected
+    verb = "is no event" if rows.n_rejected == 1 else "are no events"
+    return Notice(
+        kind="rejected rows",
+        reason=f"{rows.n_rejected:,} of {n_rows:,} rows {verb}, and left out",
+        remedy="detection.rejected has them, each with the reason",
+    )
+
+
+def _odd_times(rows: InputCounts) -> Iterator[Notice]:
+    if rows.earliest is None or rows.latest is None:
+        return
+    first, last = (_moment(moment) for moment in (rows.earliest, rows.latest))
+    if first < EARLIEST or last > LATEST:
+        yield Notice(
+            kind="odd times",
+            reason=f"there are events from {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S}",
+            remedy="is that the time of the events, and are its numbers in the unit that was said?",
+        )
+
+
+def _moment(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
+def _absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
+    for name, near in absent.items():
+        asking = [query for query in queries if any(own.type == name for own in find(query.pattern, Event))]
+        needed = [query.name for query in asking if name in _positive_types(query)]
+        named = _names(needed or [query.name for query in asking])
+        asked = f"which {named} {'asks' if len(needed or asking) == 1 else 'ask'} for"
+        yield Notice(
+            kind="unknown type",
+            reason=f"no event is a {name}, {asked}{'' if needed else ' in NOT: it never rejects a match'}",
+            remedy=f"did you mean {near}?" if near else "types are spelled as in the events, case included",
+        )
+
+
+def _positive_types(query: Query) -> set[str]:
+    negated = {id(event) for part in find(query.pattern, Negation) for event in find(part, Event)}
+    return {event.type for event in find(query.pattern, Event) if id(event) not in negated}
+
+
+def _without_results(idle: Sequence[str], n_queries: int, n_events: int) -> Notice:
+    events = f"{n_events:,} {'event' if n_events == 1 else 'events'}"
+    if len(idle) == 1:
+        return Notice(
+            kind="no matches",
+            query=idle[0],
+            reason=f"no match in {events}",
+            remedy=f'weft why, or detection.why("{idle[0]}"), tells how far it gets',
+        )
+    return Notice(
+        kind="no matches",
+        reason=f"{len(idle)} of {n_queries} queries have no match in {events}: {_names(idle)}",
+        remedy="weft why, or detection.why(name), tells how far one gets",
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    further = len(names) - MOST_NAMED
+    shown = ", ".join(names[:MOST_NAMED]) + (f" and {further} more" if further > 0 else "")
+    return shown if len(names) > 1 else f"query {shown}"
