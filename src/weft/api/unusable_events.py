@@ -24,20 +24,6 @@ def refuse_events(events: object) -> NoReturn:
     raise DataError(f"`events` is {_shown(events)}, which holds no events\n  hint: {_remedy(events)}")
 
 
-def is_path(events: object) -> bool:
-    """Return whether events are files that are there, or lie behind a scheme such as `s3://`.
-
-    >>> is_path("s3://trades/today"), is_path("PATTERN SEQ(A a, B b)"), is_path(None)
-    (True, False, False)
-    """
-    if not isinstance(events, str | PathLike):
-        return False
-    try:
-        return "://" in str(events) or Path(events).exists()
-    except (OSError, ValueError):  # too long for a name, or with characters that none has
-        return False
-
-
 def _refuse_path(path: str) -> NoReturn:
     if "PATTERN" in path.upper() and any(character.isspace() for character in path):
         raise DataError(
