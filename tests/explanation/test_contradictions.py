@@ -22,7 +22,7 @@ SCHEMA = Schema(
     time="ts",
 )
 
-NEVER = "the NOT of b never rejects a match, as nothing can satisfy"
+NEVER = "the NOT of b forbids nothing, as nothing can satisfy"
 
 
 def notices_of(text: str, *, is_typed: bool = True, tie_break: bool = False) -> list[Notice]:
@@ -165,6 +165,7 @@ def test_with_types_more_is_told(text: str) -> None:
         "SEQ(A a, B+ b[]) WHERE FIRST(b).x > 5 AND LAST(b).x < 3",
         "SEQ(A a, B+ b[]) WHERE MIN(b.x) > 3 AND SUM(b.x) < 2",
         "SEQ(A a, NOT B b, C c) WHERE b.x > 3 AND a.x < 2",
+        "SEQ(A a, NOT SEQ(D* d[], B b), C c) WHERE d.x > 3 AND d.x < 2",
         "SEQ(A a, OR(B b, C c)) WHERE b.x > 3 AND c.x < 2",
         "AND(A a, B b) WHERE b.ts < a.ts",
         "SEQ(A a, B b, C c) WHERE a.x != b.x AND b.x != c.x AND a.x != c.x",

@@ -179,10 +179,10 @@ def test_what_cannot_be_queries_is_told_with_a_remedy(given: object, said: str) 
 def test_the_time_column_may_be_known_without_a_schema() -> None:
     text = "PATTERN SEQ(A a, B b) WHERE b.ts < a.ts"
     assert len(read_queries(text, None)) == 1
-    assert len(read_queries(text, None, time="at")) == 1
+    assert len(read_queries(text, None, times={"at"})) == 1
     for written in (text, text.replace("ts", "time")):
         with pytest.raises(QueryError, match=r"can never hold: the pattern puts a before b\n(.*\n)*.*--time"):
-            read_queries(written, None, time="ts")
+            read_queries(written, None, times={"ts", "time"})
 
 
 def test_long_texts_and_odd_characters_are_no_paths() -> None:

@@ -30,14 +30,9 @@ def _refuse_path(path: str) -> NoReturn:
             "`events` is the text of a query\n"
             "  hint: the events come first, as in weft.detect(events, queries, ...)"
         )
-    if not Path(path).exists():
-        raise DataError(
-            f"{path}: there is no such file or directory of events\n"
-            f"  hint: the path is looked for in {Path.cwd()} unless it begins with /"
-        )
     raise DataError(
-        f"{path}: this is no file or directory of events\n"
-        "  hint: give CSV with a header (.csv), JSON lines (.jsonl, .json) or Parquet (.parquet)"
+        f"{path}: there is no such file or directory of events\n"
+        f"  hint: the path is looked for in {Path.cwd()} unless it begins with /"
     )
 
 

@@ -29,9 +29,10 @@ def check(
 ) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
     with report_errors():
-        bound = read_queries(queries, None, tie_break=True, default=policies.policy(), time=time)
+        times = {time, "time"}
+        bound = read_queries(queries, None, tie_break=True, default=policies.policy(), times=times)
         terminal().print(queries_table(bound))
-        say_notices(contradictions(bound, {time, "time"}, tie_break=True))
+        say_notices(contradictions(bound, times, tie_break=True))
         say_notices(contradictions_of_usual_times(bound, time, tie_break=True))
         say_notices(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")

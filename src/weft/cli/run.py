@@ -66,7 +66,7 @@ def run(
     """
     with report_errors():  # mistakes show before anything starts
         tie_break = columns.order_by is not None
-        read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
+        read_queries(queries, None, tie_break=tie_break, default=policies.policy(), times={columns.time})
         sites.check()
         planning_of(planning, sharing)
         find_events(events)

@@ -85,7 +85,9 @@ def stream(
     """
     with report_failures():
         tie_break = columns.order_by is not None
-        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
+        bound = read_queries(
+            queries, None, tie_break=tie_break, default=policies.policy(), times={columns.time}
+        )
         check_windows(bound)
         sites.check()
         if sites.site is not None and running.adapt != "off":

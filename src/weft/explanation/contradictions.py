@@ -19,7 +19,7 @@ _REMEDY_OF_NOT = "change one of the conditions, or leave out the NOT"
 def contradictions(
     queries: Iterable[Query], times: Collection[str], *, tie_break: bool = False
 ) -> list[Notice]:
-    """Return a notice for everything in bound queries that can never have a match, or never rejects one.
+    """Return a notice for everything in bound queries that can never have a match, or forbids nothing.
 
     `times` are the names of the event time: the time of the schema. With a tie-break, events in sequence may
     have equal times. Without types, of attributes that no schema knows, less is found.
@@ -76,7 +76,7 @@ def _reason(contradiction: Contradiction, query: Query, qualifier: str) -> str:
     because = f": {', '.join(others)}" if others else ""
     if contradiction.negated:
         names = ", ".join(map(quote_name, contradiction.negated))
-        return f"the NOT of {names} never rejects a match, as nothing can satisfy {shown}{because}"
+        return f"the NOT of {names} forbids nothing, as nothing can satisfy {shown}{because}"
     return f"no {subject}{qualifier} can satisfy {shown}{because}"
 
 

@@ -1,6 +1,6 @@
 """Check queries against a schema and give every expression its type."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -39,13 +39,13 @@ def bind(
     source: str = "",
     origin: str = "<query>",
     tie_break: bool = False,
-    time: str | None = None,
+    times: Collection[str] = (),
 ) -> tuple[Query, ...]:
     """Return the queries with every expression typed and converted, or raise all their problems.
 
     Without a schema only the structure is checked and types stay None. `tie_break` says that
-    events with equal times are ordered by another column, so that a SEQ may hold events of one time. `time`
-    is the column of the event time where there is no schema to say so.
+    events with equal times are ordered by another column, so that a SEQ may hold events of one time. `times`
+    are the names of the event time where there is no schema to say so.
 
     >>> from weft.language.parser import parse
     >>> from weft.schema import DOUBLE, TIMESTAMP
@@ -62,7 +62,7 @@ def bind(
         if query.name in named:
             findings.note(same_name(query.name, query.span, named[query.name]))
         named.setdefault(query.name, query.span)
-        bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break, time=time))
+        bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break, times=times))
         problems += findings.problems
         if len(problems) > MAX_PROBLEMS:
             break
@@ -89,7 +89,7 @@ class _Binding:
         self.is_trend = query.is_trend
         self.typing = None if schema is None else Typing(schema, findings, is_trend=self.is_trend)
 
-    def bind(self, *, tie_break: bool, time: str | None) -> Query:
+    def bind(self, *, tie_break: bool, times: Collection[str]) -> Query:
         query = self.query
         if self._refuse_deep_nesting():
             return query
@@ -102,10 +102,8 @@ class _Binding:
             for problem in check_column_names(columns, is_trend=self.is_trend):
                 self.findings.note(problem)
         self._check_window(query.window)
-        times = {time, "time"} if self.schema is None and time is not None else set()
-        times |= set() if self.schema is None else {self.schema.time}
         is_guess = self.schema is None
-        order = (query.pattern, where, self.scope, times)
+        order = (query.pattern, where, self.scope, times if self.schema is None else {self.schema.time})
         check_order(*order, tie_break=tie_break, is_guess=is_guess, findings=self.findings)
         rest = (query.window, partition_by, columns, query.span, query.slide, group_by, self._bind_policy())
         bound = Query(query.name, query.pattern, where, *rest)

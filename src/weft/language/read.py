@@ -1,7 +1,7 @@
 """Read queries, however they are given: parse and bind, all mistakes of both kinds reported together."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -40,15 +40,15 @@ def read_queries(
     origin: str = "<query>",
     tie_break: bool = False,
     default: Policy = ALL_MATCHES,
-    time: str | None = None,
+    times: Collection[str] = (),
 ) -> tuple[Query, ...]:
     """Return queries checked against a schema, in the order in which they are given.
 
     A text that names a file or directory, a line that ends in `.weft` or `.ccl`, or a word with dots or
     slashes is a path; any other is query text, for which errors name `origin`. Of a directory, all files with
     these endings are read, in order of name. One query's mistake in syntax hides no other's wrong name.
-    `default` is which matches count in queries that do not say. Where there is no schema, `time` is the
-    column of the event time, if that is known.
+    `default` is which matches count in queries that do not say. Where there is no schema, `times` are
+    the names of the event time, if they are known.
 
     >>> from weft.language.builder import event, query, seq
     >>> built = query("p").pattern(seq(event("A"), event("B")))
@@ -63,10 +63,10 @@ def read_queries(
         raise WeftError(f"no query was given\n  hint: {_TAKEN}")
     has_text = bool(source.text.strip()) or not built
     written, problems = parse_sound(source.text, source.starts) if has_text else ([], [])
-    bound = _bind(written, schema, source.text, problems, default, tie_break=tie_break, time=time)
+    bound = _bind(written, schema, source.text, problems, default, tie_break=tie_break, times=times)
     places = [files[source.number_of(query.span.start)].place for query in bound if query.span is not None]
     of_objects: list[Problem] = []
-    objects = _bind(list(built.values()), schema, "", of_objects, default, tie_break=tie_break, time=time)
+    objects = _bind(list(built.values()), schema, "", of_objects, default, tie_break=tie_break, times=times)
     problems += (
         replace(problem, span=None, first=None) for problem in of_objects
     )  # their text is not at hand
@@ -101,11 +101,11 @@ def _bind(
     default: Policy,
     *,
     tie_break: bool,
-    time: str | None,
+    times: Collection[str],
 ) -> tuple[Query, ...]:
     """Return bound queries, or none after adding what is wrong with them to the problems."""
     try:
-        return bind(with_defaults(queries, default), schema, source=text, tie_break=tie_break, time=time)
+        return bind(with_defaults(queries, default), schema, source=text, tie_break=tie_break, times=times)
     except QueryError as error:
         problems += error.problems
         return ()

@@ -86,13 +86,11 @@ def _of_form(
     if core:
         yield Contradiction(core, form.variables)
         return
-    for negation in form.negations:
-        if not negation.is_strategic:
-            yield from _of_negation(negation, form, premises, query, times, tie_break=tie_break)
+    yield from _of_negations(form.negations, form, premises, query, times, tie_break=tie_break)
 
 
-def _of_negation(
-    negation: NegatedForm,
+def _of_negations(
+    negations: Sequence[NegatedForm],
     outer: NormalForm,
     around: Sequence[Premise],
     query: Query,
@@ -100,19 +98,34 @@ def _of_negation(
     *,
     tie_break: bool,
 ) -> Iterator[Contradiction]:
-    """Yield what keeps a NOT from ever finding what it forbids, or NOTs inside it."""
+    """Yield what keeps NOTs from ever finding what they forbid, or NOTs inside them.
+
+    A NOT of optional parts is several here, with variables in common: all of them must be kept from it.
+    """
+    written = [negation for negation in negations if not negation.is_strategic]
+    cores: list[tuple[Premise, ...]] = []
+    for negation in written:
+        both, premises = _inside(negation, outer, around, query)
+        cores.append(_core(premises, both, times, tie_break=tie_break))
+        if not cores[-1]:
+            inner = negation.form.negations
+            yield from _of_negations(inner, both, premises, query, times, tie_break=tie_break)
+    for negation, core in zip(written, cores, strict=True):
+        names = set(negation.form.variables)
+        family = zip(written, cores, strict=True)
+        if all(other for sibling, other in family if names & set(sibling.form.variables)):
+            yield Contradiction(core, outer.variables, negation.form.variables)
+
+
+def _inside(
+    negation: NegatedForm, outer: NormalForm, around: Sequence[Premise], query: Query
+) -> tuple[NormalForm, list[Premise]]:
+    """Return what is around a NOT and in it as one form, and the premises of both."""
     inner = negation.form
     order = {(before, own) for before in negation.after for own in inner.variables}
     order |= {(own, after) for own in inner.variables for after in negation.before}
-    items = (*outer.items, *inner.items)
-    both = NormalForm(items, outer.order | inner.order | order, keys=inner.keys)
-    own = _premises(both, outer.variables, query)
-    core = _core([*around, *own], both, times, tie_break=tie_break)
-    if core:
-        yield Contradiction(core, outer.variables, inner.variables)
-        return
-    for nested in inner.negations:
-        yield from _of_negation(nested, both, [*around, *own], query, times, tie_break=tie_break)
+    both = NormalForm((*outer.items, *inner.items), outer.order | inner.order | order, keys=inner.keys)
+    return both, [*around, *_premises(both, outer.variables, query)]
 
 
 def _premises(form: NormalForm, outer: Sequence[str], query: Query) -> list[Premise]:

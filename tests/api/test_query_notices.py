@@ -1,0 +1,73 @@
+"""What is told of queries when a detection is made, and types that are derived, without Spark."""
+
+import warnings
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+import weft
+from weft.errors import DataError, QueryError
+
+TWO = """QUERY never PATTERN SEQ(A a, B b) WHERE a.x > 5 AND a.x < 3 RETURN a.x AS v
+QUERY fine PATTERN SEQ(A a, B b) WHERE a.x < 3 RETURN a.kind AS v"""
+
+
+def table() -> pa.Table:
+    times = [datetime(2026, 3, 1, 10, minute, tzinfo=UTC) for minute in range(4)]
+    return pa.table({"ts": times, "kind": ["A", "B", "A", "B"], "x": [1, 2, 3, None], "id": [1, 2, 3, 4]})
+
+
+def test_contradictions_and_renamed_columns_are_told_once() -> None:
+    with pytest.warns(weft.NoticeWarning) as caught:
+        detection = weft.prepare(table(), TWO, time="ts", type="kind", id="id")
+    told = {notice.kind: notice for notice in detection.notices}
+    assert told["contradiction"].query == "never"
+    assert told["contradiction"].reason == "no event can satisfy a.x > 5 and a.x < 3"
+    assert told["renamed columns"].reason == (
+        "the column v is long in query never and string in fine: "
+        "the columns of the results are never_v and fine_v"
+    )
+    shown = [str(warning.message) for warning in caught]
+    assert sum("no event can satisfy" in text for text in shown) == 1
+    assert caught[0].filename == __file__
+    assert [row["query"] for row in detection.matches.to_pylist()] == ["fine", "fine"]
+
+
+def test_notices_may_be_kept_quiet() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        detection = weft.prepare(table(), TWO, time="ts", type="kind", id="id", notices=False)
+    assert "contradiction" in {notice.kind for notice in detection.notices}
+
+
+def test_types_are_conditions_of_our_language() -> None:
+    late = "time > '2026-03-01 10:02:00'"
+    types = {"Low": "x < 2 OR x IS NULL", "High": "x >= 2 AND kind = 'B'", "Late": late}
+    found = weft.detect(
+        table(), "PATTERN SEQ(Low l, High h)", time="ts", id="id", columns=weft.Columns(types=types)
+    )
+    bound = [[event["id"] for event in row["events"]] for row in found.to_pylist()]
+    assert bound == [[1, 2]]
+    found = weft.detect(table(), "PATTERN Late l", time="ts", id="id", columns=weft.Columns(types=types))
+    assert [row["events"][0]["id"] for row in found.to_pylist()] == [4]
+
+
+def test_a_condition_that_cannot_be_read_names_its_type() -> None:
+    columns = weft.Columns(types={"Big": "volume > 3"})
+    with pytest.raises(QueryError, match=r"^type Big:1:1: unknown attribute volume\n  volume > 3\n  \^"):
+        weft.detect(table(), "PATTERN Big b", time="ts", columns=columns)
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    twice = table().append_column("x", pa.array([1, 2, 3, 4]))
+    with pytest.raises(DataError, match=r"the events have several columns 'x'\n  hint: rename or drop"):
+        weft.detect(twice, "PATTERN A a", time="ts", type="kind")
+
+
+def test_a_missing_column_suggests_only_what_is_near() -> None:
+    events = table().drop_columns(["kind"])
+    with pytest.raises(DataError) as raised:
+        weft.detect(events, "PATTERN A a", time="ts", type="kind", id="id")
+    assert "did you mean" not in str(raised.value)
+    assert "ts, x, id" in str(raised.value)
