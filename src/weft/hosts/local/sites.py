@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weft.hosts.divide import time_of
 from weft.hosts.host import RunOptions
+from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.memory import spool_limit
 from weft.hosts.local.outcomes import KindTables
@@ -23,7 +24,6 @@ from weft.hosts.local.run import (
     workers_for,
 )
 from weft.hosts.local.spool import Spool
-from weft.hosts.local.columns import texts_of
 from weft.hosts.local.wire import RowCounts, Wire
 from weft.hosts.tasks import PLACE, site_demand, site_route, site_task, slices_for
 from weft.pattern.nodes import Query

@@ -1,6 +1,6 @@
 """Batches of rows as the engine is given them: the events that plans read, and of these what they need."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,9 +14,7 @@ from weft.hosts.local.content import content_hashes
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, flagged_types
 from weft.pattern.normal_form import EVERY_TYPE
-from weft.runtime.columns.events import Array
 from weft.runtime.columns.layout import Layout
-
 
 
 @dataclass
