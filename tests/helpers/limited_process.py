@@ -93,7 +93,7 @@ def main(events: str, query: str, limit_mb: str) -> None:
     opened = matches["opened"].to_numpy()
     opened.sort()
     is_right = np.array_equal(opened, expected_opened(query, n_events))
-    temporary = [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("weft")]
+    temporary = [path.name for path in Path(os.environ["TMPDIR"]).glob("weft*")]
     print(json.dumps({"n": len(opened), "is_right": is_right, "peak_mb": peak[0], "left": temporary}))
 
 
