@@ -49,8 +49,14 @@ def test_first_answers_import_nothing_heavy(arguments: tuple[str, ...], tmp_path
 
 
 def test_a_command_that_runs_spark_imports_it() -> None:
-    _, names = imported_by("run", "--help")
+    _, names = imported_by("stream", "--help")
     assert {"pyspark", "numpy"} <= names
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "why", "test", "warm"])
+def test_a_command_that_runs_here_imports_no_spark(command: str) -> None:
+    _, names = imported_by(command, "--help")
+    assert names.isdisjoint({"pyspark", "py4j"})
 
 
 def test_the_list_of_commands_has_the_first_line_of_each_help() -> None:

@@ -30,12 +30,21 @@ def open_host(events: Events, roles: EventRoles, columns: Columns) -> Host[Any]:
         from weft.api.spark_events import spark_host
 
         return spark_host(events, roles)
+    if not _is_local(events):
+        refuse_events(events)
     from weft.api.local_events import local_host
 
-    is_known = isinstance(events, str | Path | ArrowEvents)
-    if not is_known and not any(hasattr(events, name) for name in CAPSULES):
-        refuse_events(events)
     return local_host(events, roles, columns)
+
+
+def _is_local(events: Events) -> bool:
+    """Whether events are files that are there, or rows in Arrow."""
+    if not isinstance(events, str | Path):
+        return isinstance(events, ArrowEvents) or any(hasattr(events, name) for name in CAPSULES)
+    try:
+        return "://" in str(events) or Path(events).exists()
+    except (OSError, ValueError):  # too long for a name, or with characters that none has
+        return False
 
 
 def stream_detection(

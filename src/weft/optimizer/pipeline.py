@@ -75,7 +75,7 @@ def choose_plan(
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
-    is_cut_short = limit.is_reached and limit.steps is None
+    is_cut_short = limit.is_reached and bool(limit.seconds)
     return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes), is_cut_short)
 
 
@@ -149,12 +149,11 @@ def _search(weave: Weave, limit: Limit, planning: Planning) -> list[str]:
     if planning.plan == "auto" and not planning.prefix_only:
         _start_with_rewriting(weave, limit, planning.seed)
     weave.improve(limit, heuristic=planning.heuristic, k=planning.n_changed, seed=planning.seed)
-    if not limit.is_reached:
+    if not limit.is_reached or not limit.seconds:  # steps, or no search at all, are what was asked for
         return []
     whole.is_reached |= whole.used_share() >= 1.0
-    seconds = f"{limit.seconds:.3g} s" if limit.seconds is not None else f"{limit.steps} steps"
     worth = "" if whole.is_reached else f", {SEARCH_SHARE:.0%} of what the plan is expected to take"
-    return [f"The search ended at its limit of {seconds}{worth}"]
+    return [f"The search ended at its limit of {limit.seconds:.3g} s{worth}"]
 
 
 def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:
