@@ -1,4 +1,4 @@
-"""Cases without Spark: those written as text, and random ones, each on a host to which few events are many."""
+"""Cases without Spark: those written as text, and random ones, on hosts to which few events are many."""
 
 import random
 from dataclasses import replace

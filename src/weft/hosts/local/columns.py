@@ -23,6 +23,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 def microseconds(column: pa.Array) -> pa.Array:
     """Return times as microseconds since the epoch, without a zone those in UTC, finer ones rounded down."""
+    column = plain(column)
     unit = column.type.unit
     counts = column.view(pa.int64())
     if unit == "us":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.local.derived import DerivedType, derive_type
@@ -47,8 +48,18 @@ def events_in_memory(given: Any) -> ArrowEvents:
         return _events_of(spool.take(0) if spool.piles else reader.schema.empty_table())
 
 
-def _events_of(table: pa.Table) -> ArrowEvents:
+def _events_of(given: pa.Table) -> ArrowEvents:
+    table = _without_runs(given)
+
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(list(columns)).to_batches()
 
     return ArrowEvents(table.schema, int(table.nbytes), read)
+
+
+def _without_runs(table: pa.Table) -> pa.Table:
+    """Return the rows with each value for itself: runs of equal ones can hardly be computed with."""
+    for place, column in enumerate(table.schema):
+        if pa.types.is_run_end_encoded(column.type):
+            table = table.set_column(place, column.name, pc.run_end_decode(table.column(place)))
+    return table
