@@ -89,6 +89,8 @@ __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605
 
 def __getattr__(name: str) -> object:
     """Import an exported name."""
+    if name == "testing":
+        return import_module("weft.testing")
     if name not in _HOMES:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
     exported: object = getattr(import_module(f"weft.{_HOMES[name]}"), name)

@@ -8,6 +8,9 @@ from itertools import accumulate
 
 MAX_SHOWN = 200  # characters of a line of source text in a message
 MAX_NAMED = 5  # queries that a message names
+MAX_COMPARED = 5  # similar names that are looked at more closely
+SHORT_NAME = 4  # letters of a name of which the first is hardly mistyped
+SHORTEST_PART = 3  # letters that a name has in common with one it is short for
 FEWER_MATCHES = (
     "STRATEGY NEXT takes the next that fits in place of every choice, AFTER MATCH SKIP PAST LAST one of the "
     "matches that overlap"
@@ -31,6 +34,7 @@ class Problem:
     span: Span | None = None
     hint: str | None = None
     query: str | None = None
+    first: Span | None = None  # where that stands which it repeats
 
 
 class WeftError(Exception):
@@ -70,6 +74,12 @@ class QueryText:
         line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
         return line, self.text.count("\n", self.starts[self.number_of(offset)], offset) + 1, start
 
+    def place_of(self, span: Span) -> str:
+        """Return where something begins: its file, the line and the column there."""
+        start = min(span.start, len(self.text))
+        _, number, line_start = self.line_at(start)
+        return f"{self.origins[self.number_of(start)]}:{number}:{start - line_start + 1}"
+
 
 class QueryError(WeftError):
     """One or more problems in queries, reported together with file, line, column and caret.
@@ -94,12 +104,14 @@ class QueryError(WeftError):
     def _render(self, problem: Problem) -> str:
         prefix = f"query {problem.query}: " if problem.query else ""
         hint = f"\n  hint: {problem.hint}" if problem.hint else ""
+        if problem.first is not None and self.source.text:
+            hint = f"\n  the first is at {self.source.place_of(problem.first)}{hint}"
         if problem.span is None or not self.source.text:
             return f"{self.origin}: {prefix}{problem.message}{hint}"
         start = min(problem.span.start, len(self.source.text))
-        line, number, line_start = self.source.line_at(start)
+        line, _, line_start = self.source.line_at(start)
         column = start - line_start
-        place = f"{self.source.origins[self.source.number_of(start)]}:{number}:{column + 1}: "
+        place = f"{self.source.place_of(problem.span)}: "
         if len(line) > MAX_SHOWN:  # of a long line, show what is around the place
             cut = max(0, min(column - MAX_SHOWN // 2, len(line) - MAX_SHOWN))
             line, column = line[cut : cut + MAX_SHOWN], column - cut
@@ -134,11 +146,45 @@ class BudgetError(WeftError):
 
 
 def near_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to `name`, ignoring case, or None when nothing is close.
+    """Return the known name that is probably meant by `name`, ignoring case, or None.
 
-    >>> near_name("Prise", ["price", "volume"])
-    'price'
+    It differs by a typing mistake, or the one is short for the other; of short names less may differ.
+
+    >>> near_name("Prise", ["price", "volume"]), near_name("amt", ["amount"]), near_name("kind", ["id"])
+    ('price', 'amount', None)
     """
     by_folded = {candidate.casefold(): candidate for candidate in sorted(known, reverse=True)}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[close[0]] if close else None
+    folded = name.casefold()
+    close = difflib.get_close_matches(folded, by_folded, n=MAX_COMPARED, cutoff=0.6)
+    near = next((other for other in close if _is_near(folded, other)), None)
+    return by_folded[near] if near is not None else None
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Return whether two names differ by few mistakes, or one begins with the other or is short for it."""
+    shorter, longer = sorted((name, other), key=len)
+    if len(shorter) >= SHORTEST_PART and (longer.startswith(shorter) or _abbreviates(shorter, longer)):
+        return True
+    if len(longer) <= SHORT_NAME and name[:1] != other[:1]:
+        return name == other
+    return _n_mistakes(name, other) <= max(1, len(longer) // 3)
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Return whether the letters of a name stand in another in this order, from the first one on."""
+    letters = iter(long)
+    return short[:1] == long[:1] and all(letter in letters for letter in short)
+
+
+def _n_mistakes(name: str, other: str) -> int:
+    """Return how many letters must be dropped, added, changed or swapped with the next to get the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(name, 1):
+        before, last, row = row, before, [i]
+        for j, wanted in enumerate(other, 1):
+            steps = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and name[i - 2] == wanted:
+                steps = min(steps, last[j - 2] + 1)
+            row.append(steps)
+    return row[-1]

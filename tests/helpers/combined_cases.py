@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -15,6 +16,7 @@ from weft.hosts.results import TrendNames
 from weft.reference.trends import TrendResults
 
 Lines = dict[str, tuple[str, ...]]
+AnyRow = Row | Mapping[str, Any]  # of Spark, or of Arrow
 STRETCH = 200_000_000_000  # microseconds, of which every slide of the cases is a part
 IDS = 1_000  # for each case
 TYPE = re.compile(r"\b([A-E])(?=(?:[+*?]|\{[\d,]*\})? \w)")
@@ -39,11 +41,17 @@ class Combined:
         *more: tuple[str, pa.DataType],
     ) -> DataFrame:
         """Return the events, or those given with more columns; `letters` is for conditions on types."""
+        return spark.createDataFrame(self.table(events, *more))
+
+    def table(
+        self, events: Sequence[Mapping[str, object]] | None = None, *more: tuple[str, pa.DataType]
+    ) -> pa.Table:
+        """Return what `frame` holds."""
         table, _ = arrow_events(self.cases[0])
         own = [(field.name, field.type) for field in table.schema if not field.name.startswith("__")]
         columns = [*own, ("__type", pa.string()), ("__id", pa.int64()), ("letters", pa.string()), *more]
         given = self.events if events is None else events
-        return spark.createDataFrame(pa.Table.from_pylist(given, schema=pa.schema(columns)))
+        return pa.Table.from_pylist(given, schema=pa.schema(columns))
 
     @property
     def types(self) -> dict[str, str]:
@@ -51,21 +59,23 @@ class Combined:
         names = {name for event in self.events for name in str(event["letters"]).split(";") if name}
         return {name: f"contains(letters, ';{name};')" for name in names | set(TYPE_NAME.findall(self.text))}
 
-    def found(self, matches: Iterable[Row], columns: Mapping[str, Mapping[str, str]]) -> Lines:
+    def found(self, matches: Iterable[AnyRow], columns: Mapping[str, Mapping[str, str]]) -> Lines:
         """Return the lines of each query for matches; none may come twice."""
         known: dict[str, dict[Bindings, dict[str, object]]] = {}
         for row in matches:
             _, number = named(row["query"])
             bindings = frozenset(
                 (variable, tuple(int(str(one)) - IDS * number for one in ids))
-                for variable, ids in bindings_of([event.asDict() for event in row["events"]])
+                for variable, ids in bindings_of(
+                    [event.asDict() if isinstance(event, Row) else event for event in row["events"]]
+                )
             )
             own = known.setdefault(row["query"], {})
             assert bindings not in own, "a match was emitted twice"
             own[bindings] = {name: plain(row[column]) for name, column in columns[row["query"]].items()}
         return {name: match_lines(own) for name, own in known.items()}
 
-    def trends(self, rows: Iterable[Row], names: Mapping[str, TrendNames]) -> Lines:
+    def trends(self, rows: Iterable[AnyRow], names: Mapping[str, TrendNames]) -> Lines:
         """Return the lines of each trend query, from rows whose times are microseconds."""
         known: dict[str, TrendResults] = {}
         for row in rows:

@@ -20,7 +20,8 @@ def table_of(rows: Sequence[Sequence[object]], names: str = "ts type id k x") ->
         name: [row[place] if place < len(row) else None for row in rows] for place, name in enumerate(columns)
     }
     times = pa.array([round(float(str(second)) * SECOND) for second in values.pop("ts")], pa.int64())
-    table = pa.table({name: pa.array(own) for name, own in values.items()})
+    kinds = {name: None if name == "type" else pa.int64() for name in values}
+    table = pa.table({name: pa.array(own, kinds[name]) for name, own in values.items()})
     return table.add_column(0, "ts", times.cast(pa.timestamp("us", "UTC")))
 
 
@@ -29,7 +30,7 @@ def detection_on(rows: Sequence[Sequence[object]], text: str, **options: object)
     return weft.prepare(table_of(rows), text, time="ts", type="type", id="id", **options)  # type: ignore[arg-type]
 
 
-def detection_of_case(case: Case) -> Detection:
+def detection_of_case(case: Case, **options: object) -> Detection:
     """Prepare a case, none of whose events has several types."""
     table, _ = arrow_events(case)
     return weft.prepare(
@@ -39,6 +40,7 @@ def detection_of_case(case: Case) -> Detection:
         type="__type",
         id="__id",
         columns=Columns(order_by=case.order_by),
+        **options,  # type: ignore[arg-type]
     )
 
 

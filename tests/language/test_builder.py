@@ -1,5 +1,6 @@
 """Queries built in Python equal those parsed from text."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -206,3 +207,31 @@ def test_terms_have_no_truth_value() -> None:
         bool(a.x > 3)
     with pytest.raises(TypeError, match="expected a predicate"):
         (a.x > 3) & True  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda: query("q").within(10),
+            'the window 10 has no unit\n  hint: write "10 seconds", "10 minutes"',
+        ),
+        (lambda: query("q").within("10"), 'the window 10 has no unit\n  hint: write "10 seconds"'),
+        (lambda: query("q").within(1.5), "the window 1.5 has no unit"),
+        (lambda: query("q").within(None), 'None is no window\n  hint: write for example "10 minutes"'),
+        (lambda: query("q").slide(5), 'the length 5 has no unit\n  hint: write "5 seconds"'),
+        (lambda: query("q").suppress(5), "the length 5 has no unit"),
+        (lambda: query(None), "None is no name of a query"),
+        (lambda: event(4625), '4625 is no name of a type\n  hint: write it as a text: "4625"'),
+        (lambda: event("A", 3), "3 is no name of a variable"),
+    ],
+)
+def test_what_is_half_said_is_told_with_a_remedy(build: Callable[[], object], said: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        build()
+    assert said in str(raised.value)
+
+
+def test_an_event_is_no_list_of_attributes() -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        list(event("A"))  # type: ignore[call-overload]

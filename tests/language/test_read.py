@@ -114,6 +114,21 @@ def test_names_are_unique_over_files_texts_and_objects(tmp_path: Path) -> None:
     assert "two queries are named built" in message_of([tmp_path / "q.weft", "QUERY built PATTERN B"])
 
 
+def test_queries_of_one_name_are_both_placed(tmp_path: Path) -> None:
+    (tmp_path / "a.weft").write_text("QUERY other PATTERN A\nQUERY same PATTERN A")
+    (tmp_path / "b.weft").write_text("\nQUERY same PATTERN B")
+    shown = message_of(tmp_path)
+    assert shown.startswith(f"{tmp_path}/b.weft:2:1: query same: two queries are named same\n")
+    assert f"\n  the first is at {tmp_path}/a.weft:2:1\n  hint: give each query a name of its own" in shown
+    of_object = message_of([tmp_path / "a.weft", query("same").pattern(a)])
+    assert f"two queries are named same\n  the first is at {tmp_path}/a.weft:2:1" in of_object
+
+
+@pytest.mark.parametrize("name", ["queries/fraud", "fraud.txt", r"rules\fraud", "/no/fraud"])
+def test_a_word_like_a_path_is_one(name: str) -> None:
+    assert message_of(name) == f"{name}: there is no such file or directory of queries"
+
+
 @pytest.mark.parametrize("name", ["absent.weft", "absent.ccl"])
 def test_a_name_of_a_query_file_is_never_query_text(name: str) -> None:
     assert message_of(name) == f"{name}: there is no such file or directory of queries"
@@ -135,7 +150,39 @@ def test_no_query(given: object) -> None:
 
 
 def test_what_is_no_query_is_named() -> None:
-    assert "`queries` holds 7: expected query text, a path" in message_of([7])
+    assert "`queries` holds 7, which is no query\n  hint: give query text, the path" in message_of([7])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "`queries` is None, which is no query\n  hint: give query text, the path"),
+        (7, "`queries` is 7, which is no query"),
+        ([None], "`queries` holds None, which is no query"),
+        ([[]], "`queries` holds [], which is no query"),
+        (a, "is a weft.language.builder.Variable, which is no query\n  hint: put the pattern in a query"),
+        (seq(a, b), 'hint: put the pattern in a query: weft.query("name").pattern(...)'),
+        (a.x > 3, 'hint: put the condition in a query: weft.query("name").pattern(...).where(...)'),
+        ({"q": "PATTERN A"}, "hint: give the values of the mapping in a list"),
+        (b"PATTERN A", "hint: give the text: decode the bytes"),
+        (["x" * 100, 1.5], "`queries` holds 1.5, which"),
+        (
+            query("half"),
+            "the query half has no pattern\n  hint: go on with .pattern(...), as in weft.query(",
+        ),
+    ],
+)
+def test_what_cannot_be_queries_is_told_with_a_remedy(given: object, said: str) -> None:
+    assert said in message_of(given)
+
+
+def test_the_time_column_may_be_known_without_a_schema() -> None:
+    text = "PATTERN SEQ(A a, B b) WHERE b.ts < a.ts"
+    assert len(read_queries(text, None)) == 1
+    assert len(read_queries(text, None, time="at")) == 1
+    for written in (text, text.replace("ts", "time")):
+        with pytest.raises(QueryError, match=r"can never hold: the pattern puts a before b\n(.*\n)*.*--time"):
+            read_queries(written, None, time="ts")
 
 
 def test_long_texts_and_odd_characters_are_no_paths() -> None:

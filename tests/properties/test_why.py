@@ -1,4 +1,4 @@
-"""Every step of a diagnosis is counted as the reference counts it, and the last one has the matches of the rule."""
+"""Every step of a diagnosis is counted as the reference counts it, the last one the matches of the rule."""
 
 import json
 import math

@@ -1,7 +1,7 @@
 """The detection: queries bound to events, in batch or on a stream, at one place or at sites."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis, CountedOutcomes
 from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
-from weft.hosts.results import TrendNames, result_columns, trend_names
+from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
 from weft.normalize.template import template_of
 from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
@@ -75,7 +75,8 @@ class Detection(ABC):
         self.workload = workload
         self._statistics = workload.statistics
         self._sampled: Statistics | None = None  # by a quick look at the events
-        self._told: list[Notice] = []  # what showed while it ran
+        self._told: list[Notice] = []  # what showed when it was made and while it ran
+        self._tell(self._of_queries())
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -274,6 +275,11 @@ class Detection(ABC):
         if self.workload.warns:
             warn_of(new)
 
+    def _of_queries(self) -> Iterator[Notice]:
+        """Yield what a person should know of the queries before anything is read."""
+        yield from renamed_columns(self.queries, self._templates)
+        yield from self.host.notices_of(self.queries)
+
     @property
     def _cautions(self) -> tuple[Notice, ...]:
         """What is likely to explode, by the statistics at hand: lists without a bound, too many matches."""
@@ -322,7 +328,8 @@ class Detection(ABC):
 
         Counts are of the input as it is given: before any filter, each event once, of all sites together.
         With `key`, such as `{"user": "ann"}`, look at events with these values only; with a time `at`, at
-        events up to one window before and after it. A step that exceeds its budget is told; those after it are counted.
+        events up to one window before and after it. A step that exceeds its budget is told; those after it
+        are counted.
         """
         if self.is_streaming:
             raise _once()

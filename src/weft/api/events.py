@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from weft.api.detection import Detection, Workload
 from weft.api.options import Columns, Sites
-from weft.errors import DataError
+from weft.api.unusable_events import refuse_events
 from weft.hosts.host import Host
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.meaning import EventRoles
@@ -33,9 +33,9 @@ def open_host(events: Events, roles: EventRoles, columns: Columns) -> Host[Any]:
     from weft.api.local_events import local_host
 
     is_known = isinstance(events, str | Path | ArrowEvents)
-    if is_known or any(hasattr(events, name) for name in CAPSULES):
-        return local_host(events, roles, columns)
-    raise DataError(f"`events` is {events!r}")
+    if not is_known and not any(hasattr(events, name) for name in CAPSULES):
+        refuse_events(events)
+    return local_host(events, roles, columns)
 
 
 def stream_detection(

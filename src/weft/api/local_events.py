@@ -7,7 +7,6 @@ from weft.api.options import Columns
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.local.events import LocalEvents, events_in_memory
 from weft.hosts.local.host import LocalHost
-from weft.hosts.local.schemas import column_kinds
 from weft.hosts.meaning import EventRoles
 from weft.io.arrow_files import open_events
 from weft.io.event_files import EventColumns
@@ -15,8 +14,7 @@ from weft.io.event_files import EventColumns
 
 def local_host(events: Any, roles: EventRoles, columns: Columns) -> LocalHost:
     """Return the local host of events, whose columns have the roles as far as these are there and fit."""
-    rows = _rows_of(events, roles, columns)
-    return LocalHost(LocalEvents.bind(column_kinds(rows.schema), roles, rows=rows))
+    return LocalHost(LocalEvents.open(_rows_of(events, roles, columns), roles))
 
 
 def _rows_of(events: Any, roles: EventRoles, columns: Columns) -> ArrowEvents:

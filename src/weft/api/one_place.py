@@ -1,7 +1,7 @@
 """Detections at one place: groups of queries, each with its plan."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from weft.explanation.trends import trend_lines
 from weft.hosts.divide import QueryGroup, divide, divide_trends
 from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
 from weft.hosts.queries import count_events
+from weft.notices import Notice
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
@@ -52,7 +53,19 @@ class OnePlaceDetection(Detection):
                 plan_group(group, schema, planning, statistics, progress=progress, is_cancelled=is_cancelled)
                 for group in self._groups()
             ]
-            self._tell(self._cautions)
+            self._tell((*self._cautions, *self._short_searches(self._planned)))
+
+    def _short_searches(self, planned: Sequence[PlannedGroup]) -> Iterator[Notice]:
+        """Yield what to say of searches that the limit ended."""
+        n_queries = sum(len(own.group.queries) for own in planned if own.optimized.is_cut_short)
+        if n_queries:
+            yield Notice(
+                kind="short search",
+                reason=f"the search for a plan of {n_queries} queries was cut short after "
+                f"{self.workload.planning.search_seconds:g} s",
+                remedy="planning=weft.Planning(search_seconds=...), or --search-seconds, lets it go on; the "
+                "matches are the same",
+            )
 
     @property
     def _plans(self) -> list[PlannedGroup]:

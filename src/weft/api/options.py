@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from weft.adaptation.settings import Adaptation, Decider
 from weft.errors import WeftError
 from weft.io.units import TimeUnit
 from weft.placement.network import Network
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 PlacementName = Literal["muse", "single-sink", "central"]
 
@@ -19,7 +22,9 @@ class Columns:
     order_by
         The order among events of equal time.
     types
-        Event types derived from other columns, as SQL conditions: `{"BigTrade": "volume > 10000"}`.
+        Event types derived from other columns, each by a condition on single events in the language of
+        queries: `{"BigTrade": "volume > 10000"}`. On Spark also a column, or a text of Spark SQL where our
+        language does not know it.
     time_unit
         Of files: what numbers in the time column count from the epoch, "s", "ms", "us" or "ns".
     delimiter
@@ -27,7 +32,7 @@ class Columns:
     """
 
     order_by: str | None = None
-    types: Mapping[str, str] = field(default_factory=dict)
+    types: "Mapping[str, str | Column]" = field(default_factory=dict)
     time_unit: TimeUnit = "ms"
     delimiter: str = ","
 

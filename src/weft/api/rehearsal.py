@@ -78,8 +78,8 @@ def _find(queries: str, *, id: str | None = "id", columns: Columns | None = None
 
 
 def _matches() -> None:
-    for id in ("id", "name", None):
-        _find(MATCHES, id=id)
+    for identity in ("id", "name", None):
+        _find(MATCHES, id=identity)
     _find(MATCHES, columns=Columns(order_by="n"))
 
 

@@ -6,21 +6,23 @@ from weft.api.detection import Detection, Workload
 from weft.api.options import Sites
 from weft.api.streams import SiteStreamDetection, StreamDetection
 from weft.errors import WeftError
-from weft.hosts.meaning import EventRoles
+from weft.hosts.meaning import EventRoles, refuse_duplicates
 from weft.hosts.spark.frame import EventFrame
 from weft.hosts.spark.host import SparkHost
 from weft.hosts.spark.local import use_this_python
-from weft.hosts.spark.schemas import column_kinds
 from weft.hosts.spark.stream import Lateness
 from weft.language.literals import parse_duration
 
+CASE_SENSITIVE = "spark.sql.caseSensitive"
 SPARK_DELAY = "spark.watermarkDelayMs"  # where Spark says that a column has a watermark
 
 
 def spark_host(events: DataFrame, roles: EventRoles) -> SparkHost:
     """Return Spark as the host of a frame, whose columns have the roles as far as these are there and fit."""
-    use_this_python(events.sparkSession)
-    return SparkHost(EventFrame.bind(column_kinds(events.schema), roles, events=events))
+    session = events.sparkSession
+    use_this_python(session)
+    refuse_duplicates(events.columns, ignores_case=session.conf.get(CASE_SENSITIVE) != "true")
+    return SparkHost(EventFrame.open(events, roles))
 
 
 def stream_detection(

@@ -14,6 +14,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 SUMMARIES = {  # of the commands: the first lines of their help
     "check": "Check queries for mistakes, without events: syntax, names, types as far as they are known.",
     "explain": "Show the normal forms of queries and their shared plan as a tree.",
+    "test": "Test rules: find out whether they find in small tables of events what they should.",
     "run": "Find all matches of queries in events, and the aggregates of trend queries.",
     "why": "Say how far a rule gets on given events, step by step, and what it misses most narrowly.",
     "stream": "Find matches in a stream, as its events come.",

@@ -1,7 +1,9 @@
 """The command `weft check`: what is wrong with queries, without events and without Spark."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
+import typer
 from rich.markup import escape
 from rich.table import Table
 
@@ -14,14 +16,19 @@ from weft.language.read import read_queries
 from weft.normalize.cautions import list_cautions
 from weft.pattern.nodes import Query
 
-EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/"
+EXAMPLES = "Examples:\n\n  weft check fraud.weft\n\n  weft check queries/ --time at"
 
 
 @with_groups
-def check(queries: Queries, *, policies: PolicyOptions) -> None:
+def check(
+    queries: Queries,
+    *,
+    time: Annotated[str, typer.Option(help="The column of the event time, for conditions on it.")] = "ts",
+    policies: PolicyOptions,
+) -> None:
     """Check queries for mistakes, without events: syntax, names, types as far as they are known."""
     with report_errors():
-        bound = read_queries(queries, None, tie_break=True, default=policies.policy())
+        bound = read_queries(queries, None, tie_break=True, default=policies.policy(), time=time)
         terminal().print(queries_table(bound))
         say_notices(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")

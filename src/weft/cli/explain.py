@@ -47,7 +47,7 @@ def explain(
     with report_errors():
         _check(placed, events)
         tie_break = columns.order_by is not None
-        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy())
+        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         if events is None:
             typer.echo(explain_queries(bound))
             return

@@ -1,5 +1,7 @@
 """Options of commands, in groups: a group is a dataclass whose fields are options."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -71,7 +73,40 @@ NoticesOption = Annotated[
     ),
 ]
 TIME_HELP = "The column of the event time: a timestamp, a number or ISO 8601 text."
-TYPE_HELP = "The column of the event type."
+TYPE_HELP = "The column of the event type; needed unless --types derives all types."
+TYPES_HELP = (
+    'A type derived from other columns: --types "BigTrade=volume > 10000", with a condition as in WHERE. '
+    "May be given several times; an event may have several types."
+)
+EXAMPLE_OF_TYPES = 'as in --types "BigTrade=volume > 10000"'
+_TYPE_AND_CONDITION = re.compile(
+    r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^\W\d]\w*))\s*=(?P<condition>.*)', re.S
+)
+
+
+def types_option(written: Iterable[str]) -> dict[str, str]:
+    """Return the conditions of derived types by name, each written as one option.
+
+    >>> types_option(["Big=volume >= 10000", '"odd type"=up'])
+    {'Big': 'volume >= 10000', 'odd type': 'up'}
+    >>> types_option(["volume > 10000"])
+    Traceback (most recent call last):
+    weft.errors.WeftError: --types volume > 10000: expected a name, = and a condition
+      hint: write a name before it, as in --types "BigTrade=volume > 10000"
+    """
+    conditions: dict[str, str] = {}
+    for text in written:
+        found = _TYPE_AND_CONDITION.fullmatch(text)
+        condition = "" if found is None else found["condition"].strip()
+        if found is None or not condition or condition.startswith("="):
+            hint = f"write a name before it, {EXAMPLE_OF_TYPES}"
+            raise WeftError(f"--types {text}: expected a name, = and a condition\n  hint: {hint}")
+        name = found["plain"] or found["quoted"].replace('""', '"')
+        if name in conditions:
+            hint = f'write one condition: --types "{name}={conditions[name]} OR {found["condition"].strip()}"'
+            raise WeftError(f"--types gives the type {name} twice\n  hint: {hint}")
+        conditions[name] = condition
+    return conditions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +114,27 @@ class ColumnOptions(EventColumns):
     """The columns of the events."""
 
     time: str = option(TIME_HELP)
-    type: str = option(TYPE_HELP)
+    type: str | None = option(TYPE_HELP, default=None)
+    types: list[str] | None = option(TYPES_HELP, metavar="NAME=CONDITION", default=None)
     id: str | None = option("The column of the event's identity; equal ids count once.", default=None)
     time_unit: TimeUnit = option("What numbers in the time column count: seconds, ms or us.", default="ms")
     order_by: str | None = option("The column that orders events of equal time.", default=None)
     delimiter: str = option("What stands between the fields of CSV; tab is a tab.", default=",")
+
+    def __post_init__(self) -> None:
+        try:
+            types = self.conditions  # what it cannot be is said at once
+        except WeftError as error:
+            raise typer.BadParameter(str(error)) from None
+        if self.type is None and not types:
+            raise typer.BadParameter(
+                f"say which column has the type of an event: --type, or derive types, {EXAMPLE_OF_TYPES}"
+            )
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The conditions of derived types, by name."""
+        return types_option(self.types or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +156,12 @@ class UsualColumnOptions(ColumnOptions):
     """The columns of the events, with their usual names."""
 
     time: str = option(TIME_HELP, default="ts")
-    type: str = option(TYPE_HELP, default="type")
+    type: str | None = option(f"{TYPE_HELP} `type` by default.", default=None)
+
+    def __post_init__(self) -> None:
+        if self.type is None and not self.types:
+            object.__setattr__(self, "type", "type")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,7 +65,8 @@ def run(
     incomplete, those of all others are complete and delivered.
     """
     with report_errors():  # mistakes show before anything starts
-        read_queries(queries, None, tie_break=columns.order_by is not None, default=policies.policy())
+        tie_break = columns.order_by is not None
+        read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         sites.check()
         planning_of(planning, sharing)
         find_events(events)

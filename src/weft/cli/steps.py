@@ -60,7 +60,7 @@ def prepare_files(
         strategy=policies.strategy,
         skip=policies.skip,
         suppress=policies.suppress,
-        columns=Columns(order_by=columns.order_by),
+        columns=Columns(order_by=columns.order_by, types=columns.conditions),
         planning=planning_of(planning, sharing),
         sites=sites_of(sites),
         budget=budget,

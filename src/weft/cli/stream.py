@@ -85,7 +85,7 @@ def stream(
     """
     with report_failures():
         tie_break = columns.order_by is not None
-        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy())
+        bound = read_queries(queries, None, tie_break=tie_break, default=policies.policy(), time=columns.time)
         check_windows(bound)
         sites.check()
         if sites.site is not None and running.adapt != "off":
@@ -208,7 +208,7 @@ class StreamJob:
             skip=self.policies.skip,
             suppress=self.policies.suppress,
             watermark=self.feed.watermark,
-            columns=Columns(order_by=columns.order_by),
+            columns=Columns(order_by=columns.order_by, types=columns.conditions),
             planning=planning,
             streaming=Streaming(checkpoint=self.running.checkpoint, adapt=self.running.adapt),
             sites=sites_of(self.sites, None if past is None else past.network),

@@ -43,7 +43,8 @@ def closest_miss(
     host: Host[Any], relaxer: Relaxer, candidates: Sequence[Candidate], budget: Budget
 ) -> ClosestMiss | None:
     """Return the best match of the first candidate that has any."""
-    named = {f"miss{number}": candidate for number, candidate in enumerate(candidates)}
+    rule = relaxer.alternative.rule.name
+    named = {f"{rule}, miss {number}": candidate for number, candidate in enumerate(candidates, start=1)}
     queries = [relaxer.query(name, own.asked, own.returns) for name, own in named.items()]
     if not queries or (row := first_rows(host, queries, budget)) is None:
         return None

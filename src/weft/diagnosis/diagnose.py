@@ -75,7 +75,7 @@ class _Diagnosis:
             for relaxer, own in zip(self.relaxers, self._named, strict=True)
         )
         funnels = _with_hints(self.host, funnels, self.relaxers)
-        whole = tuple(_step_of(kind, text, matches, name) for name, (kind, text, _) in self.whole.items())
+        whole = tuple(_step_of(kind, text, matches, query.name) for kind, (text, query) in self.whole.items())
         last = whole[-1] if whole else funnels[0].steps[-1]
         closest = self._closest(funnels, whole) if last.count == 0 else None
         return Why(self.rule.name, last.count, funnels, whole, closest, self.look.text)
@@ -84,8 +84,8 @@ class _Diagnosis:
     def _named(self) -> list[list[tuple[str, PlannedStep]]]:
         """The steps of each alternative by a name."""
         return [
-            [(f"step{number}_{place}", step) for place, step in enumerate(own)]
-            for number, own in enumerate(self.steps)
+            [(f"{self.rule.name}, step {number}.{place}", step) for place, step in enumerate(own, start=1)]
+            for number, own in enumerate(self.steps, start=1)
         ]
 
     def _count_events(self) -> QueryCounts:
@@ -107,11 +107,9 @@ class _Diagnosis:
             for name, step in own
             if step.asked is not None
         ]
-        return count_queries(
-            self.host, [*queries, *(query for _, _, query in self.whole.values())], self.budget
-        )
+        return count_queries(self.host, [*queries, *(query for _, query in self.whole.values())], self.budget)
 
-    def _whole_queries(self) -> Iterable[tuple[str, tuple[StepKind, str, Query]]]:
+    def _whole_queries(self) -> Iterable[tuple[StepKind, tuple[str, Query]]]:
         """Yield the steps on all alternatives together: their union, the strategy, what one match hides."""
         rule, policy = self.rule, self.rule.policy
         plain = replace(
@@ -121,16 +119,19 @@ class _Diagnosis:
             returns=(),
         )
         if len(self.relaxers) > 1:
-            yield "whole0", ("union", "matches of any alternative", replace(plain, name="whole0"))
+            yield (
+                "union",
+                ("matches of any alternative", replace(plain, name=f"{rule.name}, any alternative")),
+            )
         chosen = Policy(strategy=policy.strategy)
         if policy.strategy not in (None, "any"):
             text = policy_lines(chosen)[0]
-            yield "whole1", ("strategy", text, replace(plain, name="whole1", policy=chosen))
+            yield "strategy", (text, replace(plain, name=f"{rule.name}, strategy", policy=chosen))
         if policy.walks:
             hidden = replace(policy, strategy=None, timeouts=False)
             text = " ".join(policy_lines(hidden))
             kept = replace(policy, timeouts=False)
-            yield "whole2", ("skip", text, replace(plain, name="whole2", policy=kept))
+            yield "skip", (text, replace(plain, name=f"{rule.name}, skip", policy=kept))
 
     def _closest(self, funnels: Sequence[Funnel], whole: Sequence[FunnelStep]) -> ClosestMiss | None:
         """Return the closest miss of the alternative that gets furthest, or of the strategy."""
@@ -150,7 +151,7 @@ class _Diagnosis:
         step = next((own for own in whole if own.count == 0 and own.kind == "strategy"), None)
         if step is None:
             return None
-        query = replace(self.whole["whole1"][2], policy=Policy())
+        query = replace(self.whole["strategy"][1], policy=Policy())
         row = first_rows(self.host, [query], self.budget)
         if row is None:
             return None

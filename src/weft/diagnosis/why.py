@@ -98,7 +98,7 @@ def _shown_funnel(funnel: Funnel) -> list[ShownStep]:
 def _shown(step: FunnelStep, said: str) -> ShownStep:
     label = f"  {step.text}" if step.kind in INDENTED else step.text
     count = "?" if step.count is None else f"{step.count:,}"
-    return ShownStep(label, count, "; ".join(filter(None, (said, step.note))), step.count == 0)
+    return ShownStep(label, count, step.note or said, step.count == 0)
 
 
 def event_text(event: MissedEvent) -> str:

@@ -15,6 +15,7 @@ from weft.hosts.divide import Division
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.nodes import Plan
@@ -107,6 +108,10 @@ class Host(ABC, Generic[OwnResults]):
     @abstractmethod
     def progress(self) -> ProgressSource:
         """What tells how far the host is with its work."""
+
+    def notices_of(self, queries: Sequence[Query]) -> list[Notice]:  # noqa: ARG002
+        """Return what a person should know of queries here, before anything is read."""
+        return []
 
     @abstractmethod
     def count_rows(self, types: Collection[str]) -> InputCounts:

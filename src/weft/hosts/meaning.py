@@ -125,6 +125,33 @@ def _event_schema(kinds: Mapping[str, Type | str], roles: EventRoles) -> Schema:
     return Schema(attributes, roles.time, known, types_overlap=bool(roles.types), unusable=unusable)
 
 
+def refuse_duplicates(names: Sequence[str], *, ignores_case: bool = False) -> None:
+    """Refuse events with columns of one name, or, where case is ignored, of names that differ in it alone.
+
+    >>> refuse_duplicates(["ts", "id", "ID"])
+    >>> refuse_duplicates(["ts", "id", "ID"], ignores_case=True)
+    Traceback (most recent call last):
+    weft.errors.DataError: the events have the columns 'id' and 'ID', which differ in case alone
+      hint: rename or drop one of them; Spark tells them apart with spark.sql.caseSensitive=true
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        key = name.casefold() if ignores_case else name
+        if key not in seen:
+            seen[key] = name
+            continue
+        first = seen[key]
+        if first == name:
+            raise DataError(
+                f"the events have several columns {name!r}\n"
+                "  hint: rename or drop all but one; after a join, join on the name, or drop that of one side"
+            )
+        raise DataError(
+            f"the events have the columns {first!r} and {name!r}, which differ in case alone\n"
+            "  hint: rename or drop one of them; Spark tells them apart with spark.sql.caseSensitive=true"
+        )
+
+
 def require_column(names: Sequence[str], name: str, role: str) -> None:
     """Refuse when a column that the caller named is not there, and say which there are."""
     if name in names:

@@ -1,16 +1,20 @@
 """The columns of results: those that all queries of a workload share, and the names users see."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.errors import WeftError
+import pyarrow as pa
+
+from weft.errors import MAX_NAMED, WeftError
 from weft.expressions import type_of
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.plan.template import Template
 from weft.runtime.stages.messages import SHARD
 from weft.runtime.stages.outcomes import KIND, MISSING, REPORT, TREND
 from weft.runtime.stages.task import ColumnType, MergedColumns, ResultColumns
 from weft.runtime.trends.emit import result_type
+from weft.schema import Type
 
 SHOWN = {  # columns as users see them
     KIND: "kind",
@@ -23,6 +27,21 @@ SHOWN = {  # columns as users see them
 
 def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> ResultColumns:
     """Give every RETURN value and every column of trend queries a column of the results."""
+    returned, trends = _types_of(queries, templates)
+    timed = [query.name for query in queries if query.policy.timeouts]
+    merged = merge_columns(returned)
+    if timed and (taken := [name for name in merged.types if name.casefold() == SHOWN[MISSING]]):
+        raise WeftError(
+            f"a query returns a column {taken[0]}, which says what is missing of the timeouts of {timed[0]}\n"
+            f"  hint: give it another name in RETURN, for example with AS {taken[0]}_value"
+        )
+    return ResultColumns(merged, merge_columns(trends), has_timeouts=bool(timed))
+
+
+def _types_of(
+    queries: Sequence[Query], templates: Sequence[Template]
+) -> tuple[dict[str, dict[str, Type]], dict[str, dict[str, pa.DataType]]]:
+    """Return the types of the RETURN values of queries, and of the columns of trend queries, by name."""
     returned = {
         query.name: {column.name: type_of(column.expression) for column in query.returns}
         for query in queries
@@ -32,14 +51,7 @@ def result_columns(queries: Sequence[Query], templates: Sequence[Template]) -> R
         template.query: {column.column: result_type(column) for column in template.columns}
         for template in templates
     }
-    timed = [query.name for query in queries if query.policy.timeouts]
-    merged = merge_columns(returned)
-    if timed and (taken := [name for name in merged.types if name.casefold() == SHOWN[MISSING]]):
-        raise WeftError(
-            f"a query returns a column {taken[0]}, which says what is missing of the timeouts of {timed[0]}\n"
-            f"  hint: give it another name in RETURN, for example with AS {taken[0]}_value"
-        )
-    return ResultColumns(merged, merge_columns(trends), has_timeouts=bool(timed))
+    return returned, trends
 
 
 def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedColumns[ColumnType]:
@@ -62,6 +74,54 @@ def merge_columns(types_of: Mapping[str, Mapping[str, ColumnType]]) -> MergedCol
         types |= {columns[name]: kind for name, kind in own.items()}
         names[query] = tuple(columns.values())
     return MergedColumns(types, names)
+
+
+def renamed_columns(queries: Sequence[Query], templates: Sequence[Template]) -> list[Notice]:
+    """Return what to say of columns that have several types, or differ in case, and so are several columns.
+
+    >>> from weft.expressions import Literal
+    >>> from weft.pattern.nodes import Event, ReturnColumn
+    >>> from weft.schema import LONG, STRING
+    >>> p, q = ReturnColumn("n", Literal(1, LONG)), ReturnColumn("n", Literal("1", STRING))
+    >>> queries = [Query("p", Event("A", "a"), returns=(p,)), Query("q", Event("A", "a"), returns=(q,))]
+    >>> print(renamed_columns(queries, [])[0])
+    the column n is long in query p and string in q: the columns of the results are p_n and q_n
+      hint: name them differently with AS, or let the values be of one type
+    """
+    returned, trends = _types_of(queries, templates)
+    return [*_renamed(returned), *_renamed(trends)]
+
+
+def _renamed(types_of: Mapping[str, Mapping[str, ColumnType]]) -> Iterator[Notice]:
+    """Yield a notice for each name that stands for several columns."""
+    merged = merge_columns(types_of)
+    uses: dict[str, list[tuple[str, str, str]]] = {}  # by name, whatever the case: query, own name, column
+    for query, own in types_of.items():
+        for name, column in zip(own, merged.names[query], strict=True):
+            if column != name:
+                uses.setdefault(name.casefold(), []).append((query, name, column))
+    for given in uses.values():
+        names = list(dict.fromkeys(name for _, name, _ in given))
+        if len(names) > 1:
+            what = f"the columns {_listed(names)} differ in case, or in type,"
+            parts = [f"of {query}" for query, _, _ in given]
+        else:
+            what = f"the column {names[0]} is"
+            parts = [f"{types_of[query][name]} in {query}" for query, name, _ in given]
+            parts[0] = parts[0].replace(" in ", " in query ", 1)
+        columns = _listed([column for _, _, column in given])
+        yield Notice(
+            kind="renamed columns",
+            reason=f"{what} {_listed(parts)}: the columns of the results are {columns}",
+            remedy="name them differently with AS, or let the values be of one type",
+        )
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words joined for a sentence, the first few of many."""
+    if len(words) > MAX_NAMED:
+        return f"{', '.join(words[:MAX_NAMED])} and {len(words) - MAX_NAMED} more"
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def shown_name(name: str) -> str:

@@ -16,6 +16,7 @@ from weft.io.arrow_texts import all_spelled_alike, narrow, read_text
 from weft.io.csv_lines import has_odd_quotes, mend, split_line
 from weft.io.line_blocks import line_blocks
 
+BLANKS = "".join(map(chr, range(33)))  # a line of nothing else is no line
 _SPELLED_WHOLE = "^(0|-?[1-9][0-9]*)$"  # how Spark spells a whole number
 
 
@@ -23,7 +24,7 @@ def header_of(file: Path, delimiter: str) -> list[str] | None:
     """Return the names of the columns of a file as written; None when nothing is in it."""
     for block in line_blocks(file):
         for line in block.decode("utf-8", "replace").split("\n"):
-            if line.strip():
+            if line.strip(BLANKS):
                 return split_line(line, delimiter)
     return None
 
@@ -58,7 +59,8 @@ def common_header(files: Sequence[Path], delimiter: str) -> list[str]:
             first, origin = header, file
         elif [name.lower() for name in header] != [name.lower() for name in first]:
             raise DataError(
-                f"{file}: the columns are {', '.join(header)}, but those of {origin.name} are {', '.join(first)}\n"
+                f"{file}: the columns are {', '.join(header)}, "
+                f"but those of {origin.name} are {', '.join(first)}\n"
                 "  hint: files of one directory have the same columns in the same order"
             )
     return column_names(first or [])
@@ -135,11 +137,11 @@ def text_rows(
     is_first, header = True, b""
     for block in line_blocks(file):
         if is_first:
-            start = len(block) - len(block.lstrip(b" \t\n\r\x0b\x0c"))
+            start = len(block) - len(block.lstrip(BLANKS.encode()))
             start = block.rfind(b"\n", 0, start) + 1
             end = block.find(b"\n", start) + 1
             header, block = block[start:end], block[end:]
-            is_first = not header.strip()
+            is_first = not header
         if drops_headers and header in block:
             block = (b"\n" + block).replace(b"\n" + header, b"\n")[1:]
         if block:
@@ -153,7 +155,7 @@ def _parse(
         str(block, "utf-8")
     except UnicodeDecodeError:
         block = block.decode("utf-8", "replace").encode()
-    is_odd = has_odd_quotes(block, delimiter)
+    is_odd = len(names) == 1 or has_odd_quotes(block, delimiter)  # a blank line would be a row of one field
     rows = None if is_odd else _read_strictly(block, names, wanted, delimiter)
     if rows is None:
         rows = _read_strictly(mend(block, len(names), delimiter), names, wanted, delimiter)

@@ -28,11 +28,11 @@ from weft.io.event_files import (
     require_object_lines,
 )
 from weft.io.partitions import PartitionColumns, partition_columns
+from weft.io.type_names import type_name
 from weft.io.units import microseconds_in
 from weft.io.value_texts import text_of
 
 ReadFile: TypeAlias = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
-SPARK_NAMES = {"bool": "boolean"}  # of types that no time column may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,7 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
         raise DataError(
             f"{path}: files elsewhere than on this machine are read by Spark alone\n  hint: run on Spark"
         )
-    texts = {columns.time, columns.type} if source.format == "csv" else set()
-    partitions = partition_columns(source, texts)
+    partitions = _partitions(source, columns)
     contents = _contents(source, columns, delimiter_of(delimiter), partitions)
     kinds = {**contents.kinds, **partitions.kinds}
     _require_distinct(list(kinds), path)
@@ -80,11 +79,17 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
     return ArrowEvents(schema, sum(file.stat().st_size for file in source.files), read)
 
 
+def _partitions(source: EventFiles, columns: EventColumns) -> PartitionColumns:
+    if source.format != "csv":
+        return partition_columns(source)
+    return partition_columns(source, texts={columns.time, columns.type}, id=columns.id)
+
+
 def _contents(
     source: EventFiles, columns: EventColumns, delimiter: str, partitions: PartitionColumns
 ) -> FileContents:
     if source.format == "csv":
-        return _csv_contents(source, columns, delimiter)
+        return _csv_contents(source, columns, delimiter, partitions)
     if source.format == "json":
         require_object_lines(source)
         inferred = infer_json(source.files)
@@ -95,12 +100,14 @@ def _contents(
     return FileContents(kinds, lambda file, names: parquet_rows(file, names, own))
 
 
-def _csv_contents(source: EventFiles, columns: EventColumns, delimiter: str) -> FileContents:
+def _csv_contents(
+    source: EventFiles, columns: EventColumns, delimiter: str, partitions: PartitionColumns
+) -> FileContents:
     names = common_header(source.files, delimiter)
     require_any_column(names, source.path)
     require_delimiter(names, source.path, delimiter)
     texts = {columns.time, columns.type}
-    columns.require([*names, *partition_columns(source, texts).kinds], source.path)
+    columns.require([*names, *partitions.kinds], source.path)
     kinds = infer_columns(source.files, names, delimiter, texts=texts, id=columns.id)
 
     def read(file: Path, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -128,8 +135,7 @@ def _meant_types(
     microseconds_in(columns.time_unit)
     time = time_type(kinds[columns.time])
     if time is None:
-        kind = kinds[columns.time]
-        raise no_times(path, columns.time, SPARK_NAMES.get(str(kind), str(kind)))
+        raise no_times(path, columns.time, type_name(kinds[columns.time]))
     meant = {**kinds, columns.time: time}
     return meant if columns.type is None else {**meant, columns.type: pa.string()}
 

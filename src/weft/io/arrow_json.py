@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from weft.io.json_rows import CORRUPT, JsonValue, MalformedLine, column_of_rows, parse_line, type_of_rows
+from weft.io.json_rows import (
+    CORRUPT,
+    JsonValue,
+    MalformedLineError,
+    column_of_rows,
+    is_empty,
+    parse_line,
+    type_of_rows,
+)
 from weft.io.json_types import common_fields, has_type, observed_type, settled_type
 from weft.io.line_blocks import block_of, line_blocks, lines_of
 
@@ -39,7 +47,7 @@ def infer_json(files: Sequence[Path]) -> dict[str, pa.DataType]:
                     }
                     own = {name: kind for name, kind in seen.items() if name}
                 else:
-                    is_corrupt = is_corrupt or any(isinstance(row, str) for row in rows)
+                    is_corrupt = is_corrupt or any(isinstance(row, str) and not is_empty(row) for row in rows)
                     whole = type_of_rows([row for row in rows if isinstance(row, JsonValue)])
                     own = {
                         whole.field(place).name: whole.field(place).type for place in range(whole.num_fields)
@@ -79,11 +87,12 @@ def _table_of(rows: Sequence[JsonValue | str], schema: pa.Schema) -> pa.Table:
 
 def _pieces(block: bytes, schema: pa.Schema | None) -> Iterator[pa.Table | list[JsonValue | str]]:
     """Yield the rows of a block in pieces: as tables with the columns of the schema, or one by one."""
-    rows = _read_at_once(block, schema)
+    text = _valid_text(block)
+    rows = _read_at_once(text, schema)
     if rows is not None:
         yield rows
         return
-    lines = lines_of(_valid_text(block))
+    lines = lines_of(text)
     stack = [lines.filter(pc.match_substring_regex(lines, r"[^ \t\r\n]"))]
     while stack:
         lines = stack.pop()
@@ -100,11 +109,12 @@ def _pieces(block: bytes, schema: pa.Schema | None) -> Iterator[pa.Table | list[
 def _rows_of(line: str) -> list[JsonValue | str]:
     try:
         return list(parse_line(line))
-    except MalformedLine:
+    except MalformedLineError:
         return [line]
 
 
 def _valid_text(block: bytes) -> bytes:
+    """Return a block that is UTF-8; lines that are not are marked."""
     try:
         str(block, "utf-8")
     except UnicodeDecodeError:
@@ -134,7 +144,7 @@ def _read_at_once(block: bytes, schema: pa.Schema | None) -> pa.Table | None:
                 explicit_schema=plain, unexpected_field_behavior="infer" if schema is None else "ignore"
             ),
         )
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     if rows.num_rows != n_lines:
         return None

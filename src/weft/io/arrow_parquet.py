@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from weft.errors import DataError
 from weft.io.time_texts import UTC_TIME
+from weft.io.type_names import type_name
 
 BATCH_ROWS = 1 << 16
 
@@ -40,7 +41,7 @@ def parquet_columns(file: Path) -> dict[str, pa.DataType]:
 def parquet_rows(
     file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file with some columns, as values of their types; NULLs where it has no such column.
+    """Yield the rows of a file with some columns, as values of their types; NULLs for what it has not.
 
     Upper and lower case are the same in names, as they are for Spark.
     """
@@ -70,7 +71,7 @@ def _top_type(kind: pa.DataType, name: str, file: Path) -> pa.DataType:
     known = plain_type(kind)
     if known is None:
         raise DataError(
-            f"{file}: the column `{name}` holds {kind}, which is no type of Spark\n"
+            f"{file}: the column `{name}` is of type {type_name(kind)}, which events cannot have\n"
             "  hint: leave the column out, or write it as numbers or text"
         )
     return known
@@ -146,6 +147,7 @@ def _converted(values: pa.Array, kind: pa.DataType, name: str, file: Path) -> pa
         return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(
-            f"{file}: the column `{name}` holds {values.type}, but {kind} in other files of the directory\n"
+            f"{file}: the column `{name}` is of type {type_name(values.type)}, "
+            f"but {type_name(kind)} in the first file of the directory\n"
             "  hint: write all files of a directory with the same types"
         ) from None

@@ -1,5 +1,6 @@
 """Turn a column of Arrow that holds times in any usual form into timestamps."""
 
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -87,9 +88,8 @@ def _times_of_decimals(values: pa.Array, factor: int) -> pa.Array:
         unit = pa.scalar(factor, pa.int64()).cast(pa.decimal256(19, 0))
         rounded = pc.round(pc.multiply(exact, unit), round_mode="half_towards_infinity")
     else:
-        thousandth = pa.scalar(1, pa.int64()).cast(pa.decimal256(19, 0)).cast(pa.decimal256(22, 3))
-        thousandth = pc.divide(thousandth, pa.scalar(1_000, pa.int64()).cast(pa.decimal256(19, 0)))
-        rounded = pc.floor(pc.multiply(exact, thousandth.cast(pa.decimal256(4, 3))))
+        thousandth = pa.scalar(Decimal("0.001"), pa.decimal256(4, 3))
+        rounded = pc.floor(pc.multiply(exact, thousandth))
     is_time = pc.and_(pc.greater_equal(rounded, EARLIEST), pc.less_equal(rounded, LATEST))
     return (
         pc.if_else(is_time, rounded, None)

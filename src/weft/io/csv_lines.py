@@ -1,6 +1,7 @@
 """Lines of CSV that no strict reader takes: split as Spark splits them, and written as they should be."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,25 +21,20 @@ def split_line(line: str, delimiter: str = ",") -> list[str]:
     (['1', 'a, b', 'c"d'], ['2', 'open,3'], ['3', '"x"y', '4'])
     """
     comma = re.escape(delimiter)
-    quoted = re.compile(rf'"((?:[^"]|"")*)"[ \t]*(?={comma}|$)')
-    unclosed = re.compile(r'"((?:[^"]|"")*)$')
+    quoted = re.compile(rf'"((?:[^"]|"")*)(?:"[ \t]*(?={comma}|$)|$)')
+    spoiled = re.compile(rf'"((?:[^"]|"")*)("[^{comma}]*)')
     plain = re.compile(rf"[^{comma}]*")
     fields, place = [], 0
-    while True:
-        found = (
-            (quoted.match(line, place) or unclosed.match(line, place))
-            if line[place : place + 1] == '"'
-            else None
-        )
-        if found is not None:
-            fields.append(found[1].replace('""', '"'))
-        else:
-            found = plain.match(line, place)
-            fields.append(found[0] if found is not None else "")
-        place = found.end() if found is not None else len(line)
-        if place >= len(line):
-            return fields
-        place += 1
+    while place <= len(line):
+        if (found := quoted.match(line, place)) is not None:
+            is_lone = found.end() == place + 1  # nothing but the quote
+            fields.append('"' if is_lone else found[1].replace('""', '"'))
+        elif (found := spoiled.match(line, place)) is not None:
+            fields.append('"' + found[1].replace('""', '"') + found[2])
+        elif (found := plain.match(line, place)) is not None:
+            fields.append(found[0])
+        place = found.end() + 1 if found is not None else len(line) + 1
+    return fields
 
 
 def join_fields(fields: list[str], delimiter: str = ",") -> str:
@@ -54,11 +50,24 @@ def join_fields(fields: list[str], delimiter: str = ",") -> str:
 
 def has_odd_quotes(block: bytes, delimiter: str) -> bool:
     """Return whether a block has quotes that do not enclose whole fields of one line."""
-    if b'"' not in block:
+    if b'"' not in block or (b'""' not in block and _are_paired(np.frombuffer(block, np.uint8), delimiter)):
         return False
     lines = lines_of(block)
     quoted = lines.filter(pc.match_substring(lines, '"'))
     return not pc.all(pc.match_substring_regex(quoted, _line_pattern(delimiter, ""))).as_py()
+
+
+def _are_paired(content: np.ndarray[Any, np.dtype[np.uint8]], delimiter: str) -> bool:
+    """Return whether quotes without any inside begin and end fields in turn, on one line each."""
+    places = np.flatnonzero(content == ord('"'))
+    opening, closing = places[0::2], places[1::2]
+    if len(opening) != len(closing):
+        return False
+    is_edge = (content == ord(delimiter)) | (content == ord("\n"))
+    ends = np.flatnonzero(content == ord("\n"))  # the last byte is one
+    is_start = is_edge[opening - 1] | (opening == 0)
+    is_one_line = np.searchsorted(ends, opening) == np.searchsorted(ends, closing)
+    return bool(is_start.all() and is_edge[closing + 1].all() and is_one_line.all())
 
 
 def mend(block: bytes, n_fields: int, delimiter: str) -> bytes:
@@ -70,7 +79,7 @@ def mend(block: bytes, n_fields: int, delimiter: str) -> bytes:
     b'1,2\n1,2\n1,2\n'
     """
     lines = lines_of(block)
-    lines = lines.filter(pc.match_substring_regex(lines, r"[^\s\x00-\x20]"))
+    lines = lines.filter(pc.match_substring_regex(lines, r"[^\x00-\x20]"))
     has_quotes = pc.match_substring(lines, '"')
     fits = pc.equal(pc.count_substring(lines, delimiter), n_fields - 1)
     if n_fields <= MAX_REPEATED:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from json.decoder import JSONDecodeError, scanstring
+from json import JSONDecodeError, JSONDecoder
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from weft.io.json_types import common_type
 CORRUPT = "_corrupt_record"  # where Spark puts the text of a line that it cannot read
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "null", "object", "array"]
 
+_DECODER = JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"true|false|null|NaN|[+-]?(?:INF|Infinity)")
@@ -34,7 +35,7 @@ class JsonValue:
     text: str
 
 
-class MalformedLine(ValueError):
+class MalformedLineError(ValueError):
     """A line that holds no JSON object."""
 
 
@@ -52,13 +53,16 @@ def parse_line(line: str) -> list[JsonValue]:
     try:
         value, _ = _parse(line, place)
     except (JSONDecodeError, IndexError, RecursionError) as error:
-        raise MalformedLine(str(error)) from None
-    if value.kind == "null":
-        return [JsonValue("object", {}, "")]
+        raise MalformedLineError(str(error)) from None
     own = value.value if value.kind == "array" else [value]
     if any(one.kind != "object" for one in own):
-        raise MalformedLine("no object")
+        raise MalformedLineError("no object")
     return list(own)
+
+
+def is_empty(line: str) -> bool:
+    """Return whether a line is a NULL and nothing else: it cannot be read, but is not malformed either."""
+    return line.strip() == "null"
 
 
 def type_of_rows(rows: Sequence[JsonValue]) -> pa.DataType:
@@ -115,13 +119,13 @@ def _word_value(word: str) -> JsonValue:
 
 def _parse_text(line: str, place: int) -> tuple[str, int]:
     if line[place] == '"':
-        text, end = scanstring(line, place + 1, True)  # noqa: FBT003
+        text, end = _DECODER.raw_decode(line, place)
     else:
         found = _SINGLE.match(line, place)
         if found is None:
             raise JSONDecodeError("no text", line, place)
         inside = found[1].replace(r"\'", "'").replace('"', r"\"")
-        text, _ = scanstring(f'"{inside}"', 1, True)  # noqa: FBT003
+        text, _ = _DECODER.raw_decode(f'"{inside}"')
         end = found.end()
     return text.encode("utf-8", "replace").decode(), end  # half a surrogate pair is no character
 
@@ -139,7 +143,8 @@ def _parse_object(line: str, start: int) -> tuple[JsonValue, int]:
         value, place = _parse(line, _skip(line, place + 1))
         if name in fields:
             raise DataError(
-                f"the JSON object {line[start : start + 100]} has the field `{name}` twice\n  hint: rename one of them"
+                f"the JSON object {line[start : start + 100]} has the field `{name}` twice\n"
+                "  hint: rename one of them"
             )
         fields[name] = value
         place = _next_item(line, place, "}")

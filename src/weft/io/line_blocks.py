@@ -1,4 +1,4 @@
-"""Read a file of lines in blocks of bounded size, whole lines each, whatever ends them, also when compressed."""
+"""Read a file of lines in blocks of bounded size: whole lines, whatever ends them, compressed or not."""
 
 import zlib
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ READABLE = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def line_blocks(file: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def line_blocks(file: Path) -> Iterator[bytes]:
     """Yield the lines of a file in blocks, each line with a newline at its end."""
     rest, is_first = b"", True
-    for part in _parts(file, block_bytes):
+    for part in _parts(file):
         block = rest + part
         if is_first and len(block) >= len(BYTE_ORDER_MARK):
             block, is_first = block.removeprefix(BYTE_ORDER_MARK), False
@@ -34,7 +34,7 @@ def line_blocks(file: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
         yield rest.removesuffix(b"\r") + b"\n"
 
 
-def _parts(file: Path, block_bytes: int) -> Iterator[bytes]:
+def _parts(file: Path) -> Iterator[bytes]:
     codec = READABLE.get(file.suffix.lower())
     if codec is None and file.suffix.lower() in COMPRESSIONS:
         raise DataError(
@@ -43,7 +43,7 @@ def _parts(file: Path, block_bytes: int) -> Iterator[bytes]:
         )
     try:
         with pa.input_stream(str(file), compression=codec) as stream:
-            while part := stream.read(block_bytes):
+            while part := stream.read(BLOCK_BYTES):
                 yield part
     except (pa.ArrowException, OSError, zlib.error) as error:
         raise DataError(f"{file}: this cannot be read: {str(error).splitlines()[0]}") from None

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from weft.io.arrow_texts import narrow, read_text, wider
+from weft.io.arrow_texts import all_spelled_alike, narrow, read_text, wider
 from weft.io.event_files import EventFiles, check_partitions
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -21,8 +21,13 @@ class PartitionColumns:
     values: dict[Path, dict[str, pa.Scalar]]
 
 
-def partition_columns(source: EventFiles, texts: Collection[str | None] = ()) -> PartitionColumns:
-    """Return the columns that directories tell; those in `texts` are text as written."""
+def partition_columns(
+    source: EventFiles, *, texts: Collection[str | None] = (), id: str | None = None
+) -> PartitionColumns:
+    """Return the columns that directories tell; those in `texts` are text as written.
+
+    So is the column `id` when Spark would spell one of its values otherwise.
+    """
     names = check_partitions(source)
     if not names:
         return PartitionColumns({}, {})
@@ -36,9 +41,11 @@ def partition_columns(source: EventFiles, texts: Collection[str | None] = ()) ->
     kinds = {}
     for name in names:
         kind = pa.null()
-        for text in {values[name] for values in written.values()} if name not in texts else ():
+        told = [values[name] for values in written.values()]
+        for text in set(told) if name not in texts else ():
             kind = wider(kind, _kind_of(text))
-        kinds[name] = pa.string() if pa.types.is_null(kind) else kind
+        is_text = name == id and not all_spelled_alike(pa.array(told, pa.string()), kind)
+        kinds[name] = pa.string() if pa.types.is_null(kind) or is_text else kind
     values = {
         file: {name: read_text(pa.array([text], pa.string()), kinds[name])[0] for name, text in own.items()}
         for file, own in written.items()

@@ -1,4 +1,4 @@
-"""Read text as times, as Spark does: ISO 8601 with much left out, an offset or a zone at the end, UTC without."""
+"""Read text as times, as Spark does: ISO 8601, with much left out, and with an offset or a zone or in UTC."""
 
 import re
 from datetime import UTC, datetime
@@ -20,49 +20,48 @@ ISO_SPELLINGS = (
     (",", "."),  # ..T12:00:59,5 to ..T12:00:59.5
 )
 
-_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?(?P<zone>\D.*)?)?)?"
+_SECOND = r"(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?(?P<zone>\D.*)?"
+_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::" + _SECOND + ")?)?"
 _TEXT = (
     r"^\s*(?P<year>[+-]?\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2})(?:[ T]" + _CLOCK + r")?)?)?\s*$"
 )
 _CLOCK_ONLY = r"^\s*T?(\d{1,2}:\d)"
+_FAR_OFFSET = r"[+-](19|2[0-9])(:?[0-9]{2})?$"  # there is no such, but Arrow would take it
 _OFFSETS = (
     re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d\d))?"),
     re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d)(\d\d)(\d\d)?"),
 )
 # What Java means by short names, of which some have other meanings elsewhere.
-_SHORT_ZONES = dict(
-    pair.split("=")
-    for pair in [
-        "ACT=Australia/Darwin",
-        "AET=Australia/Sydney",
-        "AGT=America/Argentina/Buenos_Aires",
-        "ART=Africa/Cairo",
-        "AST=America/Anchorage",
-        "BET=America/Sao_Paulo",
-        "BST=Asia/Dhaka",
-        "CAT=Africa/Harare",
-        "CNT=America/St_Johns",
-        "CST=America/Chicago",
-        "CTT=Asia/Shanghai",
-        "EAT=Africa/Addis_Ababa",
-        "ECT=Europe/Paris",
-        "EST=Etc/GMT+5",
-        "HST=Etc/GMT+10",
-        "IET=America/Indiana/Indianapolis",
-        "IST=Asia/Kolkata",
-        "JST=Asia/Tokyo",
-        "MIT=Pacific/Apia",
-        "MST=Etc/GMT+7",
-        "NET=Asia/Yerevan",
-        "NST=Pacific/Auckland",
-        "PLT=Asia/Karachi",
-        "PNT=America/Phoenix",
-        "PRT=America/Puerto_Rico",
-        "PST=America/Los_Angeles",
-        "SST=Pacific/Guadalcanal",
-        "VST=Asia/Ho_Chi_Minh",
-    ]
-)
+_SHORT_ZONES = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "Etc/GMT+5",
+    "HST": "Etc/GMT+10",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "Etc/GMT+7",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
 _HOURS = np.timedelta64(3, "h").astype("timedelta64[us]").astype(np.int64)
 _Longs: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -105,7 +104,7 @@ def _times_of_usual_text(texts: pa.Array) -> pa.Array | None:
         return None
     is_date = lengths["min"].as_py() == lengths["max"].as_py() == 10
     is_clock = lengths["min"].as_py() >= 19 and _all_are(hour_ends, ":") and _all_are(second_begins, ":")
-    if not (is_date or is_clock):
+    if not (is_date or is_clock) or pc.any(pc.match_substring_regex(texts, _FAR_OFFSET)).as_py():
         return None
     for kind in (UTC_TIME, pa.timestamp("us")):
         try:
@@ -157,8 +156,8 @@ def _in_zone(moments: _Longs, zone: str) -> _Longs:
 
     plain = moved(moments)
     exists = pc.local_timestamp(plain).cast(pa.int64()).to_numpy() == moments
-    before = moved(moments - _HOURS).cast(pa.int64()).to_numpy() + _HOURS
-    return np.where(exists, plain.cast(pa.int64()).to_numpy(), before)
+    before = np.asarray(moved(moments - _HOURS).cast(pa.int64()), np.int64) + _HOURS
+    return np.where(exists, np.asarray(plain.cast(pa.int64()), np.int64), np.asarray(before, np.int64))
 
 
 def _shift_of(zone: str) -> int | str | None:

@@ -15,9 +15,8 @@ def text_of(values: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_timestamp(kind):
         once = values.dictionary_encode() if not pa.types.is_nested(kind) else None
         distinct = values if once is None else once.dictionary
-        texts = pa.array(
-            [None if own is None else _text_of_one(own, kind) for own in distinct.to_pylist()], pa.string()
-        )
+        spelled = [None if own is None else _text_of_one(own, kind) for own in distinct.to_pylist()]
+        texts = pa.array(spelled, pa.string())
         return texts if once is None else texts.take(once.indices)
     return values.cast(pa.string())
 

@@ -1,7 +1,7 @@
-"""Hash columns row by row, as the function `xxhash64` of Spark does: each value is mixed into the hash of its row.
+"""Mix columns into hashes of their rows, value by value, as the function `xxhash64` of Spark does.
 
 Idea        XXH64 with the hash of the columns so far as its seed; a NULL leaves the hash as it is.
-Reference   Collet. xxHash, the specification of XXH64. github.com/Cyan4973/xxHash
+Reference   The specification of XXH64, version 0.1.1. github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
 Differs     Numbers of four and of eight bytes have functions of their own, as in Spark; they give what the
             bytes would.
 Complexity  Linear in the bytes.

@@ -39,11 +39,13 @@ def bind(
     source: str = "",
     origin: str = "<query>",
     tie_break: bool = False,
+    time: str | None = None,
 ) -> tuple[Query, ...]:
     """Return the queries with every expression typed and converted, or raise all their problems.
 
     Without a schema only the structure is checked and types stay None. `tie_break` says that
-    events with equal times are ordered by another column, so that a SEQ may hold events of one time.
+    events with equal times are ordered by another column, so that a SEQ may hold events of one time. `time`
+    is the column of the event time where there is no schema to say so.
 
     >>> from weft.language.parser import parse
     >>> from weft.schema import DOUBLE, TIMESTAMP
@@ -53,14 +55,14 @@ def bind(
     """
     bound = []
     problems: list[Problem] = []
-    names: set[str] = set()
+    named: dict[str, Span | None] = {}
     for given in queries:
         query = as_query(given)
         findings = Findings(query.name)
-        if query.name in names:
-            findings.note(same_name(query.name, query.span))
-        names.add(query.name)
-        bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break))
+        if query.name in named:
+            findings.note(same_name(query.name, query.span, named[query.name]))
+        named.setdefault(query.name, query.span)
+        bound.append(_Binding(query, schema, findings, source).bind(tie_break=tie_break, time=time))
         problems += findings.problems
         if len(problems) > MAX_PROBLEMS:
             break
@@ -68,10 +70,10 @@ def bind(
     return tuple(bound)
 
 
-def same_name(name: str, span: Span | None = None) -> Problem:
-    """Return the problem of a query that is named like another."""
+def same_name(name: str, span: Span | None = None, first: Span | None = None) -> Problem:
+    """Return the problem of a query that is named like another, the first of the two."""
     hint = "give each query a name of its own"
-    return Problem(f"two queries are named {quote_name(name)}", span, hint, name)
+    return Problem(f"two queries are named {quote_name(name)}", span, hint, name, first)
 
 
 class _Binding:
@@ -87,7 +89,7 @@ class _Binding:
         self.is_trend = query.is_trend
         self.typing = None if schema is None else Typing(schema, findings, is_trend=self.is_trend)
 
-    def bind(self, *, tie_break: bool) -> Query:
+    def bind(self, *, tie_break: bool, time: str | None) -> Query:
         query = self.query
         if self._refuse_deep_nesting():
             return query
@@ -100,9 +102,11 @@ class _Binding:
             for problem in check_column_names(columns, is_trend=self.is_trend):
                 self.findings.note(problem)
         self._check_window(query.window)
-        if self.schema is not None:
-            order = (query.pattern, where, self.scope, self.schema.time)
-            check_order(*order, tie_break=tie_break, findings=self.findings)
+        times = {time, "time"} if self.schema is None and time is not None else set()
+        times |= set() if self.schema is None else {self.schema.time}
+        is_guess = self.schema is None
+        order = (query.pattern, where, self.scope, times)
+        check_order(*order, tie_break=tie_break, is_guess=is_guess, findings=self.findings)
         rest = (query.window, partition_by, columns, query.span, query.slide, group_by, self._bind_policy())
         bound = Query(query.name, query.pattern, where, *rest)
         check_policy(bound, self.scope, self.source, self.findings)

@@ -43,6 +43,7 @@ class Element:
     """One element of a list variable: its attributes are terms."""
 
     __slots__ = ("_place", "_variable")
+    __iter__ = None  # or Python would try the attributes 0, 1, 2 ... without end
 
     def __init__(self, variable: str, place: Place) -> None:
         self._variable = variable
@@ -127,7 +128,8 @@ def event(event_type: str, variable: str | None = None) -> Variable:
     >>> event("Gate", "g").plus().node
     Kleene(operand=Event(type='Gate', variable='g'), least=1, most=None)
     """
-    return Variable(Event(event_type, event_type if variable is None else variable))
+    named = event_type if variable is None else variable
+    return Variable(Event(_name(event_type, "a type"), _name(named, "a variable")))
 
 
 def seq(*parts: Part) -> Sequence:
@@ -219,7 +221,7 @@ def query(name: str) -> "QueryBuilder":
     >>> q.window
     TimeWindow(length=600000000)
     """
-    return QueryBuilder(name)
+    return QueryBuilder(_name(name, "a query"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +268,7 @@ class QueryBuilder:
 
     def partition_by(self, *attributes: str) -> "QueryBuilder":
         """Match each combination of values of the attributes by itself."""
-        return replace(self, keys=attributes)
+        return replace(self, keys=tuple(map(_key, attributes)))
 
     def strategy(self, strategy: str) -> "QueryBuilder":
         """Say which events a match may leave out between its own: "any", none that fit ("next"), "strict"."""
@@ -306,9 +308,18 @@ def as_query(given: Query | QueryBuilder) -> Query:
     if isinstance(given, Query):
         return given
     if given.parts is None:
-        raise refusal(f"the query {given.name} has no pattern", "call .pattern(seq(...))")
+        raise refusal(
+            f"the query {given.name} has no pattern",
+            f'go on with .pattern(...), as in weft.query("{given.name}").pattern(weft.seq(a, b))',
+        )
     rest = (given.window, given.keys, given.columns, None, given.step, given.group, given.policy)
     return name_columns(Query(given.name, given.parts, given.predicates, *rest))
+
+
+def _name(given: object, what: str) -> str:
+    if isinstance(given, str) and given:
+        return given
+    raise refusal(f"{given!r} is no name of {what}", f'write it as a text: "{given or "name"}"')
 
 
 def _node(part: Part) -> Pattern:
@@ -345,6 +356,10 @@ def _window(length: str | timedelta) -> Window:
         return CountWindow(int(events[1]))
     microseconds = microseconds_of(length)
     if microseconds is None:
+        amount = _bare_amount(length)
+        if amount is not None:
+            hint = f'write "{amount} seconds", "{amount} minutes" ... or "{amount} EVENTS"'
+            raise refusal(f"the window {amount} has no unit", hint)
         raise refusal(f"{length!r} is no window", 'write for example "10 minutes" or "500 EVENTS"')
     return TimeWindow(microseconds)
 
@@ -352,5 +367,16 @@ def _window(length: str | timedelta) -> Window:
 def _microseconds(length: str | timedelta, example: str) -> int:
     microseconds = microseconds_of(length)
     if microseconds is None:
+        amount = _bare_amount(length)
+        if amount is not None:
+            raise refusal(
+                f"the length {amount} has no unit", f'write "{amount} seconds", "{amount} minutes" ...'
+            )
         raise refusal(f"{length!r} is no length of time", f'write for example "{example}"')
     return microseconds
+
+
+def _bare_amount(length: object) -> str | None:
+    """Return a number that was given for a length, without a unit."""
+    text = str(length).strip() if isinstance(length, int | float | str) else ""
+    return text if re.fullmatch(r"\d+(\.\d+)?", text) else None

@@ -8,6 +8,7 @@ from weft import expressions
 from weft.errors import Span
 from weft.expressions import Aggregate, Attribute, ComparisonOperator, Equivalence, Expression, Literal, Place
 from weft.language.findings import span_of
+from weft.language.foreign_words import meant_by_function
 from weft.language.lexer import quote_name
 from weft.language.literals import INT64_MAX, number_literal, parse_date, parse_timestamp
 from weft.language.pattern_rules import PatternRules
@@ -207,8 +208,10 @@ class Rules(PatternRules):
             self.without_variable.pop()  # one complaint is enough
         function = word.upper()
         if function not in FUNCTIONS:
-            close = self.near(word, FUNCTIONS)
-            hint = f"did you mean {close}?" if close else "the functions are " + ", ".join(FUNCTIONS)
+            hint = meant_by_function(word)
+            if hint is None:
+                close = self.near(word, FUNCTIONS)
+                hint = f"did you mean {close}?" if close else "the functions are " + ", ".join(FUNCTIONS)
             self.complain(f"unknown function {word}", Span(span.start, span.start + len(word)), hint)
         elif function == "ABS":
             self.complain("ABS takes one value", span, "for example ABS(a.x - b.x)")

@@ -12,6 +12,7 @@ from weft.language.ccl.statement import check_sources, parse_statement
 from weft.language.clauses import Language, cut_clauses, parse_clause
 from weft.language.expression_rules import Rules
 from weft.language.findings import MAX_PROBLEMS, raise_together, span_of
+from weft.language.foreign_words import label_to_quote
 from weft.language.statements import Statements, statements
 from weft.language.syntax_errors import unexpected_token
 from weft.pattern.nodes import Query
@@ -22,7 +23,7 @@ _CLAUSES = (
     *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
     *("STRATEGY", "AFTER", "PREFER", "SUPPRESS", "TIMEOUTS"),
 )
-_LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
+LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
 _DECISIVE = ("SLIDE", "GROUP", "AFTER", "SUPPRESS")  # what other clauses mean depends on these
 
 
@@ -99,15 +100,17 @@ def _parse_query(
     tokens: list[Token], following: Token | None, problems: list[Problem], *, alone: bool
 ) -> Query | None:
     draft = QueryDraft()
-    clauses = cut_clauses(tokens, _LANGUAGE.clauses, following)
+    clauses = cut_clauses(tokens, LANGUAGE.clauses, following)
     first = clauses[0].keyword if clauses else tokens[0]
     if first is not tokens[0] or not clauses:
-        draft.problems.append(unexpected_token("the text", tokens, 0, {"QUERY", "PATTERN"}))
+        problem = unexpected_token("the text", tokens, 0, {"QUERY", "PATTERN"})
+        label = label_to_quote(tokens, following)
+        draft.problems.append(problem if label is None else replace(problem, hint=label))
     elif first.type != "QUERY" and not alone:
         hint = "start each query of a file with QUERY and a name"
         draft.complain("this query has no name", span_of(first, first), hint)
     for clause in clauses:
-        parse_clause(clause, _LANGUAGE, draft)
+        parse_clause(clause, LANGUAGE, draft)
     written = {clause.keyword.type for clause in clauses}
     if clauses and "PATTERN" not in written:
         hint = "add one, for example PATTERN SEQ(A a, B b)"

@@ -7,6 +7,7 @@ from lark import Token
 from weft.errors import Span
 from weft.expressions import Attribute
 from weft.language.findings import Notes, span_of
+from weft.language.foreign_words import meant_by_operator
 from weft.language.lexer import CLAUSES, quote_name
 from weft.language.literals import INT64_MAX, UNITS, duration_of
 from weft.language.printer import OPERATOR_WORDS
@@ -105,8 +106,10 @@ class PatternRules(Notes):
         span = span_of(operator, parts[-1])
         operands = tuple(parts[2:-1:2])
         if operator.type == "CALL":
-            close = self.near(operator.value, ["SEQ", "AND", "OR", "SOME", "NOT"])
-            hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR, SOME and NOT"
+            hint = meant_by_operator(operator.value)
+            if hint is None:
+                close = self.near(operator.value, ["SEQ", "AND", "OR", "SOME", "NOT"])
+                hint = f"did you mean {close}?" if close else "the operators are SEQ, AND, OR, SOME and NOT"
             self.complain(f"unknown operator {operator.value}", span_of(operator, operator), hint)
             return nodes.Sequence(operands, span)
         if not operands:

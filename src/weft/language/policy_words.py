@@ -23,13 +23,15 @@ def word_among(words: tuple[Word, ...], given: str) -> Word | None:
     return next((word for word in words if word == folded), None)
 
 
-def microseconds_of(length: str | timedelta) -> int | None:
+def microseconds_of(length: object) -> int | None:
     """Return the microseconds of a length of time, None if it is none.
 
     >>> microseconds_of("1 second"), microseconds_of(timedelta(seconds=1)), microseconds_of("a while")
     (1000000, 1000000, None)
     """
-    return length // timedelta(microseconds=1) if isinstance(length, timedelta) else parse_duration(length)
+    if isinstance(length, timedelta):
+        return length // timedelta(microseconds=1)
+    return parse_duration(length) if isinstance(length, str) else None
 
 
 def default_policy(

@@ -6,6 +6,7 @@ from lark import Token
 
 from weft.errors import Problem, Span, near_name
 from weft.language.expression_rules import FUNCTIONS
+from weft.language.foreign_words import meant_by_word, name_to_quote
 from weft.language.lexer import KEYWORDS, POLICY_WORDS, RESERVED, SYMBOLS, quote_name, quote_text
 
 _CLAUSE_WORDS = (
@@ -32,6 +33,8 @@ _IMPLIED = frozenset({"TIMESTAMP", "DATE", "FALSE", "NULL", "BANG", "CALL", "LPA
 
 _HINTS_OF_CHARACTERS = {
     ";": 'queries need no ";" between them',
+    "&": "write AND",
+    "|": "write OR",
     ":": 'a ":" follows the name that starts a query, as in q1: PATTERN SEQ(A a, B b)',
 }
 _SHOWN = {kind: f"'{symbol}'" for symbol, kind in reversed(SYMBOLS.items())} | {
@@ -109,6 +112,9 @@ def unexpected_end(clause: str, after: Token, expected: Collection[str], followi
         shown = "the end of the text"
         span = Span(after.end_pos or 0, (after.end_pos or 0) + 1)
     hint = None
+    is_in_parentheses = clause == "PATTERN" and "RPAR" in expected
+    if is_in_parentheses and following is not None and following.type in ("WHERE", "WITHIN"):
+        hint = f"close the parentheses first: {following.type} speaks of the whole pattern, after it"
     if following is not None and expected == {"NAME"} and following.value.upper() in KEYWORDS:
         hint = f'to use {following.value} as a name, write it in double quotes: "{following.value}"'
     return Problem(f"found {shown} in {clause}, expected {wanted}", span, hint)
@@ -132,6 +138,12 @@ def _hint(
     clause: str, tokens: Sequence[Token], place: int, expected: Collection[str], keywords: Sequence[str]
 ) -> str | None:
     token = tokens[place]
+    is_name_expected = "NAME" in expected and clause not in ("WHERE", "RETURN", "ON", "SELECT")
+    goes_on = clause == "QUERY" and place > 0 and tokens[place - 1].end_pos == token.start_pos
+    if goes_on or (token.type in ("NUMBER", "STRING") and is_name_expected):
+        return name_to_quote(clause, tokens, place)
+    if (meant := meant_by_word(clause, tokens, place)) is not None:
+        return meant
     for word in () if token.type == "DOT" else (token, *tokens[max(0, place - 1) : place]):
         close = _near_keyword(word, expected, keywords)
         if close:
@@ -159,6 +171,12 @@ def _hint_of_clause(
 ) -> str | None:
     token = tokens[place]
     match clause, token.type:
+        case "the text", ("SEQ" | "SOME" | "AND" | "OR" | "NOT"):
+            return f"a pattern follows the word PATTERN: PATTERN {token.value.upper()} ..."
+        case "PATTERN", ("AS" | "COMPARE"):
+            return "the variable stands right after the type: A a"
+        case (("WHERE" | "ON" | "RETURN"), "BANG"):
+            return "write NOT"
         case "PATTERN", "COMMA" if "$END" in expected:
             return "put the events in SEQ(...) or AND(...)"
         case "PATTERN", ("AND" | "OR"):

@@ -41,6 +41,7 @@ class Optimized:
     cost: float
     expected: Mapping[Node, float]
     notes: tuple[str, ...] = ()
+    is_cut_short: bool = False  # whether the search ended at the seconds it may take, and not by itself
 
 
 def optimize(queries: Sequence[Query], schema: Schema | None, planning: Planning | None = None) -> Plan:
@@ -74,7 +75,8 @@ def choose_plan(
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
-    return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes))
+    is_cut_short = limit.is_reached and limit.steps is None
+    return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes), is_cut_short)
 
 
 def weave_for(schema: Schema | None, planning: Planning) -> Weave:
@@ -125,7 +127,7 @@ def _choose(
         case "share":
             multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
         case "auto" | "mcep":
-            _search(weave, limit, planning)
+            return True, _search(weave, limit, planning)
     return strategy not in ("trivial", "reorder"), []
 
 
@@ -133,11 +135,13 @@ def _pattern_tree(pattern: Pattern) -> Tree:
     return order_tree(pattern_order(pattern.shape))
 
 
-def _search(weave: Weave, limit: Limit, planning: Planning) -> None:
+def _search(weave: Weave, limit: Limit, planning: Planning) -> list[str]:
     """Search from the best of several plans: each query's own trees, maximal sharing, rewriting.
 
-    By the measured cost, a search ends when it has taken a share of what the plan is expected to take.
+    By the measured cost, a search ends when it has taken a share of what the plan is expected to take; what
+    is worth saying of that is returned.
     """
+    whole = limit
     if not planning.prefix_only:
         weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
     if planning.cost == "measured" and planning.steps is None:
@@ -145,6 +149,12 @@ def _search(weave: Weave, limit: Limit, planning: Planning) -> None:
     if planning.plan == "auto" and not planning.prefix_only:
         _start_with_rewriting(weave, limit, planning.seed)
     weave.improve(limit, heuristic=planning.heuristic, k=planning.n_changed, seed=planning.seed)
+    if not limit.is_reached:
+        return []
+    whole.is_reached |= whole.used_share() >= 1.0
+    seconds = f"{limit.seconds:.3g} s" if limit.seconds is not None else f"{limit.steps} steps"
+    worth = "" if whole.is_reached else f", {SEARCH_SHARE:.0%} of what the plan is expected to take"
+    return [f"The search ended at its limit of {seconds}{worth}"]
 
 
 def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Identify events that have no id by what they hold: the hash that Spark's `xxhash64` gives of their columns."""
+"""Identify events that have no id by what they hold: by the hash `xxhash64` of Spark, over their columns."""
 
 from typing import Any, TypeAlias
 
@@ -89,7 +89,8 @@ def _mix_numbers(values: pa.Array, hashes: _Words) -> None:
         values = values.cast(pa.int32())
     elif not (pa.types.is_primitive(kind) and kind.bit_width in (32, 64)):
         raise DataError(
-            f"a value of type {kind} identifies no event\n  hint: name a column of identities, or drop this column"
+            f"a value of type {kind} identifies no event\n"
+            "  hint: name a column of identities, or drop this column"
         )
     whole = pa.Array.from_buffers(_plain(values.type), len(values), values.buffers(), offset=values.offset)
     plain = whole.fill_null(0).to_numpy(zero_copy_only=False)
@@ -147,7 +148,7 @@ def _mix_structs(values: pa.Array, hashes: _Words) -> None:
 
 
 def _mix_lists(values: pa.Array, hashes: _Words) -> None:
-    """Mix the first elements of all lists, then all second ones, and so on: within a row they follow in order."""
+    """Mix the first elements of all lists, then all second ones: within a row they follow in order."""
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     elements = values.flatten()  # of lists that are not NULL
     starts = np.cumsum(lengths) - lengths

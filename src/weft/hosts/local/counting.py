@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from weft.expressions import Aggregate, Attribute
 from weft.hosts.demand import Demand
+from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
-from weft.hosts.local.wire import Wire, is_good, required_columns, texts_of
+from weft.hosts.local.wire import Wire, is_good, required_columns
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.statistics.model import ItemKey

@@ -7,13 +7,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from weft.errors import WeftError
 from weft.expressions import Attribute, Expression
-from weft.hosts.local.wire import wire_column
+from weft.hosts.local.columns import wire_column
+from weft.language.conditions import parse_condition
 from weft.runtime.columns.evaluate import holds_everywhere
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import attribute_columns
 from weft.runtime.matches.table import events_table
-from weft.schema import Type
+from weft.schema import Schema, Type
 from weft.tree import find
 
 
@@ -43,3 +45,20 @@ class DerivedType:
         )
         holds = holds_everywhere(self.condition, events, events_table(np.arange(n_rows)))
         return pa.array(np.asarray(holds))
+
+
+def derive_type(name: str, condition: object, schema: Schema) -> DerivedType:
+    """Return a type that is derived by a condition in the language of queries.
+
+    >>> from weft.schema import LONG, TIMESTAMP
+    >>> schema = Schema({"ts": TIMESTAMP, "volume": LONG}, time="ts")
+    >>> large = derive_type("BigTrade", "volume > 10000", schema)
+    >>> large.holds(pa.record_batch({"volume": [5, 20_000, None]})).to_pylist()
+    [False, True, False]
+    """
+    if not isinstance(condition, str):
+        raise WeftError(
+            f"the condition of the type {name} is a {type(condition).__module__}.{type(condition).__qualname__}\n"
+            "  hint: without Spark, write it as text in the language of queries"
+        )
+    return DerivedType(parse_condition(condition, schema, origin=f"type {name}"))

@@ -1,18 +1,17 @@
 """Events of the local host: rows in Arrow and what their columns mean."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from weft.hosts.local.arrow_events import ArrowEvents
+from weft.hosts.local.derived import DerivedType, derive_type
 from weft.hosts.local.memory import spool_limit
+from weft.hosts.local.schemas import column_kinds
 from weft.hosts.local.spool import Spool
-from weft.hosts.meaning import EventMeaning
-
-if TYPE_CHECKING:
-    from weft.hosts.local.derived import DerivedType
+from weft.hosts.meaning import EventMeaning, EventRoles, refuse_duplicates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +19,15 @@ class LocalEvents(EventMeaning):
     """Rows in Arrow, and what their columns mean."""
 
     rows: ArrowEvents
-    derived: Mapping[str, "DerivedType"] = field(default_factory=dict)
+    derived: Mapping[str, DerivedType] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, rows: ArrowEvents, roles: EventRoles) -> "LocalEvents":
+        """Return the meaning of rows whose columns have the roles, as far as these are there and fit."""
+        refuse_duplicates(rows.schema.names)
+        bound = cls.bind(column_kinds(rows.schema), roles, rows=rows)
+        derived = {name: derive_type(name, given, bound.schema) for name, given in roles.types.items()}
+        return replace(bound, derived=derived)
 
 
 def events_in_memory(given: Any) -> ArrowEvents:

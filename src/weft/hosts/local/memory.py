@@ -6,6 +6,7 @@ from pathlib import Path
 
 LEAST, MOST = 32 << 20, 8 << 30  # bytes of rows in memory
 SHARE = 8  # a run may fill one part in so many of the memory with rows that wait
+OF_A_THREAD = 256 << 20  # bytes that a thread may need: for batches on their way, and for what it runs
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -29,5 +30,6 @@ def spool_limit() -> int:
 
 
 def n_threads() -> int:
-    """Return how many threads run shards: as many as there are cores for this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many threads run shards: as many as there are cores for this process, and memory for all."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, available_memory() // OF_A_THREAD))

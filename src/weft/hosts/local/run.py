@@ -16,7 +16,7 @@ from weft.hosts.host import GroupWork, RunOptions
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.memory import n_threads, spool_limit
 from weft.hosts.local.outcomes import KindTables
-from weft.hosts.local.shards import PILES, Dealing, run_together
+from weft.hosts.local.shards import MOST_PILES, PILES, Dealing, run_together
 from weft.hosts.local.spool import Spool
 from weft.hosts.local.wire import RowCounts, Wire
 from weft.hosts.progress import Progress
@@ -89,7 +89,7 @@ class GroupRun:
         """Return how a group is run on some events."""
         wire = Wire.of(source, demand_of(work.plan))
         layout, division = wire.layout, work.division
-        n_piles = options.partitions or (1 if source.rows.n_bytes < LITTLE else PILES)
+        n_piles = options.partitions or n_piles_for(source)
         slices = slices_for(division, n_piles)
         keys = division.attributes if isinstance(division, ByKey) else ()
         required = dict.fromkeys([*keys, *common_keys(work.plan)])
@@ -117,15 +117,16 @@ class GroupRun:
         return stage
 
     def run(self, rows: pa.Table, piles: Sequence[int], number: int) -> Iterator[pa.RecordBatch]:
-        """Yield the outcomes of some piles, or messages to where the matches of slices meet."""
+        """Yield the outcomes of some piles."""
         if self.slices is None:
-            yield from self.stage.run_batch(rows, f"partition {number}")
-            return
-        name, own = f"slices {piles[0]}", np.array(piles)
-        if self.meets:
-            yield from (message.row for message in self.stage.run_to_meet(rows, name, self.slices, own))
-        else:
-            yield from self.stage.run_batch(rows, name, self.slices, own)
+            return self.stage.run_batch(rows, f"partition {number}")
+        return self.stage.run_batch(rows, f"slices {piles[0]}", self.slices, np.array(piles))
+
+    def to_meet(self, rows: pa.Table, piles: Sequence[int]) -> Iterator[Message]:
+        """Yield messages to where the matches of slices meet."""
+        if self.slices is None:
+            raise ValueError("matches of one shard meet nowhere else")
+        return self.stage.run_to_meet(rows, f"slices {piles[0]}", self.slices, np.array(piles))
 
 
 @dataclass
@@ -145,11 +146,11 @@ class GroupsRun:
         """The outcomes of each group by kind."""
         limit = spool_limit()
         with ExitStack() as stack:
-            piles = stack.enter_context(Spool(limit))
+            piles, found, meeting = (stack.enter_context(Spool(limit)) for _ in range(3))
             self._read(piles)
-            found = stack.enter_context(Spool(limit))
-            self._run(piles, found)
-            return [self._finish(place, found) for place in range(len(self.groups))]
+            self._run(piles, found, meeting)
+            piles.close()
+            return [self._finish(place, found, meeting) for place in range(len(self.groups))]
 
     def _read(self, piles: Spool) -> None:
         """Read the rows, and deal them to the piles of every group."""
@@ -170,9 +171,9 @@ class GroupsRun:
             total.add(counts)
         self.state.counts = total
 
-    def _run(self, piles: Spool, found: Spool) -> None:
-        """Run the shards of every group."""
-        most_bytes = max(1, spool_limit() // (PASSES * self.workers.n_threads))
+    def _run(self, piles: Spool, found: Spool, meeting: Spool) -> None:
+        """Run the shards of every group; matches of slices are on their way to where they meet."""
+        most_bytes = shard_limit(self.workers.n_threads)
         tasks = []
         for place, group in enumerate(self.groups):
             sizes = {
@@ -185,25 +186,31 @@ class GroupsRun:
         def run(task: tuple[GroupRun, int, int, list[int]]) -> None:
             group, place, number, together = task
             rows = pa.concat_tables([piles.take((place, pile)) for pile in together])
+            if group.meets:
+                for message in group.to_meet(rows, together):
+                    meeting.add((place, message.shard), message.row)
+                return
             for batch in group.run(rows, together, number):
-                found.add((place, number, _kind_of(batch)), batch)
+                found.add((place, number, kind_of(batch)), batch)
 
         for _ in self.workers.map(run, tasks):
             self.state.done += 1
 
-    def _finish(self, place: int, found: Spool) -> KindTables:
+    def _finish(self, place: int, found: Spool, meeting: Spool) -> KindTables:
         """Return the outcomes of a group by kind; what has to meet does so now."""
         group = self.groups[place]
-        parts = [found.take(key) for key in sorted(found.piles) if key[0] == place]
         if group.meets:
-            batches = run_stage(stage_of(group.task, 1, Memory()), parts, self.workers)
-            return tables_by_kind(batches, group.task)
-        return tables_by_kind((batch for table in parts for batch in table.to_batches()), group.task)
+            stage = stage_of(group.task, 1, Memory())
+            for message in pass_messages(stage, meeting, self.workers, place):
+                if message.role == OUTCOME:
+                    add_outcomes(message, found, place)
+        parts = (found.take(key) for key in sorted(found.piles) if key[0] == place)
+        return tables_by_kind(parts, group.task)
 
 
-def _kind_of(batch: pa.RecordBatch) -> str:
-    """Return the kind of outcomes, of which a batch holds one; messages have none."""
-    return str(batch.column(KIND)[0]) if KIND in batch.schema.names else ""
+def kind_of(batch: pa.RecordBatch) -> str:
+    """Return the kind of outcomes, of which a batch holds one."""
+    return str(batch.column(KIND)[0])
 
 
 def workers_for(source: LocalEvents) -> Workers:
@@ -211,33 +218,45 @@ def workers_for(source: LocalEvents) -> Workers:
     return Workers(1 if source.rows.n_bytes < LITTLE else n_threads())
 
 
-def run_stage(stage: Stage, messages: Iterable[pa.Table], workers: Workers) -> Iterator[pa.RecordBatch]:
-    """Run all shards of the last stage of a batch on messages, and yield its outcomes."""
-    for row in pass_messages(stage, messages, workers):
-        if row.role == OUTCOME:
-            yield from pa.ipc.open_stream(row.pack)
+def n_piles_for(source: LocalEvents) -> int:
+    """Return into how many piles events are dealt, so that each has a place in memory."""
+    if source.rows.n_bytes < LITTLE:
+        return 1
+    wanted, most_bytes = PILES, shard_limit(n_threads())
+    while wanted < MOST_PILES and source.rows.n_bytes > wanted * most_bytes:
+        wanted *= 2
+    return wanted
 
 
-def pass_messages(stage: Stage, messages: Iterable[pa.Table], workers: Workers) -> Iterator[Message]:
-    """Run all shards of a stage on the messages that came, and yield those that leave it."""
-    came: dict[str, list[Message]] = {}
-    for table in messages:
-        columns = [table[name].to_pylist() for name in (SHARD, ROLE, PACK)]
-        for shard, role, pack in zip(*columns, strict=True):
-            came.setdefault(shard, []).append(Message(shard, role, pack))
+def shard_limit(n_threads: int) -> int:
+    """Return how many bytes of events one of several threads may run at once."""
+    return max(1, spool_limit() // (PASSES * n_threads))
+
+
+def pass_messages(stage: Stage, messages: Spool, workers: Workers, place: int = 0) -> Iterator[Message]:
+    """Run all shards of a stage on the messages that came for it, and yield those that leave it."""
 
     def run(shard: str) -> list[Message]:
-        return list(stage.take(shard, came.pop(shard), 0, None))
+        came = messages.take((place, shard))
+        columns = [came[name].to_pylist() for name in (SHARD, ROLE, PACK)]
+        return list(stage.take(shard, [Message(*row) for row in zip(*columns, strict=True)], 0, None))
 
-    for sent in workers.map(run, sorted(came)):
+    for sent in workers.map(run, sorted(shard for at, shard in messages.piles if at == place)):
         yield from sent
 
 
-def tables_by_kind(batches: Iterable[pa.RecordBatch], task: StageTask) -> KindTables:
-    """Return the outcomes of each kind."""
+def add_outcomes(message: Message, found: Spool, place: int = 0) -> None:
+    """Put the outcomes that a message carries to those of their kind."""
+    for batch in pa.ipc.open_stream(message.pack):
+        if batch.num_rows:
+            found.add((place, 0, kind_of(batch)), batch)
+
+
+def tables_by_kind(parts: Iterable[pa.Table], task: StageTask) -> KindTables:
+    """Return the outcomes of each kind; those of a part are all of one."""
     schema = outcome_columns(task).schema
     kinds: dict[str, list[pa.RecordBatch]] = {}
-    for batch in batches:
-        if batch.num_rows:
-            kinds.setdefault(_kind_of(batch), []).append(batch)
+    for part in parts:
+        for batch in part.to_batches():
+            kinds.setdefault(kind_of(batch), []).append(batch)
     return {kind: pa.Table.from_batches(own, schema) for kind, own in kinds.items()}

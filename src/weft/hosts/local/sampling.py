@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from weft.errors import DataError
 from weft.expressions import Attribute
 from weft.hosts.demand import Demand
+from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
-from weft.hosts.local.wire import Wire, texts_of
+from weft.hosts.local.wire import Wire
 from weft.hosts.meaning import TIME, require_column
 from weft.hosts.sampling import (
     BUCKET_BITS,

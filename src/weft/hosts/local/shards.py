@@ -7,13 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.hosts.local.wire import plain
+from weft.hosts.local.columns import plain
 from weft.kernels.arrays import mix_hashes, ordered_bits
 from weft.runtime.columns.events import Array, hash_values
 from weft.runtime.columns.layout import Layout
 from weft.runtime.stages.slices import TimeSlices
 
 PILES = 64  # into which much data is divided; those that are small run together
+MOST_PILES = 4_096  # into which still more is divided
 MANY_ROWS = 200_000  # of which a shard has at least so many, unless that is more than memory allows
 
 

@@ -1,6 +1,7 @@
 """Queries at sites, run in this process: a stage for each level, messages from stage to stage."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,13 +10,21 @@ import pyarrow as pa
 
 from weft.hosts.divide import time_of
 from weft.hosts.host import RunOptions
+from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.memory import spool_limit
 from weft.hosts.local.outcomes import KindTables
-from weft.hosts.local.run import LITTLE, RunState, Workers, pass_messages, tables_by_kind, workers_for
-from weft.hosts.local.shards import PILES
+from weft.hosts.local.run import (
+    RunState,
+    Workers,
+    add_outcomes,
+    n_piles_for,
+    pass_messages,
+    tables_by_kind,
+    workers_for,
+)
 from weft.hosts.local.spool import Spool
-from weft.hosts.local.wire import RowCounts, Wire, texts_of
+from weft.hosts.local.wire import RowCounts, Wire
 from weft.hosts.tasks import PLACE, site_demand, site_route, site_task, slices_for
 from weft.pattern.nodes import Query
 from weft.plan.sites import SiteProgram
@@ -42,7 +51,7 @@ class SitesRun:
     @cached_property
     def task(self) -> StageTask:
         """What the sites do."""
-        most = self.options.partitions or (1 if self.source.rows.n_bytes < LITTLE else PILES)
+        most = self.options.partitions or n_piles_for(self.source)
         n_slices = most // max(len(self.program.sites), 1)
         slices = slices_for(time_of(self.queries), n_slices - n_slices % 2)
         sites = SitesTask(self.program.to_json(), self._wire.layout, slices)
@@ -56,22 +65,22 @@ class SitesRun:
     def tables(self) -> KindTables:
         """The outcomes by kind."""
         workers = workers_for(self.source)
-        with Spool(spool_limit()) as messages:
+        limit = spool_limit()
+        with ExitStack() as stack:
+            messages, found = stack.enter_context(Spool(limit)), stack.enter_context(Spool(limit))
             self._read(messages, workers)
-            waiting = [table for _, table in messages.tables()]
-        found = []
-        self.state.done, self.state.total = 0, self.program.n_stages
-        for number in range(self.program.n_stages):
-            stage = stage_of(self.task, number, Memory())
-            rows: dict[str, list[pa.RecordBatch]] = {}
-            for message in pass_messages(stage, waiting, workers):
-                if message.role == OUTCOME:
-                    found += list(pa.ipc.open_stream(message.pack))
-                else:
-                    rows.setdefault(message.shard, []).append(message.row)
-            waiting = [pa.Table.from_batches(own) for own in rows.values()]
-            self.state.done += 1
-        return tables_by_kind(found, self.task)
+            self.state.done, self.state.total = 0, self.program.n_stages
+            for number in range(self.program.n_stages):
+                sent = stack.enter_context(Spool(limit))
+                for message in pass_messages(stage_of(self.task, number, Memory()), messages, workers):
+                    if message.role == OUTCOME:
+                        add_outcomes(message, found)
+                    else:
+                        sent.add((0, message.shard), message.row)
+                messages.close()
+                messages = sent
+                self.state.done += 1
+            return tables_by_kind((own for _, own in found.tables()), self.task)
 
     def _read(self, messages: Spool, workers: Workers) -> None:
         """Read the rows, and pack those of each site, or of each slice of it."""
@@ -87,7 +96,7 @@ class SitesRun:
             placed = _with_places(events, _numbers_of(texts_of(sites), numbers), slices, layout.time)
             route = site_route(network.shards, placed.schema.names)
             for packed in PackTask((route,), layout.type, layout.flags)(iter([placed])):
-                messages.add(packed.column(SHARD)[0].as_py(), packed)
+                messages.add((0, packed.column(SHARD)[0].as_py()), packed)
             return counts
 
         total = RowCounts()

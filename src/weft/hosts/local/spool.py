@@ -2,22 +2,24 @@
 
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
 
+PORTION = 1 << 20  # bytes, about, of a batch in a file
 
+
+@dataclass
 class Pile:
-    """Batches of one schema, the later ones in memory, the earlier ones perhaps in a file."""
+    """Batches of one schema, the later ones in memory, the earlier ones perhaps in files."""
 
-    def __init__(self) -> None:
-        self.batches: list[pa.RecordBatch] = []
-        self.n_rows = 0
-        self.n_bytes = 0
-        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
-        self._path: Path | None = None
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    n_rows: int = 0
+    n_bytes: int = 0
+    stored: list[tuple[Path, int]] = field(default_factory=list)  # files, and where in each its stream begins
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take a batch."""
@@ -25,31 +27,48 @@ class Pile:
         self.n_rows += batch.num_rows
         self.n_bytes += batch.nbytes
 
-    def write(self, path: Path) -> None:
-        """Write what is in memory to the end of the pile's file."""
-        for batch in self.batches:
-            if self._writer is None:
-                self._path = path
-                self._writer = pa.ipc.new_stream(str(path), batch.schema)
-            self._writer.write_batch(batch)
-        self.batches = []
+    def write(self, file: pa.NativeFile, path: Path) -> None:
+        """Write what is in memory to a file, small pieces together."""
+        if not self.batches:
+            return
+        batches, self.batches = self.batches, []
+        self.stored.append((path, file.tell()))
+        with pa.ipc.new_stream(file, batches[0].schema) as writer:
+            for pieces in _in_portions(batches):
+                writer.write_batch(pa.concat_batches(pieces) if len(pieces) > 1 else pieces[0])
 
     def take(self) -> pa.Table:
-        """Return all rows, and give them up; those in a file are mapped, to be read when used."""
+        """Return all rows, and give them up; those in files are mapped, to be read when used."""
         batches, self.batches = self.batches, []
-        if self._writer is None or self._path is None:
-            return pa.Table.from_batches(batches)
-        self._writer.close()
-        with pa.memory_map(str(self._path)) as content:
-            stored = pa.ipc.open_stream(content).read_all()
-        self._path.unlink()  # what is mapped stays until nobody refers to it
-        return pa.concat_tables([stored, pa.Table.from_batches(batches)]) if batches else stored
+        tables = [_stored(*place) for place in self.stored]
+        tables += [pa.Table.from_batches(batches)] if batches else []
+        return pa.concat_tables(tables)
+
+
+def _in_portions(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches in lists that have at least so many bytes together, but the last."""
+    portion: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        portion.append(batch)
+        size += batch.nbytes
+        if size >= PORTION:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _stored(path: Path, start: int) -> pa.Table:
+    with pa.memory_map(str(path)) as content:
+        content.seek(start)
+        return pa.ipc.open_stream(content).read_all()
 
 
 class Spool:
-    """Piles of batches by key; when they are together larger than `limit` bytes, all go to files.
+    """Piles of batches by key; when they are together larger than `limit` bytes, all go to a new file.
 
-    Several threads may add to it. The files are gone when it is closed.
+    Several threads may add to it. The files are gone when it is closed; rows that were taken stay.
 
     >>> with Spool(limit=100) as spool:
     ...     for start in (0, 40):
@@ -61,7 +80,7 @@ class Spool:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.piles: dict[Any, Pile] = {}
-        self.n_written = 0  # how often everything in memory went to files
+        self.n_written = 0  # files
         self._in_memory = 0
         self._lock = threading.Lock()
         self._directory: tempfile.TemporaryDirectory[str] | None = None
@@ -79,14 +98,17 @@ class Spool:
     def _write(self) -> None:
         if self._directory is None:
             self._directory = tempfile.TemporaryDirectory(prefix="weft-spool-")
-        for number, pile in enumerate(self.piles.values()):
-            pile.write(Path(self._directory.name) / f"{number}.arrow")
+        path = Path(self._directory.name) / f"{self.n_written}.arrows"
+        with pa.OSFile(str(path), "wb") as file:
+            for pile in self.piles.values():
+                pile.write(file, path)
         self._in_memory, self.n_written = 0, self.n_written + 1
 
     def take(self, key: Any) -> pa.Table:
         """Return the rows of a pile, and give them up."""
         with self._lock:
-            pile = self.piles[key]
+            pile = self.piles.pop(key)
+            self._in_memory -= sum(batch.nbytes for batch in pile.batches)
         return pile.take()
 
     def tables(self) -> Iterator[tuple[Any, pa.Table]]:

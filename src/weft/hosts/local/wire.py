@@ -1,6 +1,6 @@
 """Batches of rows as the engine is given them: the events that plans read, and of these what they need."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,17 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.hosts.demand import Demand
+from weft.hosts.local.columns import microseconds, plain, texts_of, wire_column
 from weft.hosts.local.content import content_hashes
 from weft.hosts.local.events import LocalEvents
-from weft.hosts.local.schemas import plain_type
 from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, flagged_types
 from weft.pattern.normal_form import EVERY_TYPE
-from weft.runtime.columns.events import Array
 from weft.runtime.columns.layout import Layout
-from weft.schema import Type
-
-TO_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-TypeTests = Mapping[str, Callable[[pa.RecordBatch], pa.BooleanArray]]  # whether rows are of a derived type
 
 
 @dataclass
@@ -169,51 +164,6 @@ def count_values(types: pa.Array) -> dict[str, int]:
     """Return how many rows have each type."""
     counted = pc.value_counts(types)
     return dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
-
-
-def plain(column: pa.Array) -> pa.Array:
-    """Return the values of a column that may be encoded, large or of views."""
-    kind = plain_type(column.type)
-    return column if kind == column.type else column.cast(kind)
-
-
-def texts_of(column: pa.Array) -> pa.Array:
-    """Return the values of a column as text."""
-    return plain(column).cast(pa.string())
-
-
-def microseconds(column: pa.Array) -> pa.Array:
-    """Return times as microseconds since the epoch, without a zone those in UTC, finer ones rounded down."""
-    unit = column.type.unit
-    counts = column.view(pa.int64())
-    if unit == "us":
-        return counts
-    if unit != "ns":
-        return pc.multiply_checked(counts, TO_MICROSECONDS[unit])
-    values = np.floor_divide(counts.fill_null(0).to_numpy(zero_copy_only=False), 1000)
-    return pa.array(values, mask=None if not counts.null_count else ~np.asarray(counts.is_valid()))
-
-
-def wire_column(column: pa.Array, kind: Type) -> pa.Array:
-    """Return an attribute as the engine takes it."""
-    column = plain(column)
-    match kind.kind:
-        case "timestamp":
-            return microseconds(column)
-        case "long":
-            return column.cast(pa.int64())
-        case "double":
-            return column.cast(pa.float64())
-        case "date":
-            return column.cast(pa.date32())
-        case "duration":
-            return column.cast(pa.duration("us"), safe=False)
-    return column
-
-
-def numbers_of(rows: pa.RecordBatch, names: Sequence[str]) -> list[Array]:
-    """Return columns without NULLs as NumPy arrays."""
-    return [rows.column(name).to_numpy(zero_copy_only=False) for name in names]
 
 
 def required_columns(source: LocalEvents, names: Collection[str] = ()) -> list[str]:

@@ -1,16 +1,18 @@
 """A frame of events: what its columns mean, and which of them travel to Python."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from weft.hosts.demand import Demand
-from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, EventMeaning, flagged_types
+from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, EventMeaning, EventRoles, flagged_types
+from weft.hosts.spark.derived_types import condition_columns
 from weft.hosts.spark.pushdown import column_of
-from weft.hosts.spark.schemas import spark_type_of
+from weft.hosts.spark.schemas import column_kinds, spark_type_of
+from weft.hosts.spark.zones import in_utc, zoneless_columns
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.runtime.columns.layout import Layout
 from weft.schema import Type
@@ -18,9 +20,18 @@ from weft.schema import Type
 
 @dataclass(frozen=True, kw_only=True)
 class EventFrame(EventMeaning):
-    """A frame of events and what its columns mean; the condition of a derived type is SQL or a column."""
+    """A frame of events and what its columns mean; the condition of a derived type is never NULL."""
 
     events: DataFrame
+    zoneless: tuple[str, ...] = ()  # columns of times that had no zone
+
+    @classmethod
+    def open(cls, events: DataFrame, roles: EventRoles) -> "EventFrame":
+        """Return the meaning of a frame whose columns have the roles, as far as these are there and fit."""
+        zoneless = tuple(zoneless_columns(events.schema))
+        events = in_utc(events)
+        bound = cls.bind(column_kinds(events.schema), roles, events=events, zoneless=zoneless)
+        return replace(bound, types=condition_columns(roles.types, bound.schema, events))
 
     @property
     def is_good(self) -> Column:
@@ -38,11 +49,7 @@ class EventFrame(EventMeaning):
         """Say whether a row is an event of one of the types."""
         if EVERY_TYPE in names:
             return F.lit(True)
-        conditions = [
-            F.coalesce(F.expr(self.types[name]).cast("boolean"), F.lit(False))
-            for name in names
-            if name in self.types
-        ]
+        conditions = [self.types[name] for name in names if name in self.types]
         plain = [name for name in names if name not in self.types]
         if plain and self.type is not None:
             conditions.append(column_of(self.type).isin(plain))

@@ -23,6 +23,8 @@ from weft.hosts.spark.progress import spark_progress
 from weft.hosts.spark.pushdown import column_of
 from weft.hosts.spark.sampling import EventSampler, site_counts
 from weft.hosts.spark.schemas import spark_schema
+from weft.hosts.spark.zones import SESSION_ZONE, zone_notices
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.sites import SiteProgram
@@ -44,6 +46,10 @@ class SparkHost(Host[Outcomes]):
     @cached_property
     def progress(self) -> ProgressSource:
         return spark_progress(self.source.events.sparkSession)
+
+    def notices_of(self, queries: Sequence[Query]) -> list[Notice]:
+        zone = self.source.events.sparkSession.conf.get(SESSION_ZONE)
+        return zone_notices(queries, self.source.zoneless, self.source.time, str(zone))
 
     def count_rows(self, types: Collection[str]) -> InputCounts:
         return count_rows(self.source, types)

@@ -69,7 +69,7 @@ def literal_location(path: str) -> str:
 
 def _read_csv(spark: SparkSession, source: EventFiles, columns: EventColumns, delimiter: str) -> DataFrame:
     """Read CSV with the types Spark infers, but times and types as written."""
-    texts, id = {columns.time, columns.type}, columns.id
+    texts, identity = {columns.time, columns.type}, columns.id
     options = {"header": "true", "escape": '"', "sep": delimiter}
     reader = spark.read.options(**options, recursiveFileLookup=source.is_nested)
     inferred = reader.csv(location_of(source), inferSchema=True).schema
@@ -79,12 +79,16 @@ def _read_csv(spark: SparkSession, source: EventFiles, columns: EventColumns, de
         # Files of one directory must agree on their header: otherwise columns would be mixed up in silence.
         reader = reader.options(enforceSchema=False)
     events = reader.schema(as_text(inferred, texts)).csv(location_of(source))
-    if id is None or id not in inferred.names or isinstance(inferred[id].dataType, T.StringType):
+    if (
+        identity is None
+        or identity not in inferred.names
+        or isinstance(inferred[identity].dataType, T.StringType)
+    ):
         return events
     # `007` and `7` are two identities: keep the text unless each value is spelled as Spark spells it.
-    raw = reader.schema(as_text(inferred, {*texts, id})).csv(location_of(source))
-    respelled = column_of(id).try_cast(inferred[id].dataType).cast("string")
-    is_respelled = column_of(id).isNotNull() & ~respelled.eqNullSafe(column_of(id))
+    raw = reader.schema(as_text(inferred, {*texts, identity})).csv(location_of(source))
+    respelled = column_of(identity).try_cast(inferred[identity].dataType).cast("string")
+    is_respelled = column_of(identity).isNotNull() & ~respelled.eqNullSafe(column_of(identity))
     return raw if raw.where(is_respelled).head(1) else events
 
 

@@ -1,7 +1,7 @@
 """Find time conditions that the order of the pattern makes impossible."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import product
 
 from weft.expressions import Attribute, Comparison, Expression, Predicate
@@ -15,34 +15,38 @@ from weft.tree import find
 Edge = tuple[str, str, bool]
 Successors = dict[str, list[tuple[str, bool]]]
 
+OTHER_TIME = "turn it around, or say which column is the time of the events: --time"
+
 
 def check_order(
     pattern: Pattern,
     where: tuple[Predicate, ...],
     scope: Scope,
-    time: str,
+    times: Collection[str],
     *,
     tie_break: bool,
+    is_guess: bool = False,
     findings: Findings,
 ) -> None:
     """Report each condition on event times that can never hold, given the pattern and those before it.
 
     Only variables that every match binds count, and of a list any one element stands for all, so
-    what is reported truly never matches. With a tie-break, events in sequence may have equal times.
+    what is reported truly never matches. With a tie-break, events in sequence may have equal times. `times`
+    are the names of the event time, which without a schema are a guess.
 
     >>> from weft.language.scope import variables_in
     >>> findings = Findings()
     >>> pattern = Sequence((Event("A", "a"), Event("B", "b")))
     >>> scope = {v.event.variable: v for v in variables_in(pattern)}
     >>> where = (Comparison("<", Attribute("b", "ts"), Attribute("a", "ts")),)
-    >>> check_order(pattern, where, scope, "ts", tie_break=False, findings=findings)
+    >>> check_order(pattern, where, scope, {"ts"}, tie_break=False, findings=findings)
     >>> findings.problems[0].message
     'b.ts < a.ts can never hold: the pattern puts a before b'
     """
     conditions = [
         (predicate, edges)
         for predicate in where
-        if type(predicate) is Comparison and (edges := _time_edges(predicate, scope, time))
+        if type(predicate) is Comparison and (edges := _time_edges(predicate, scope, times))
     ]
     if not conditions:
         return
@@ -60,14 +64,14 @@ def check_order(
             if start == end:
                 reason = "an event is not before itself"
             message = f"{expression_to_text(predicate)} can never hold: {reason}"
-            findings.complain(message, predicate.span)
+            findings.complain(message, predicate.span, OTHER_TIME if is_guess else None)
             continue
         for before, after, strict in edges:
             successors.setdefault(before, []).append((after, strict))
 
 
-def _time_edges(comparison: Comparison, scope: Scope, time: str) -> list[Edge]:
-    left, right = (_timed_variable(side, scope, time) for side in (comparison.left, comparison.right))
+def _time_edges(comparison: Comparison, scope: Scope, times: Collection[str]) -> list[Edge]:
+    left, right = (_timed_variable(side, scope, times) for side in (comparison.left, comparison.right))
     if left is None or right is None or (left == right and scope[left].is_list):
         return []
     match comparison.operator:
@@ -81,9 +85,9 @@ def _time_edges(comparison: Comparison, scope: Scope, time: str) -> list[Edge]:
             return []
 
 
-def _timed_variable(side: Expression, scope: Scope, time: str) -> str | None:
+def _timed_variable(side: Expression, scope: Scope, times: Collection[str]) -> str | None:
     """Return the variable whose time an expression is, if every match binds it."""
-    if not isinstance(side, Attribute) or side.name != time or side.place != "each":
+    if not isinstance(side, Attribute) or side.name not in times or side.place != "each":
         return None
     return side.variable if side.variable in scope and scope[side.variable].always else None
 

@@ -22,6 +22,7 @@ class Limit:
     progress: Progress | None = None
     whole: "Limit | None" = None  # of which this is a part
     taken: int = 0
+    is_reached: bool = False  # whether a step was refused, as the limit was used up
     started: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
@@ -32,9 +33,11 @@ class Limit:
 
     def allows_step(self) -> bool:
         """Count a step, and say whether it may be taken."""
-        if self.is_cancelled() or self.used_share() >= 1.0:
-            return False
         limit: Limit | None = self
+        if self.is_cancelled() or self.used_share() >= 1.0:
+            while limit is not None:
+                limit.is_reached, limit = True, limit.whole
+            return False
         while limit is not None:
             limit.taken, limit = limit.taken + 1, limit.whole
         return True

@@ -1,0 +1,181 @@
+"""Cases without Spark: those written as text, and random ones, each on a host to which few events are many."""
+
+import random
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.api.test_combined_cases import (
+    ORDER,
+    PLANS,
+    SEARCH,
+    SIMPLE,
+    is_alike_among_others,
+    is_combinable,
+)
+from tests.helpers.combined_cases import combined_random, combined_texts
+from tests.helpers.engine import arrow_events, expected_outcome, expected_timeouts, is_supported
+from tests.helpers.local_cases import detection_of_case, has_single_types
+from tests.helpers.local_results import matches_of, plain_rows, squeeze, timeouts_of, trends_of
+from tests.helpers.placed import is_placeable
+from tests.helpers.random_policies import policy_case
+from tests.helpers.random_trends import bursts, events, queries, related_queries
+from tests.helpers.strategies import SEED_STEP, Case, matching_case
+from tests.helpers.tally import Count, seed_blocks
+from tests.helpers.timeout_cases import filled, timeout_case
+from tests.helpers.trend_streams import table_of as trend_table
+
+import weft
+from weft.api.options import PlacementName
+from weft.errors import QueryError
+from weft.normalize.template import template_of
+from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
+from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
+
+PARTITIONS = (None, 1, 2, 7)
+PLACEMENTS: tuple[PlacementName, ...] = ("muse", "single-sink", "central")
+SHARING: tuple[Sharing, ...] = ("dynamic", "static", "none")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_all_text_cases_together(
+    partitions: int | None, seed: int, monkeypatch: pytest.MonkeyPatch, count: Count
+) -> None:
+    """On an ordinary host, and on two that have little memory."""
+    together = combined_texts(SIMPLE)
+    if seed:
+        squeeze(monkeypatch, random.Random(seed))
+    columns = {"time": "ts", "type": "__type", "id": "__id"}
+    detection = weft.prepare(
+        together.table(), together.text, **columns, planning=SEARCH, partitions=partitions, notices=False
+    )
+    found = together.found(plain_rows(detection.matches), detection.return_columns)
+    found |= together.trends(plain_rows(detection.trends), detection.trend_names)
+    assert found == together.expected
+    count(local_cases=len(together.cases))
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(250_000, 64, soak=960, block=32))
+def test_random_cases_together(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
+    """Whatever the partitions and the plan, and with strategies."""
+    cases = [
+        policy_case(seed, accepts=lambda case: is_alike_among_others(case) and has_single_types(case))
+        if seed % 2
+        else matching_case(seed, accepts=lambda case: is_combinable(case) and has_single_types(case))
+        for seed in seeds
+    ]
+    together, dice = combined_random(cases), random.Random(seeds[0])
+    for partitions, plan in [(None, "share"), *PLANS]:
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            detection = weft.prepare(
+                together.table(),
+                together.text,
+                time="ts",
+                type="__type",
+                id="__id",
+                partitions=partitions,
+                columns=weft.Columns(order_by=ORDER),
+                planning=weft.Planning(plan=plan, search_seconds=0.2),  # type: ignore[arg-type]
+            )
+            found = together.found(plain_rows(detection.matches), detection.return_columns)
+            assert found == together.expected, (partitions, plan)
+    count(local_cases=len(cases), matches=sum(case.n_matches for case in cases))
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(260_000, 80, soak=1_920, block=40))
+def test_random_walks(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
+    """One workload at a time: STRICT, SKIP and SUPPRESS, and windows of events."""
+    for seed in seeds:
+        dice = random.Random(seed)
+        case = policy_case(seed, accepts=lambda case: is_supported(case) and has_single_types(case))
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS))
+            assert matches_of(detection) == expected_outcome(case), (seed, case)
+        count(local_cases=1, matches=case.n_matches)
+
+
+def single_timeout_case(seed: int) -> Case:
+    while not has_single_types(case := timeout_case(seed)):
+        seed += SEED_STEP
+    return case
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(270_000, 40, soak=960, block=40))
+def test_random_timeouts(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
+    for seed in seeds:
+        dice = random.Random(seed)
+        case = single_timeout_case(seed)
+        expected = filled(expected_timeouts(case))
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            detection = detection_of_case(case, partitions=dice.choice(PARTITIONS))
+            assert timeouts_of(detection) == expected, (seed, case)
+            assert matches_of(detection) == expected_outcome(case), (seed, case)
+        count(local_cases=1, timeouts=sum(map(len, expected.values())))
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(280_000, 40, soak=960, block=40))
+def test_random_cases_at_sites(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
+    """Three sites; events with one id arise at the same site."""
+
+    def accepts(case: Case) -> bool:
+        return is_placeable(case) and is_supported(case) and has_single_types(case)
+
+    for seed in seeds:
+        dice = random.Random(seed)
+        case = policy_case(seed, accepts=accepts) if seed % 2 else matching_case(seed, accepts=accepts)
+        table, _ = arrow_events(case)
+        by_id: dict[object, str] = {}
+        sites = [by_id.setdefault(own, dice.choice("xyz")) for own in table["__id"].to_pylist()]
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            detection = weft.prepare(
+                table.append_column("site", [sites]),
+                case.text,
+                time="ts",
+                type="__type",
+                id="__id",
+                partitions=dice.choice((*PARTITIONS, 12)),
+                columns=weft.Columns(order_by=case.order_by),
+                sites=weft.Sites(column="site", placement=dice.choice(PLACEMENTS)),
+            )
+            assert matches_of(detection) == expected_outcome(case), (seed, case)
+        count(local_cases=1, matches=case.n_matches)
+
+
+@given(
+    st.one_of(
+        st.tuples(st.lists(queries(), min_size=1, max_size=3), events()),
+        st.tuples(related_queries(), bursts()),
+    ),
+    st.integers(0, 1_000_000),
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_random_trends(drawn: tuple[list[Query], list[ReferenceEvent]], seed: int) -> None:
+    asked, stream = drawn
+    dice = random.Random(seed)
+    try:
+        for query in asked:
+            template_of(query)
+    except QueryError:
+        assume(False)
+    table = trend_table(stream)
+    table = table.append_column("ts", table["__time"].cast(pa.timestamp("us")))
+    with pytest.MonkeyPatch.context() as patched:
+        squeeze(patched, dice)
+        detection = weft.prepare(
+            table,
+            asked,
+            time="ts",
+            type="__type",
+            id="__id",
+            partitions=dice.choice(PARTITIONS),
+            planning=weft.Planning(sharing=dice.choice(SHARING)),
+        )
+        assert trends_of(detection) == {query.name: find_trend_results(query, stream) for query in asked}

@@ -1,0 +1,63 @@
+"""What is given as events and is none is refused with what it is and what to give instead."""
+
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft.errors import DataError
+from weft.hosts.meaning import refuse_duplicates
+
+QUERY = "PATTERN SEQ(A a, B b)"
+
+
+class OldFrame:
+    """A frame that does not give its columns as Arrow."""
+
+    columns = ("ts", "type")
+
+    def __len__(self) -> int:
+        return 0
+
+
+def message_of(events: object) -> str:
+    with pytest.raises(DataError) as raised:
+        weft.detect(events, QUERY, time="ts", type="type")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("events", "said", "remedy"),
+    [
+        (None, "`events` is None, which holds no events", "was the frame ever assigned?"),
+        (7, "`events` is 7, which", "give a Spark DataFrame, an Arrow table"),
+        (object(), "`events` is a builtins.object, which", "give a Spark DataFrame"),
+        (OldFrame, "which holds no events", "give a frame, not its class"),
+        (OldFrame(), "test_unusable_events.OldFrame, which", "__arrow_c_stream__): convert it"),
+        ({"ts": [1]}, "`events` is a builtins.dict", "pyarrow.table(events)"),
+        ([{"ts": 1}], "`events` is a builtins.list", "pyarrow.Table.from_pylist(events)"),
+        (
+            "absent/events.parquet",
+            "absent/events.parquet: there is no such file or directory",
+            "looked for in",
+        ),
+        (Path("absent.csv"), "absent.csv: there is no such file or directory of events", "looked for in"),
+        (
+            QUERY,
+            "`events` is the text of a query",
+            "the events come first, as in weft.detect(events",
+        ),
+    ],
+)
+def test_what_is_no_frame_is_told_with_a_remedy(events: object, said: str, remedy: str) -> None:
+    told, _, hint = message_of(events).partition("\n  hint: ")
+    assert said in told
+    assert remedy in hint
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(DataError, match=r"several columns 'id'\n  hint: rename or drop all but one"):
+        refuse_duplicates(["ts", "id", "x", "id"])
+    refuse_duplicates(["ts", "Id", "id"])
+    with pytest.raises(DataError, match=r"columns 'Id' and 'id', which differ in case alone\n  hint: rename"):
+        refuse_duplicates(["ts", "Id", "id"], ignores_case=True)
