@@ -21,6 +21,7 @@ from first_contact import measure_first_contact
 from flink_peer import measure_flink
 from generate import events_parquet
 from graph import measure_graph
+from local_host import measure_local
 from measures import Measure
 from memory import measure_memory
 from next_matches import measure_next
@@ -99,6 +100,17 @@ def peers_section(settings: Settings) -> list[Measure]:
     spark = local_session(MASTER, name="weft benchmarks")
     place = events_parquet(settings.n_events)
     return measure_peers(spark, place, queries20(), settings.seconds_per_peer, console.log)
+
+
+def local_section(settings: Settings) -> list[Measure]:
+    """Compare the local host with Spark, DuckDB and Polars on the same files."""
+    return measure_local(
+        local_session(MASTER, name="weft benchmarks"),
+        events_parquet(settings.n_events),
+        [keyed(), queries20(), queries100()],
+        repeat=settings.repeat,
+        say=console.log,
+    )
 
 
 def flink_section(settings: Settings) -> list[Measure]:
@@ -282,6 +294,7 @@ def reference_section(settings: Settings) -> list[Measure]:  # noqa: ARG001 - al
 SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "queries20": ratio_section(queries20(), 1.5),
     "keyed": ratio_section(keyed(), 1.5),
+    "local": local_section,
     "queries100": ratio_section(queries100(), 3.0),
     "peers": peers_section,
     "flink": flink_section,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weft.explanation.analysis import Analysis as Analysis
     from weft.explanation.analysis import CountedOutcomes as CountedOutcomes
     from weft.explanation.plans import explain as explain
+    from weft.hosts.local.result_table import ResultTable as ResultTable
     from weft.hosts.spark.failures import plain_failures as plain_failures
     from weft.hosts.spark.monitor import StreamMonitor as StreamMonitor
     from weft.hosts.spark.outcomes import Outcomes as Outcomes
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from weft.language.parser import parse as parse
     from weft.language.printer import to_text as to_text
     from weft.language.terms import constant as constant
+    from weft.notices import Notice as Notice
+    from weft.notices import NoticeWarning as NoticeWarning
     from weft.optimizer.planning import Planning as Planning
     from weft.optimizer.stored_plan import StoredPlan as StoredPlan
     from weft.pattern.nodes import Query as Query
@@ -64,6 +67,7 @@ _EXPORTS = {
     "errors": "BudgetError DataError QueryError WeftError",
     "explanation.plans": "explain",
     "explanation.analysis": "Analysis CountedOutcomes",
+    "hosts.local.result_table": "ResultTable",
     "hosts.spark.failures": "plain_failures",
     "hosts.spark.monitor": "StreamMonitor",
     "hosts.spark.outcomes": "Outcomes",

@@ -5,6 +5,7 @@ import json
 from tests.helpers.asked_why import ROWS, why
 
 import weft
+from weft.cli.why import tables
 
 
 def test_as_json() -> None:
@@ -32,3 +33,14 @@ def test_as_json() -> None:
 
 def test_public_name() -> None:
     assert hasattr(weft.Detection, "why")
+
+
+def test_of_many_alternatives_those_are_shown_that_get_furthest() -> None:
+    optional = ", ".join(f"{name}? {name.lower()}" for name in "BCDE")
+    told = why([(0, "A", 1), (1, "E", 2), (2, "F", 3)], f"PATTERN SEQ(A a, {optional}, F f) WITHIN 1 minute")
+    assert len(told.funnels) == len(told.as_dict()["alternatives"]) == 16
+    text = str(told)
+    assert "\nSEQ(A a, E{1} e[], F f)\n" in text
+    assert "\nand 8 more alternatives, which get no further\n" in text
+    assert text.count("\n  A a ") == 8
+    assert len(tables(told)) == 10

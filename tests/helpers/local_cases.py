@@ -31,15 +31,18 @@ def detection_on(rows: Sequence[Sequence[object]], text: str, **options: object)
 
 
 def detection_of_case(case: Case, **options: object) -> Detection:
-    """Prepare a case, none of whose events has several types."""
+    """Prepare a case; where events have several types, these are conditions on a column of letters."""
     table, _ = arrow_events(case)
+    letters = ["".join(sorted(event.types)) for event in case.events]
+    overlap = any(len(own) > 1 for own in letters)
+    types = {name: f"letters LIKE '%{name}%'" for name in "ABCDE"} if overlap else {}
     return weft.prepare(
-        table.drop_columns(["__time", "__row", "__flags"]),
+        table.append_column("letters", pa.array(letters)).drop_columns(["__time", "__row", "__flags"]),
         case.text,
         time="ts",
-        type="__type",
+        type=None if overlap else "__type",
         id="__id",
-        columns=Columns(order_by=case.order_by),
+        columns=Columns(order_by=case.order_by, types=types),
         **options,  # type: ignore[arg-type]
     )
 

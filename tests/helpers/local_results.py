@@ -67,12 +67,15 @@ def timeouts_of(detection: Detection) -> dict[str, Timeouts]:
 def trends_of(detection: Detection) -> dict[str, TrendResults]:
     """Return the results of each trend query; one that comes twice is an error."""
     found: dict[str, TrendResults] = {query.name: {} for query in detection.trend_queries}
+    returned = {own.name: {column.name for column in own.returns} for own in detection.trend_queries}
     for row in plain_rows(detection.trends):
         names, own = detection.trend_names[row["query"]], found[row["query"]]
         place = (row["window_start"], tuple(row[column] for column in names.group.values()))
         assert place not in own, "a result was emitted twice"
         own[place] = {
-            name: _whole(row[column]) for name, column in {**names.group, **names.aggregates}.items()
+            name: _whole(row[column])
+            for name, column in {**names.group, **names.aggregates}.items()
+            if name in returned[row["query"]]
         }
     return found
 

@@ -59,6 +59,17 @@ def test_time_units_of_integers_and_doubles(
     ]
 
 
+def test_nanoseconds_are_rounded_down(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "events.jsonl",
+        f'{{"n": 1, "ts": {NOON_SECONDS}000000999, "text": "-1"}}\n'
+        '{"n": 2, "ts": -1000, "text": "-1001.5"}\n',
+    )
+    before = [datetime.fromtimestamp(0, UTC) - timedelta(microseconds=n) for n in (1, 2)]
+    assert times(read_events(spark, path, EventColumns(time="ts", time_unit="ns"))) == [NOON, before[0]]
+    assert times(read_events(spark, path, EventColumns(time="text", time_unit="ns")), "text") == before
+
+
 def test_text_times_are_iso_8601_or_numbers_and_anything_else_is_null(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -210,6 +221,27 @@ def test_contents_that_cannot_be_events_are_refused(spark: SparkSession, tmp_pat
         assert path in str(error.value)
 
 
+def test_another_delimiter_and_what_is_said_when_it_is_not_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "events.csv", "n;ts;type;note\n1;1000;A;x,y\n")
+    columns = EventColumns(time="ts", type="type")
+    (row,) = read_events(spark, path, columns, delimiter=";").collect()
+    assert (row.n, row.note) == (1, "x,y")
+    with pytest.raises(DataError) as error:
+        read_events(spark, path, columns)
+    assert str(error.value) == (
+        f"{path}: there is one column, `n;ts;type;note`, whose name holds `;`; "
+        "columns are expected to be delimited by `,`\n"
+        "  hint: if this is the delimiter, say so: --delimiter ';'"
+    )
+
+
+def test_a_header_alone_has_columns_and_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    events = read_events(
+        spark, write(tmp_path / "a.csv", "ts,type,x\n"), EventColumns(time="ts", type="type")
+    )
+    assert (events.dtypes, events.count()) == ([("ts", "timestamp"), ("type", "string"), ("x", "string")], 0)
+
+
 def test_missing_columns_are_named_together_with_near_names(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "events.csv", "ts,kind,sequence\n1,A,1\n")
     with pytest.raises(DataError) as error:
@@ -224,5 +256,5 @@ def test_missing_columns_are_named_together_with_near_names(spark: SparkSession,
 
 def test_unknown_time_unit_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "events.csv", "ts,type\n1,A\n")
-    with pytest.raises(DataError, match="time unit is 'days'; it must be one of s, ms, us"):
+    with pytest.raises(DataError, match="time unit is 'days'; it must be one of s, ms, us, ns"):
         read_events(spark, path, EventColumns(time="ts", time_unit="days"))  # type: ignore[arg-type]

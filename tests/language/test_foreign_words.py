@@ -25,7 +25,7 @@ def test_words_of_other_languages_are_names_where_names_stand(word: str) -> None
 
 def test_a_skip_that_is_misspelled_is_no_other_language() -> None:
     with pytest.raises(QueryError, match="did you mean AFTER MATCH SKIP"):
-        parse("PATTERN SEQ(A a, B b) AFTER MATHC SKIP PAST LAST")
+        parse("PATTERN SEQ(A a, B b) AFTER MATCHES SKIP PAST LAST")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.helpers.engine import is_supported
-from tests.helpers.local_cases import detection_of_case, has_single_types
+from tests.helpers.local_cases import detection_of_case
 from tests.helpers.strategies import Case, matching_case, random_case
 
 from weft.diagnosis.alternative import alternatives_of
@@ -21,7 +21,7 @@ from weft.reference.matcher import find_matches
 from weft.reference.matches import return_values
 from weft.reference.values import Value
 
-N_CASES = 40
+SEEDS = [*range(40), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(40, 600))]
 
 
 def count(query: Query, case: Case) -> int:
@@ -111,17 +111,13 @@ def rank(distance: Value) -> tuple[int, float]:
     return (1, 0.0) if math.isnan(number) else (0, number)
 
 
-def usable(case: Case) -> bool:
-    return has_single_types(case) and is_supported(case)
-
-
-@pytest.mark.parametrize("seed", range(N_CASES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_steps_are_counted_as_the_reference_counts_them(seed: int) -> None:
-    check(matching_case(seed, most_queries=2, most_events=10, accepts=usable))
+    check(matching_case(seed, most_queries=2, most_events=10, accepts=is_supported))
 
 
-@pytest.mark.parametrize("seed", range(N_CASES))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rules_that_may_not_match(seed: int) -> None:
     case = random_case(seed, most_queries=2, most_events=10, with_policies=True)
-    if usable(case):
+    if is_supported(case):
         check(case)

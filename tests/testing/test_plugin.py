@@ -44,7 +44,7 @@ def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunR
     """Run pytest on some files; where the plug-in is installed, it is not loaded twice."""
     for name, text in files.items():
         pytester.makefile(".yaml", **{name: text})
-    return pytester.runpytest_inprocess(
+    return pytester.runpytest_subprocess(
         "-p", "no:weft", "-p", "weft.testing.plugin", "-p", "no:xdist", *arguments
     )
 

@@ -5,16 +5,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
+from weft.api.refusals import look_up, needs_sites, runs_once
 from weft.api.run_notices import run_notices
 from weft.diagnosis.diagnose import diagnose
 from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
-from weft.errors import WeftError, near_name
+from weft.errors import WeftError
 from weft.explanation.analysis import Analysis, CountedOutcomes
+from weft.explanation.contradictions import contradictions
 from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Observation
 
     from weft.hosts.spark.assignment import ShardAssignment
-
-Named = TypeVar("Named")
 
 
 @dataclass(frozen=True)
@@ -202,16 +202,16 @@ class Detection(ABC):
     @property
     def transfers(self) -> Frame:
         """What sites sent each other: projection, source, target, rows and bytes, of each step."""
-        raise _needs_sites("transfers")
+        raise needs_sites("transfers")
 
     def matches_of(self, name: str) -> Frame:
         """Return the matches of one query with its RETURN columns, under their own names and types."""
-        columns = _look_up(name, self.return_columns, "query")
+        columns = look_up(name, self.return_columns, "query")
         return self.host.select_matches(self.matches, name, columns)
 
     def trends_of(self, name: str) -> Frame:
         """Return the results of one trend query with its columns, under their own names and types."""
-        names = _look_up(name, self.trend_names, "trend query")
+        names = look_up(name, self.trend_names, "trend query")
         return self.host.select_trends(self.trends, name, names)
 
     @cached_property
@@ -277,6 +277,8 @@ class Detection(ABC):
 
     def _of_queries(self) -> Iterator[Notice]:
         """Yield what a person should know of the queries before anything is read."""
+        schema, tie_break = self.source.schema, self.source.order_by is not None
+        yield from contradictions(self.queries, {schema.time}, tie_break=tie_break)
         yield from renamed_columns(self.queries, self._templates)
         yield from self.host.notices_of(self.queries)
 
@@ -304,7 +306,7 @@ class Detection(ABC):
         `write` is given the matches of this run and, where there are trend queries, their results.
         """
         if self.is_streaming:
-            raise _once()
+            raise runs_once()
         (counted,) = self.host.count([self._results], write, kinds=self._kinds)
         self._tell_of_run(counted.counts, self.queries)
         return counted
@@ -321,7 +323,7 @@ class Detection(ABC):
         `write` is given the matches of this run; where there are trend queries, their results as `trends`;
         and where queries have TIMEOUTS, these as `timeouts`.
         """
-        raise _once()
+        raise runs_once()
 
     def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
         """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
@@ -332,8 +334,8 @@ class Detection(ABC):
         are counted.
         """
         if self.is_streaming:
-            raise _once()
-        rule = _look_up(name, {query.name: query for query in self.queries}, "query")
+            raise runs_once()
+        rule = look_up(name, {query.name: query for query in self.queries}, "query")
         return diagnose(self.host, rule, key=key, at=at)
 
     def input_counts(self) -> tuple[int, int]:
@@ -373,7 +375,7 @@ class Detection(ABC):
     @property
     def network(self) -> Network:
         """The sites, and the rates of events there."""
-        raise _needs_sites("network")
+        raise needs_sites("network")
 
     @cached_property
     def site_statistics(self) -> SiteStatistics:
@@ -383,28 +385,9 @@ class Detection(ABC):
     @cached_property
     def placed(self) -> Placed:
         """Where projections of the queries are evaluated, what that costs and how good it is."""
-        raise _needs_sites("placed")
+        raise needs_sites("placed")
 
     @cached_property
     def site_program(self) -> SiteProgram:
         """What every site evaluates and sends; on a stream with a checkpoint, as at the first start."""
-        raise _needs_sites("site_program")
-
-
-def _once() -> WeftError:
-    return WeftError(
-        "a stream is not run once, and counted or analyzed\n"
-        "  hint: follow it with weft.StreamMonitor, or run the queries on past events"
-    )
-
-
-def _needs_sites(name: str) -> WeftError:
-    return WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
-
-
-def _look_up(name: str, known: Mapping[str, Named], kind: str) -> Named:
-    if name not in known:
-        near = near_name(name, known)
-        hint = f"; did you mean {near!r}?" if near else ""
-        raise WeftError(f"no {kind} named {name!r}{hint}")
-    return known[name]
+        raise needs_sites("site_program")

@@ -10,6 +10,7 @@ from rich.table import Table
 from weft.cli.console import Queries, report_errors, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
+from weft.explanation.contradictions import contradictions, contradictions_of_usual_times
 from weft.language.literals import format_duration
 from weft.language.printer import pattern_to_text, window_to_text
 from weft.language.read import read_queries
@@ -30,6 +31,8 @@ def check(
     with report_errors():
         bound = read_queries(queries, None, tie_break=True, default=policies.policy(), time=time)
         terminal().print(queries_table(bound))
+        say_notices(contradictions(bound, {time, "time"}, tie_break=True))
+        say_notices(contradictions_of_usual_times(bound, time, tie_break=True))
         say_notices(list_cautions(bound).values())
         terminal().print(f"{len(bound)} {'query is' if len(bound) == 1 else 'queries are'} fine.")
 

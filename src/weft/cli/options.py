@@ -117,7 +117,7 @@ class ColumnOptions(EventColumns):
     type: str | None = option(TYPE_HELP, default=None)
     types: list[str] | None = option(TYPES_HELP, metavar="NAME=CONDITION", default=None)
     id: str | None = option("The column of the event's identity; equal ids count once.", default=None)
-    time_unit: TimeUnit = option("What numbers in the time column count: seconds, ms or us.", default="ms")
+    time_unit: TimeUnit = option("What numbers in the time column count: s, ms, us or ns.", default="ms")
     order_by: str | None = option("The column that orders events of equal time.", default=None)
     delimiter: str = option("What stands between the fields of CSV; tab is a tab.", default=",")
 

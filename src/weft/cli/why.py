@@ -104,10 +104,13 @@ def show(told: Sequence[Why], detection: Detection, *, as_json: bool) -> None:
         say_error(f"every one of {n_rejected:,} rows was rejected\n  hint: weft run says why")
 
 
-def tables(why: Why) -> list[Table]:
-    """Return a table of steps for each alternative of a rule, and for all of them together."""
-    shown = []
+def tables(why: Why) -> list[Table | Text]:
+    """Return a table of steps for each alternative of a rule that is shown, and for all of them together."""
+    shown: list[Table | Text] = []
     for title, steps in shown_steps(why):
+        if not steps:
+            shown.append(Text(title))
+            continue
         table = Table("step", "left", "", title=escape(title) or None, title_justify="left")
         table.columns[1].justify = "right"
         for step in steps:

@@ -25,7 +25,7 @@ class PatternItem:
 
 
 @dataclass(frozen=True)
-class RuleCondition:
+class AppliedCondition:
     """A condition as written, and what it says of the alternative."""
 
     written: Expression
@@ -63,7 +63,7 @@ class RuleAlternative:
         return tuple(outer_negations(self.pattern))
 
     @cached_property
-    def conditions(self) -> tuple[RuleCondition, ...]:
+    def conditions(self) -> tuple[AppliedCondition, ...]:
         """The conditions on what is matched, not on what is negated."""
         bound = positive_variables(self.pattern)
         hidden = {
@@ -75,21 +75,21 @@ class RuleAlternative:
             if not variables_of(written) & (hidden - bound):
                 applied = resolve_absent(written, bound, self.empty)
             if applied is not None:
-                found.append(RuleCondition(written, applied))
+                found.append(AppliedCondition(written, applied))
         return tuple(found)
 
-    def conditions_on(self, negation: Negation) -> tuple[RuleCondition, ...]:
+    def conditions_on(self, negation: Negation) -> tuple[AppliedCondition, ...]:
         """Return the conditions that say what a NOT forbids."""
         own = {event.variable for event in events_of(negation)}
         bound = positive_variables(self.pattern) | own
         return tuple(
-            RuleCondition(written, applied)
+            AppliedCondition(written, applied)
             for written in self.rule.conditions
             if variables_of(written) & own
             and (applied := resolve_absent(written, bound, self.empty)) is not None
         )
 
-    def is_whole(self, condition: RuleCondition) -> bool:
+    def is_whole(self, condition: AppliedCondition) -> bool:
         """Say whether a condition speaks of a list as a whole, or of its neighbors."""
         lists = {item.variable for item in self.lists}
         return any(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from weft.diagnosis.alternative import RuleCondition, as_element, events_of
+from weft.diagnosis.alternative import AppliedCondition, as_element, events_of
 from weft.diagnosis.planned_steps import PlannedStep
 from weft.diagnosis.relaxation import Relaxation, Relaxer
 from weft.expressions import (
@@ -61,10 +61,12 @@ def _candidates(step: PlannedStep, relaxer: Relaxer) -> Iterator[Candidate]:
     match step:
         case PlannedStep(kind="events", before=Relaxation() as reached):
             yield Candidate(reached, "missing", step.text, item=step.item)
-        case PlannedStep(alone=tuple() as alone, item=str() as item, condition=RuleCondition() as condition):
+        case PlannedStep(
+            alone=tuple() as alone, item=str() as item, condition=AppliedCondition() as condition
+        ):
             yield from _own_condition(step, item, alone[:-1], condition.applied)
         case PlannedStep(
-            kind="condition", before=Relaxation() as before, condition=RuleCondition() as condition
+            kind="condition", before=Relaxation() as before, condition=AppliedCondition() as condition
         ):
             yield _about(before, condition.applied, step.text, step.item)
         case PlannedStep(kind="key", before=Relaxation() as before):

@@ -101,13 +101,18 @@ class _Diagnosis:
 
     def _count_matches(self) -> QueryCounts:
         """Count what is asked for by steps on several items, and by those on the whole."""
-        queries = [
-            relaxer.query(name, step.asked)
+        named = {
+            name: relaxer.query(name, step.asked)
             for relaxer, own in zip(self.relaxers, self._named, strict=True)
             for name, step in own
             if step.asked is not None
-        ]
-        return count_queries(self.host, [*queries, *(query for _, query in self.whole.values())], self.budget)
+        }
+        named |= {query.name: query for _, query in self.whole.values()}
+        first: dict[Query, str] = {}  # alternatives have many steps in common
+        for name, query in named.items():
+            first.setdefault(replace(query, name=""), name)
+        counted = count_queries(self.host, [named[name] for name in first.values()], self.budget)
+        return under_names(counted, {name: first[replace(query, name="")] for name, query in named.items()})
 
     def _whole_queries(self) -> Iterable[tuple[StepKind, tuple[str, Query]]]:
         """Yield the steps on all alternatives together: their union, the strategy, what one match hides."""
@@ -140,7 +145,7 @@ class _Diagnosis:
         }
         if len(failing) < len(funnels):
             return self._hidden(whole)
-        number = max(failing, key=lambda own: _reach(funnels[own], failing[own]))
+        number = max(failing, key=lambda own: funnels[own].reach)
         step, relaxer = self.steps[number][failing[number]], self.relaxers[number]
         found = closest_miss(self.host, relaxer, candidates_of(step, relaxer), self.budget)
         note = funnels[number].steps[failing[number] or 0].note
@@ -171,13 +176,18 @@ def count_kinds_once(host: Host[Any], kinds: Mapping[str, ItemKey], budget: Budg
     for name, kind in kinds.items():
         first.setdefault(kind, name)
     counted = count_events(host, {name: kind for kind, name in first.items()}, budget)
+    return under_names(counted, {name: first[kind] for name, kind in kinds.items()})
+
+
+def under_names(counted: QueryCounts, names: Mapping[str, str]) -> QueryCounts:
+    """Return counts under further names: each name with the one that was counted.
+
+    >>> under_names(QueryCounts({"a": 1}), {"a": "a", "b": "a"}).counts
+    {'a': 1, 'b': 1}
+    """
     return QueryCounts(
-        {name: counted.counts[first[kind]] for name, kind in kinds.items()},
-        {
-            name: counted.stopped[first[kind]]
-            for name, kind in kinds.items()
-            if first[kind] in counted.stopped
-        },
+        {name: counted.counts[own] for name, own in names.items()},
+        {name: counted.stopped[own] for name, own in names.items() if own in counted.stopped},
     )
 
 
@@ -191,13 +201,6 @@ def _step_of(kind: StepKind, text: str, counts: QueryCounts, name: str) -> Funne
         limit = LIMIT.search(counts.stopped[name])
         return FunnelStep(kind, text, None, note=limit[0] if limit else "exceeds the budget")
     return FunnelStep(kind, text, counts.counts[name])
-
-
-def _reach(funnel: Funnel, failing: int | None) -> tuple[int, float]:
-    """Return how far an alternative gets: the items that it reaches, and its part of all steps."""
-    done = funnel.steps[: failing or 0]
-    items = {step.item for step in done if not step.is_alone or step.item == funnel.steps[0].item}
-    return len(items), len(done) / len(funnel.steps)
 
 
 def _with_hints(

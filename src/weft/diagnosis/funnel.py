@@ -42,6 +42,13 @@ class Funnel:
         return next((number for number, step in enumerate(self.steps) if step.count == 0), None)
 
     @property
+    def reach(self) -> tuple[int, float]:
+        """How far the alternative gets: the items that it reaches, and its part of all steps."""
+        done = self.steps[: self.failing]
+        items = {step.item for step in done if not step.is_alone or step.item == self.steps[0].item}
+        return len(items), len(done) / len(self.steps)
+
+    @property
     def most_selective(self) -> int | None:
         """The number of the step that leaves the smallest part of what the step before it left."""
         shares = [

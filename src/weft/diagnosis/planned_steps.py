@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from weft.diagnosis.alternative import PatternItem, RuleAlternative, RuleCondition, as_element
+from weft.diagnosis.alternative import AppliedCondition, PatternItem, RuleAlternative, as_element
 from weft.diagnosis.funnel import StepKind
 from weft.diagnosis.relaxation import Relaxation, Relaxer
 from weft.diagnosis.values import condition_text
@@ -26,7 +26,7 @@ class PlannedStep:
     alone: tuple[Expression, ...] | None = None
     asked: Relaxation | None = None
     before: Relaxation | None = None
-    condition: RuleCondition | None = None
+    condition: AppliedCondition | None = None
     negation: Negation | None = None
 
 
@@ -78,11 +78,11 @@ class _Steps:
             yield step
         yield from self._negations(asked)
 
-    def _is_late(self, condition: RuleCondition) -> bool:
+    def _is_late(self, condition: AppliedCondition) -> bool:
         return not condition.variables or self.alternative.is_whole(condition)
 
     def _alone(
-        self, item: PatternItem, own: list[RuleCondition], reached: Relaxation | None
+        self, item: PatternItem, own: list[AppliedCondition], reached: Relaxation | None
     ) -> Iterator[PlannedStep]:
         """Yield the steps on the events of one item."""
         yield PlannedStep("events", _item_text(item), item.variable, alone=(), before=reached)
@@ -118,7 +118,7 @@ class _Steps:
     def _lists(self, asked: Relaxation) -> Iterator[PlannedStep]:
         """Yield the steps that make lists of single elements, and ask for what is said of them as a whole."""
         variables = {item.variable for item in self.alternative.lists}
-        done: list[RuleCondition] = []
+        done: list[AppliedCondition] = []
         for item in self.alternative.lists:
             before, asked = asked, replace(asked, lists=asked.lists | {item.variable})
             yield PlannedStep("list", _list_text(item), item.variable, asked=asked, before=before)
@@ -132,7 +132,7 @@ class _Steps:
                 yield (step := self._added(part, asked, None))
                 asked = step.asked or asked
 
-    def _added(self, part: RuleCondition, asked: Relaxation, item: str | None) -> PlannedStep:
+    def _added(self, part: AppliedCondition, asked: Relaxation, item: str | None) -> PlannedStep:
         more = replace(asked, conditions=(*asked.conditions, part.applied))
         text = condition_text(part.written)
         return PlannedStep("condition", text, item, asked=more, before=asked, condition=part)

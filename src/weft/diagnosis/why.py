@@ -11,6 +11,7 @@ from weft.diagnosis.funnel import Funnel, FunnelStep
 from weft.diagnosis.miss import ClosestMiss, MissedEvent
 from weft.diagnosis.values import time_text, value_text
 
+MOST_ALTERNATIVES = 8  # that are shown; as plain values, all are there
 INDENTED = ("condition", "window", "key")
 
 
@@ -82,8 +83,11 @@ def shown_steps(why: Why) -> Iterator[tuple[str, list[ShownStep]]]:
     [('', [ShownStep(label='A a', count='3', remark='', is_empty=False)])]
     """
     has_several = len(why.funnels) > 1
-    for funnel in why.funnels:
+    further = sorted(why.funnels, key=lambda funnel: funnel.reach, reverse=True)[:MOST_ALTERNATIVES]
+    for funnel in (own for own in why.funnels if own in further):
         yield funnel.pattern if has_several else "", _shown_funnel(funnel)
+    if (n_more := len(why.funnels) - MOST_ALTERNATIVES) > 0:
+        yield f"and {n_more} more alternatives, which get no further", []
     if why.whole:
         yield "all alternatives" if has_several else "", [_shown(step, "") for step in why.whole]
 

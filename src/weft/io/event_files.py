@@ -185,16 +185,16 @@ def require_delimiter(names: Sequence[str], path: str, delimiter: str) -> None:
 
 
 def delimiter_of(text: str) -> str:
-    r"""Return the delimiter that a user names: one character, or a backslash and t for a tab.
+    r"""Return the delimiter that a user names: one character, or `tab` for a tab.
 
-    >>> delimiter_of(";"), delimiter_of(r"\t")
+    >>> delimiter_of(";"), delimiter_of("tab")
     (';', '\t')
     """
-    delimiter = "\t" if text == r"\t" else text
+    delimiter = "\t" if text in ("tab", r"\t") else text
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"\\':
         raise DataError(
             f"the delimiter is {text!r}; it must be one character, no quote, backslash or line end\n"
-            "  hint: --delimiter ';' for semicolons, --delimiter '\\t' for tabs"
+            "  hint: --delimiter ';' for semicolons, --delimiter tab for tabs"
         )
     return delimiter
 
@@ -204,7 +204,7 @@ def _shown(delimiter: str) -> str:
 
 
 def _quoted(delimiter: str) -> str:
-    return r"'\t'" if delimiter == "\t" else f"'{delimiter}'"
+    return "tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def no_times(path: str, column: str, kind: str) -> DataError:

@@ -1,12 +1,9 @@
 """Whether values can differ as some bounds say: a system of difference constraints.
 
-Idea        A bound on the difference of two values is an edge between them. The bounds contradict each other
-            exactly where the lengths of the edges around some cycle add up to less than 0.
-Reference   Cormen, Leiserson, Rivest, Stein. Introduction to Algorithms, 3rd edition, section 24.4. MIT Press,
-            2009. The shortest paths are those of Bellman and Ford (section 24.1).
-Differs     Bounds may be strict: a length is a number and how many strict edges it has. Values that must not
-            differ by some number are looked at one pair at a time, so of whole numbers less is found out.
-Complexity  O(values * bounds) for the bounds, and twice that for each pair of values that must differ.
+A bound on the difference of two values is an edge between them, and bounds contradict each other where the
+edges around some cycle add up to less than 0 (Bellman and Ford). Values that must not differ by some number
+are looked at one pair at a time, so that of whole numbers not everything is found out: what is infeasible
+here is so indeed, what is not may be.
 """
 
 from collections.abc import Hashable, Sequence

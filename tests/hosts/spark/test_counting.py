@@ -5,6 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.helpers.local_cases import table_of
 
 import weft
+from weft.errors import WeftError
 from weft.plan.dag import topological_order
 from weft.plan.nodes import Filter, Scan
 
@@ -63,3 +64,19 @@ def test_analyze_counts_the_input_whatever_is_pushed_or_divided(
             "B": 3,
         }
         assert [count for node, count in rows.items() if isinstance(node, Filter)] == [0]
+
+
+@pytest.mark.spark
+def test_a_stream_is_asked_on_past_events(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    columns = weft.Columns(types={"Odd": "value % 2 = 1"})
+    detection = weft.prepare(
+        stream,
+        "QUERY q PATTERN Odd o WITHIN 1 second",
+        time="timestamp",
+        id="value",
+        watermark="1 second",
+        columns=columns,
+    )
+    with pytest.raises(WeftError, match="or run the queries on past events"):
+        detection.why("q")

@@ -14,7 +14,7 @@ from weft.hosts.demand import Demand
 from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.local.wire import Wire
-from weft.hosts.meaning import TIME, require_column
+from weft.hosts.meaning import ID, TIME, require_column
 from weft.hosts.sampling import (
     BUCKET_BITS,
     PART_BITS,
@@ -29,8 +29,9 @@ from weft.hosts.sampling import (
 )
 from weft.kernels.matches.identity import hash_numbers
 from weft.placement.site_statistics import SiteCounts
-from weft.runtime.columns.events import Array, Events
+from weft.runtime.columns.events import Array
 from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
 from weft.runtime.matches.emit import to_arrow
 from weft.statistics.model import ItemKey
 from weft.statistics.sampling import MICROSECONDS, rows_of_item
@@ -128,14 +129,15 @@ def site_counts(
     types = frozenset(key.type for key in kinds.values())
     mentioned = {own.name for key in kinds.values() for one in key.predicates for own in find(one, Attribute)}
     wire = Wire.of(replace(source, site=None), Demand(types, frozenset({*mentioned, *attributes, site})))
-    wire = replace(wire, layout=replace(wire.layout, content=None))
+    layout = replace(wire.layout, content=None, id=None)  # rows are counted, though events may come twice
+    sized = [name for name in attributes if name != source.time]
     totals: dict[str, Array] = {}  # of each site: events of each kind, then all events, and their bytes
     n_rows = 0
     for rows in wire.batches():
-        wired, _, _ = wire.events_of(rows)
+        wired, _, _ = replace(wire, layout=layout).events_of(rows)
         n_rows += wired.num_rows
-        events = ingest(with_values_of(wired, wire.layout.attributes[site][0]), wire.layout)
-        for name, counts in _count_by_site(events, site, kinds, attributes).items():
+        sited = with_values_of(wired, layout.attributes[site][0])
+        for name, counts in _count_by_site(sited, layout, site, kinds, sized).items():
             totals[name] = totals.get(name, 0) + counts
     if n_rows and not totals:
         raise DataError(f"no event that a query looks at has a site: column {site!r} is NULL in all of them")
@@ -153,24 +155,33 @@ def with_values_of(rows: pa.RecordBatch, name: str) -> pa.Table:
 
 
 def _count_by_site(
-    events: Events, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]
+    rows: pa.Table, layout: Layout, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]
 ) -> dict[str, Array]:
-    """Return for each site its events of each kind, all of its events, and their bytes."""
-    texts = texts_of(to_arrow(events.columns[site], events.strings)).dictionary_encode()
-    places, names = texts.indices.to_numpy(), texts.dictionary.to_pylist()
+    """Return for each site its rows of each kind, all of its rows, and their bytes."""
+    places, names = _coded(rows[layout.attributes[site][0]])
+    sizes = np.bincount(places, _row_bytes(rows, layout, attributes), len(names))
+    events = ingest(rows, layout)
+    event_places, own_names = _coded(to_arrow(events.columns[site], events.strings))
+    order = [own_names.index(name) for name in names]  # events are sorted, rows were not
     rows_of = [rows_of_item(key, events.rows_of_type(key.type), events) for key in kinds.values()]
-    counts = [np.bincount(places[rows], minlength=len(names)) for rows in rows_of]
-    sizes = np.bincount(places, _event_bytes(events, attributes), len(names))
+    counts = [np.bincount(event_places[own], minlength=len(names))[order] for own in rows_of]
     together = np.array([*counts, np.bincount(places, minlength=len(names)), sizes], np.float64)
     return dict(zip(names, together.T, strict=True))
 
 
-def _event_bytes(events: Events, attributes: Collection[str]) -> Array:
-    """Return the bytes of each event: of its time, its id and attributes."""
-    columns = [events.columns[name] for name in attributes if name in events.columns]
-    values = [events.ids, *(to_arrow(column, events.strings) for column in columns)]
-    sizes = np.full(events.n_events, NUMBER_BYTES, np.float64)
-    for own in values:
-        is_text = pa.types.is_string(own.type)
-        sizes += pc.fill_null(pc.binary_length(own), 0).to_numpy() if is_text else NUMBER_BYTES
+def _coded(values: pa.Array | pa.ChunkedArray) -> tuple[Array, list[str]]:
+    """Return the number of each value, and the values as text."""
+    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    texts = texts_of(whole).dictionary_encode()
+    return texts.indices.to_numpy(), texts.dictionary.to_pylist()
+
+
+def _row_bytes(rows: pa.Table, layout: Layout, attributes: Collection[str]) -> Array:
+    """Return the bytes of each row: of its time, its id if it has one, and attributes."""
+    names = [layout.attributes[name][0] for name in attributes if name in layout.attributes]
+    sizes = np.full(rows.num_rows, NUMBER_BYTES, np.float64)
+    for name in [ID, *names] if ID in rows.column_names else names:
+        values = rows[name]
+        is_text = pa.types.is_string(values.type)
+        sizes += pc.fill_null(pc.binary_length(values), 0).to_numpy() if is_text else NUMBER_BYTES
     return sizes

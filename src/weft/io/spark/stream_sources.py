@@ -14,7 +14,15 @@ from weft.codec import from_json, stored, to_json
 from weft.errors import DataError
 from weft.hosts.spark.pushdown import column_of
 from weft.io.arrow_parquet import nanosecond_columns
-from weft.io.event_files import EventColumns, EventFiles, Format, data_files, find_events, format_of_name
+from weft.io.event_files import (
+    EventColumns,
+    EventFiles,
+    Format,
+    data_files,
+    delimiter_of,
+    find_events,
+    format_of_name,
+)
 from weft.io.spark.checkpoint_notes import CheckpointNotes
 from weft.io.spark.sources import (
     as_text,
@@ -123,7 +131,7 @@ def shape_of(
     elif form == "parquet":
         rows = _parquet_schema(spark, source, files, nanoseconds)
     else:
-        events = read_events(spark, source, columns).drop(CORRUPT)
+        events = read_events(spark, source, columns, delimiter=columns.delimiter).drop(CORRUPT)
         rows = as_text(events.schema, {columns.time, columns.type})
     return SourceShape(form, rows.json(), nanoseconds, partitions)
 
@@ -147,7 +155,7 @@ def read_stream(
     if topic is not None:
         rows = _read_kafka(spark, topic, texts)
     else:
-        rows = _read_files(spark, source, shape.format, texts, max_files)
+        rows = _read_files(spark, source, shape.format, texts, max_files, columns.delimiter)
     events = with_times(rows, columns, source)
     time = F.when(column_of(CORRUPT).isNull(), column_of(columns.time))
     return events.withColumns({columns.time: time}).drop(CORRUPT)
@@ -210,7 +218,12 @@ def _with_corrupt(schema: T.StructType) -> T.StructType:
 
 
 def _read_files(
-    spark: SparkSession, source: str, format: SourceFormat, schema: T.StructType, max_files: int | None
+    spark: SparkSession,
+    source: str,
+    format: SourceFormat,
+    schema: T.StructType,
+    max_files: int | None,
+    delimiter: str = ",",
 ) -> DataFrame:
     files = () if "://" in source else _files_of(source)
     has_partitions = any("=" in part for file in files for part in file.relative_to(source).parts[:-1])
@@ -218,7 +231,7 @@ def _read_files(
     if max_files is not None:
         reader = reader.option("maxFilesPerTrigger", max_files)
     if format == "csv":  # files that disagree on their header would mix up columns in silence
-        reader = reader.options(header=True, escape='"', enforceSchema=False)
+        reader = reader.options(header=True, escape='"', enforceSchema=False, sep=delimiter_of(delimiter))
     if format != "parquet":
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     return reader.load(source if "://" in source else literal_location(source))
