@@ -5,6 +5,8 @@ handful of types, whatever the queries say.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +33,18 @@ QUERY strict PATTERN SEQ(A a, B b) WITHIN 1 minute STRATEGY STRICT SUPPRESS 30 s
 QUERY late PATTERN SEQ(A a, B b, C c) WHERE [user] WITHIN 20 seconds STRATEGY NEXT TIMEOUTS
 QUERY counted PATTERN SEQ(A a, B b) WITHIN 6 EVENTS PARTITION BY user
 QUERY either PATTERN SEQ(A a, OR(B b, C c)) WITHIN 10 seconds
+QUERY closest PATTERN SEQ(A a, B b, C c) WHERE a.price < c.price AND b.n = c.n WITHIN 1 minute STRATEGY NEXT
+"""
+VALUES = """
+QUERY sums PATTERN SEQ(A a, B+ b[]) WHERE SUM(b.n) * a.n >= 0 AND MIN(b.name) < a.name WITHIN 5 seconds
+           RETURN SUM(b.amount) AS total, COUNT(b.n) AS numbers, a.price * 2 AS twice
+QUERY kinds PATTERN SEQ(A a, C c) WHERE a.large < 2.5 AND a.on <= c.on AND a.at < c.at AND a.took = c.took
+            AND a.good = c.good AND a.amount < c.price WITHIN 10 seconds
+"""
+PLANS = """
+QUERY four PATTERN SEQ(A a, B b, C c, D d) WHERE a.n = b.n AND b.price < d.price WITHIN 3 seconds
+QUERY three PATTERN SEQ(A a, B b, D d) WHERE a.n = b.n WITHIN 3 seconds
+QUERY lists PATTERN SEQ(A a, B+ b[], C c) WHERE a.n = c.n WITHIN 3 seconds
 """
 TRENDS = """
 QUERY whole PATTERN SEQ(A a, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY user
@@ -40,6 +54,12 @@ QUERY shared PATTERN SEQ(C c, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY 
 QUERY edges PATTERN SEQ(A a, B+ b) WHERE b[i].price > b[i-1].price WITHIN 20 seconds SLIDE 10 seconds
             RETURN COUNT(*) AS n
 QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLIDE 20 seconds RETURN COUNT(*) AS n
+"""
+MANY_ITEMS = """
+QUERY many PATTERN SEQ(A a, B+ b, C c, D d, E e, F f, G g, H h, I i) WITHIN 20 seconds SLIDE 10 seconds
+           RETURN COUNT(*) AS n
+QUERY more PATTERN SEQ(C c, B+ b, A a, D d, E e, F f, G g, H h, I i) WITHIN 20 seconds SLIDE 10 seconds
+           RETURN COUNT(*) AS n
 """
 LONG_TRENDS = "QUERY long PATTERN A+ a RETURN COUNT(*) AS n, SUM(a.price) AS total, SUM(a.n) AS numbers"
 
@@ -57,6 +77,13 @@ def rehearsal_events(n_events: int = N_EVENTS) -> pa.Table:
             "site": pa.array([f"s{row % 2}" for row in rows]),
             "n": pa.array([None if row % 17 == 0 else row % 5 for row in rows], pa.int64()),
             "price": pa.array([None if row % 19 == 0 else row * 13 % 101 / 10 for row in rows], pa.float64()),
+            "amount": pa.array([Decimal(row % 7) for row in rows.tolist()], pa.decimal128(10, 2)),
+            "large": pa.array([Decimal(row % 7) for row in rows.tolist()], pa.decimal128(18, 4)),
+            "huge": pa.array([10**20 + Decimal(row) for row in rows.tolist()], pa.decimal128(30, 2)),
+            "good": pa.array([row % 2 == 0 for row in rows]),
+            "on": pa.array([date(2026, 1, 1 + row % 28) for row in rows.tolist()]),
+            "at": pa.array(START + STEP * rows // 2).cast(pa.timestamp("us", "UTC")),
+            "took": pa.array(rows % 3).cast(pa.duration("us")),
         }
     )
 
@@ -83,16 +110,29 @@ def _matches() -> None:
     _find(MATCHES, columns=Columns(order_by="n"))
 
 
-def _trends(sharing: Sharing) -> Callable[[], None]:
-    return lambda: _find(TRENDS, planning=Planning(sharing=sharing))
+def _values() -> None:
+    for order_by in ("price", "name"):
+        _find(VALUES, columns=Columns(order_by=order_by))
+
+
+def _plans() -> None:
+    for planning in (Planning(steps=4), Planning(plan="mcep", prefix_only=True, steps=4)):
+        _find(PLANS, planning=planning)
+
+
+def _trends(text: str, sharing: Sharing) -> Callable[[], None]:
+    return lambda: _find(text, planning=Planning(sharing=sharing))
 
 
 REHEARSALS: Mapping[str, Callable[[], None]] = {
     "matches": _matches,
+    "values": _values,
+    "plans": _plans,
     "sites": lambda: _find(MATCHES.split("QUERY counted", maxsplit=1)[0], sites=Sites(column="site")),
-    "trends apart": _trends("none"),
-    "trends together": _trends("static"),
-    "trends as it pays": _trends("dynamic"),
+    "trends apart": _trends(TRENDS, "none"),
+    "trends together": _trends(TRENDS, "dynamic"),
+    "trends of many items apart": _trends(MANY_ITEMS, "none"),
+    "trends of many items together": _trends(MANY_ITEMS, "dynamic"),
     "long trends": lambda: _find(LONG_TRENDS),
 }
 

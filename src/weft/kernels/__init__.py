@@ -1,1 +1,5 @@
 """Numba functions over columns; no knowledge of plans."""
+
+from weft.kernels.cached_code import name_by_sources
+
+name_by_sources()

@@ -9,6 +9,29 @@ Array: TypeAlias = Any  # a NumPy array; Numba infers the element type
 Word: TypeAlias = Any  # an unsigned 64-bit integer
 
 
+def as_input(array: Array) -> Array:
+    """Return an array in one piece that is not to be written to: itself seen so, or a copy.
+
+    Numba compiles a kernel once for arrays that may be written to and once for others. What comes out of
+    Arrow may be either, so kernels that only read such arrays are always given this.
+
+    >>> as_input(np.arange(6)[::2]).flags.writeable
+    False
+    """
+    given = np.ascontiguousarray(array).view()
+    given.flags.writeable = False
+    return given
+
+
+def as_own(array: Array) -> Array:
+    """Return an array in one piece that may be written to: itself, or a copy.
+
+    >>> as_own(np.frombuffer(b"abc", np.uint8)).flags.writeable
+    True
+    """
+    return np.require(array, requirements=("C", "W"))
+
+
 @njit(cache=True, nogil=True)
 def grown(array: Array) -> Array:
     """Return a copy with twice the room."""
@@ -49,9 +72,13 @@ def mix_bits(state: Word) -> Word:
     return state ^ (state >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
 def ordered_bits(values: Array) -> Array:
     """Map doubles to int64 that compare as SQL does: NaN largest and equal to itself, -0.0 equal to 0.0."""
+    return _ordered_bits(as_input(values))
+
+
+@njit(cache=True, nogil=True)
+def _ordered_bits(values: Array) -> Array:
     bits = np.empty(values.size, np.int64)
     for row in range(values.size):
         value = values[row]

@@ -10,7 +10,7 @@ Complexity  Linear in the bytes.
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array, Word
+from weft.kernels.arrays import Array, Word, as_input
 
 PRIME_1 = np.uint64(0x9E3779B185EBCA87)
 PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -19,38 +19,54 @@ PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
 PRIME_5 = np.uint64(0x27D4EB2F165667C5)
 
 
-@njit(cache=True, nogil=True)
 def hash_ints(values: Array, valid: Array, hashes: Array) -> None:
     """Mix numbers of four bytes, given as uint32, into the uint64 hashes of their rows."""
+    _hash_ints(as_input(values), as_input(valid), hashes)
+
+
+@njit(cache=True, nogil=True)
+def _hash_ints(values: Array, valid: Array, hashes: Array) -> None:
     for row in range(values.size):
         if valid[row]:
             state = hashes[row] + PRIME_5 + np.uint64(4)
             hashes[row] = _finish(_mix_four(state, np.uint64(values[row])))
 
 
-@njit(cache=True, nogil=True)
 def hash_longs(values: Array, valid: Array, hashes: Array) -> None:
     """Mix numbers of eight bytes, given as uint64, into the hashes of their rows."""
+    _hash_longs(as_input(values), as_input(valid), hashes)
+
+
+@njit(cache=True, nogil=True)
+def _hash_longs(values: Array, valid: Array, hashes: Array) -> None:
     for row in range(values.size):
         if valid[row]:
             state = hashes[row] + PRIME_5 + np.uint64(8)
             hashes[row] = _finish(_mix_eight(state, values[row]))
 
 
-@njit(cache=True, nogil=True)
 def hash_bytes(content: Array, starts: Array, valid: Array, hashes: Array) -> None:
     """Mix texts into the hashes of their rows; row r has the bytes from `starts[r]` to `starts[r + 1]`."""
+    _hash_texts(as_input(content), as_input(starts), as_input(valid), hashes)
+
+
+@njit(cache=True, nogil=True)
+def _hash_texts(content: Array, starts: Array, valid: Array, hashes: Array) -> None:
     for row in range(hashes.size):
         if valid[row]:
             hashes[row] = _hash_of_bytes(content, starts[row], starts[row + 1], hashes[row])
 
 
-@njit(cache=True, nogil=True)
 def hash_big_integers(content: Array, valid: Array, hashes: Array) -> None:
     """Mix integers of any length into the hashes of their rows, as the fewest bytes that hold them.
 
     `content` has a row of bytes for each, the least significant first; they are hashed in opposite order.
     """
+    _hash_big_integers(as_input(content), as_input(valid), hashes)
+
+
+@njit(cache=True, nogil=True)
+def _hash_big_integers(content: Array, valid: Array, hashes: Array) -> None:
     width = content.shape[1]
     reverse = np.empty(width, np.uint8)
     for row in range(hashes.size):

@@ -3,14 +3,18 @@
 import numpy as np
 from numba import njit
 
-from weft.kernels.arrays import Array, mix_bits
+from weft.kernels.arrays import Array, as_input, mix_bits
 
 LONG_MATCH = 64  # events; longer ones are merged, not inserted one by one
 
 
-@njit(cache=True, nogil=True)
 def hash_strings(offsets: Array, data: Array) -> Array:
     """Hash each string of an Arrow layout (offsets, bytes) to 64 bits."""
+    return _hash_strings(as_input(offsets), as_input(data))
+
+
+@njit(cache=True, nogil=True)
+def _hash_strings(offsets: Array, data: Array) -> Array:
     hashes = np.empty(offsets.size - 1, np.uint64)
     for row in range(hashes.size):
         state = np.uint64(offsets[row + 1] - offsets[row]) ^ np.uint64(0xA0761D6478BD642F)
@@ -20,9 +24,13 @@ def hash_strings(offsets: Array, data: Array) -> Array:
     return hashes
 
 
-@njit(cache=True, nogil=True)
 def hash_numbers(numbers: Array) -> Array:
     """Hash each 64-bit number."""
+    return _hash_numbers(as_input(numbers))
+
+
+@njit(cache=True, nogil=True)
+def _hash_numbers(numbers: Array) -> Array:
     hashes = np.empty(numbers.size, np.uint64)
     for row in range(hashes.size):
         hashes[row] = mix_bits(np.uint64(numbers[row]))
@@ -79,9 +87,13 @@ def sort_bindings(offsets: Array, numbers: Array, rows: Array, ranks: Array) -> 
     return numbers, rows
 
 
-@njit(cache=True, nogil=True)
 def write_hex(lanes: Array) -> Array:
     """Write each row of 64-bit lanes as lower-case hexadecimal ASCII, 16 characters a lane."""
+    return _write_hex(as_input(lanes))
+
+
+@njit(cache=True, nogil=True)
+def _write_hex(lanes: Array) -> Array:
     n_rows, n_lanes = lanes.shape
     text = np.empty(n_rows * n_lanes * 16, np.uint8)
     for row in range(n_rows):

@@ -112,7 +112,7 @@ class Comparisons:
                 kept = valid if kept is None else kept & valid
         selected = None if kept is None or kept.all() else np.flatnonzero(kept)
         if selected is not None:
-            matrix, table = np.ascontiguousarray(matrix[:, selected]), table.take(selected)
+            matrix, table = matrix.take(selected, axis=1), table.take(selected)
         equal = [number for number, test in enumerate(self.tests) if test.operator == "="]
         hashes = mix_hashes(matrix[equal]) if equal else np.empty(0, np.int64)
         return Operands(table, selected, matrix, hashes)

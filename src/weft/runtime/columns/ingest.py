@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.kernels.arrays import as_own
 from weft.kernels.matches.identity import write_hex
 from weft.runtime.columns.events import Array, Column, Events, StringPool
 from weft.runtime.columns.layout import FLAGS_PER_COLUMN, Layout
@@ -89,7 +90,13 @@ def _numbers(column: pa.ChunkedArray) -> Array:
     array = _one_chunk(column)
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz)).view(pa.int64())
-    return np.asarray(array.to_numpy(zero_copy_only=False)).astype(np.int64, copy=False)
+    return _own_values(array, np.int64)
+
+
+def _own_values(array: pa.Array, dtype: type) -> Array:
+    """Return values that are the engine's own: what Arrow lends may not be written to."""
+    values: Array = as_own(array.to_numpy(zero_copy_only=False).astype(dtype, copy=False))
+    return values
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -115,7 +122,7 @@ def _pool_strings(table: pa.Table, typed: Iterable[tuple[str, Type]]) -> tuple[S
 
 
 def _validity(array: pa.Array) -> Array | None:
-    return None if array.null_count == 0 else np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+    return None if array.null_count == 0 else _own_values(array.is_valid(), np.bool_)
 
 
 def _column(table: pa.Table, source: str, kind: Type, codes: Mapping[str, Column]) -> Column:
@@ -133,7 +140,7 @@ def _column(table: pa.Table, source: str, kind: Type, codes: Mapping[str, Column
     if valid is not None:
         array = pc.fill_null(array, pa.scalar(False if kind.kind == "boolean" else 0, array.type))
     dtype = {"double": np.float64, "boolean": np.bool_}.get(kind.kind, np.int64)
-    return Column(kind, np.asarray(array.to_numpy(zero_copy_only=False)).astype(dtype, copy=False), valid)
+    return Column(kind, _own_values(array, dtype), valid)
 
 
 def _unscaled_integers(array: pa.Array, kind: Type) -> Array:

@@ -208,7 +208,7 @@ class BoundKleene:
         own = Elements(
             step.events.ranks[element_rows],
             element_clocks,
-            element_side.values[:, order],
+            element_side.values.take(order, axis=1),
             is_new[element_rows],
         )
         hashes = element_side.hashes[order] if element_side.hashes.size else np.zeros(order.size, np.int64)

@@ -64,7 +64,7 @@ class Candidates:
         """Return the last element that a list may have which begins with each."""
         places = np.arange(broken.size)
         last = np.where(broken, places, broken.size)
-        return np.asarray(np.minimum.accumulate(last[::-1])[::-1])
+        return np.ascontiguousarray(np.minimum.accumulate(last[::-1])[::-1])
 
 
 def is_strict(node: KleeneExpand) -> bool:

@@ -73,7 +73,7 @@ class NearestJoin(BoundJoin):
                 step.events.ranks[nearest][order],
                 nearest_clocks,
                 step.clocks_of(right.rows, self.node.extent)[order],
-                right.values[:, order],
+                right.values.take(order, axis=1),
                 flags[order],
             ),
             self._tests.masks,

@@ -88,7 +88,7 @@ class BoundAbsence:
             Negated(
                 np.stack([step.events.ranks[others.first], step.events.ranks[others.last]], axis=1),
                 negated_clocks,
-                negated_side.values[:, order],
+                negated_side.values.take(order, axis=1),
             ),
             self._comparisons.masks,
             monotone or grows_in_runs(negated_clocks[:, 1], negated_side, order),

@@ -345,7 +345,7 @@ def hash_columns(text: str, columns: Sequence[Array], n_rows: int) -> Array:
         hash_bindings(
             np.arange(n_rows + 1) * n_columns,
             np.arange(n_columns, dtype=np.uint64),
-            np.tile(np.arange(n_columns), n_rows),
+            np.tile(np.arange(n_columns, dtype=np.int32), n_rows),
             values,
             np.arange(values.size),
             np.array([seed, seed ^ SECOND_SEED]),

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.kernels.arrays import as_own
 from weft.plan.sites import SITE
 from weft.runtime.columns.events import Array, Column, Events
 from weft.runtime.columns.ingest import ingest
@@ -115,7 +116,7 @@ class MatchCodec:
             columns[TYPE] = pa.DictionaryArray.from_arrays(indices, names)
         offsets = np.zeros(len(matches) + 1, np.int64)
         np.cumsum(matches.value_lengths().to_numpy(zero_copy_only=False), out=offsets[1:])
-        places = np.asarray(columns.pop(PLACE).to_numpy(zero_copy_only=False))
+        places = as_own(columns.pop(PLACE).to_numpy(zero_copy_only=False))
         times = np.asarray(columns[TIME].to_numpy(zero_copy_only=False))
         bindings = Bindings(offsets, places, times, columns[ID])
         return ingest(pa.table(columns), self.received_layout), bindings
