@@ -17,7 +17,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from tests.adaptation.test_migration import run_migrating, various_plans
 from tests.helpers.case_files import TextCase, load_cases
-from tests.helpers.engine import arrow_events, derived_schema, plan_of, run_case, run_plan
+from tests.helpers.engine import arrow_events, derived_schema, run_case, run_plan
 from tests.helpers.local_cases import detection_of_case
 from tests.helpers.placed import is_placeable, placed_case, run_program
 from tests.helpers.placed_streams import run_placed_stream

@@ -20,7 +20,8 @@ N_EVENTS = 240
 START, STEP = 1_700_000_000_000_000, 1_000_000
 TYPES = "ABCD"
 MATCHES = """
-QUERY joined PATTERN SEQ(A a, B b, C c) WHERE [user] AND c.price > a.price WITHIN 1 minute RETURN c.name AS name
+QUERY joined PATTERN SEQ(A a, B b, C c) WHERE [user] AND c.price > a.price WITHIN 1 minute
+             RETURN c.name AS name
 QUERY anyhow PATTERN AND(A a, B b) WHERE a.price < b.price WITHIN 30 seconds
 QUERY loose PATTERN SEQ(A a, B b, D d) WHERE a.n = d.n AND d.price > 2 * a.price WITHIN 40 seconds
 QUERY absent PATTERN SEQ(A a, NOT C c, B b) WHERE c.user = a.user WITHIN 20 seconds
@@ -48,12 +49,14 @@ QUERY lists PATTERN SEQ(A a, B+ b[], C c) WHERE a.n = c.n WITHIN 3 seconds
 """
 TRENDS = """
 QUERY whole PATTERN SEQ(A a, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY user
-            RETURN user, COUNT(*) AS n, COUNT(b) AS bs, SUM(b.price) AS total, MIN(b.n) AS least, AVG(b.n) AS mean
+            RETURN user, COUNT(*) AS n, COUNT(b) AS bs, SUM(b.price) AS total, MIN(b.n) AS least,
+                   AVG(b.n) AS mean
 QUERY shared PATTERN SEQ(C c, B+ b) WITHIN 20 seconds SLIDE 10 seconds GROUP BY user
              RETURN COUNT(*) AS n, SUM(b.n) AS total, MAX(b.price) AS most
 QUERY edges PATTERN SEQ(A a, B+ b) WHERE b[i].price > b[i-1].price WITHIN 20 seconds SLIDE 10 seconds
             RETURN COUNT(*) AS n
-QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLIDE 20 seconds RETURN COUNT(*) AS n
+QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLIDE 20 seconds
+              RETURN COUNT(*) AS n
 """
 MANY_ITEMS = """
 QUERY many PATTERN SEQ(A a, B+ b, C c, D d, E e, F f, G g, H h, I i) WITHIN 20 seconds SLIDE 10 seconds

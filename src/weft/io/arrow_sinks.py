@@ -77,7 +77,7 @@ def _all_lines(
 def match_lines(
     matches: pa.Table, returned: Mapping[str, Mapping[str, str]], *, missing: str | None = None
 ) -> Iterator[pa.StringArray]:
-    """Yield each match as the text of one JSON object, in order of time; of timeouts, with what is missing."""
+    """Yield each match as the text of one JSON object, in order of time; of timeouts, what is missing too."""
 
     def fields_of(query: str, rows: pa.Table) -> dict[str, pa.Array]:
         fields = {name: json_texts(column) for name, column in columns_of(rows, MATCH_COLUMNS).items()}

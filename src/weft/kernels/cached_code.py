@@ -1,8 +1,8 @@
 """Where compiled kernels are kept: in files whose names tell the sources they were compiled from.
 
 Numba itself asks whether the file of a function has changed. That does not see a change of what the function
-calls, and a file that names a class which is gone cannot even be opened. So the name of a file of compiled code
-has a digest of its own module and of all kernel modules that this imports: others are never looked at.
+calls, and a file that names a class which is gone cannot even be opened. So the name of such a file has a
+digest of its own module and of all kernel modules that this imports: others are never looked at.
 """
 
 import hashlib

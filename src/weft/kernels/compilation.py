@@ -11,7 +11,7 @@ KIND = (
 )
 
 
-class _Watch(event.Listener):
+class _CompilationWatch(event.Listener):
     """Counts compilations, and tells of the first."""
 
     def __init__(self) -> None:
@@ -30,8 +30,8 @@ class _Watch(event.Listener):
         """Do nothing: its beginning is what counts."""
 
 
-_watch = _Watch()
-event.register(KIND, _watch)
+_watch = _CompilationWatch()
+event.register(KIND, _watch)  # type: ignore[no-untyped-call]
 
 
 def n_compiled() -> int:

@@ -57,8 +57,9 @@ def derive_type(name: str, condition: object, schema: Schema) -> DerivedType:
     [False, True, False]
     """
     if not isinstance(condition, str):
+        kind = f"{type(condition).__module__}.{type(condition).__qualname__}"
         raise WeftError(
-            f"the condition of the type {name} is a {type(condition).__module__}.{type(condition).__qualname__}\n"
+            f"the condition of the type {name} is a {kind}\n"
             "  hint: without Spark, write it as text in the language of queries"
         )
     return DerivedType(parse_condition(condition, schema, origin=f"type {name}"))

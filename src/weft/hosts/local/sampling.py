@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.errors import DataError
-from weft.expressions import Attribute
+from weft.expressions import Aggregate, Attribute
 from weft.hosts.demand import Demand
 from weft.hosts.local.columns import texts_of
 from weft.hosts.local.events import LocalEvents
@@ -127,7 +127,9 @@ def site_counts(
     """
     require_column(source.rows.schema.names, site, "the site")
     types = frozenset(key.type for key in kinds.values())
-    mentioned = {own.name for key in kinds.values() for one in key.predicates for own in find(one, Attribute)}
+    conditions = [one for kind in kinds.values() for one in kind.predicates]
+    mentioned = {own.name for one in conditions for own in find(one, Attribute)}
+    mentioned |= {own.name for one in conditions for own in find(one, Aggregate) if own.name is not None}
     wire = Wire.of(replace(source, site=None), Demand(types, frozenset({*mentioned, *attributes, site})))
     layout = replace(wire.layout, content=None, id=None)  # rows are counted, though events may come twice
     sized = [name for name in attributes if name != source.time]
