@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.api.refusals import look_up, needs_sites, runs_once
-from weft.api.run_notices import run_notices
+from weft.api.run_notices import absent_types, run_notices
 from weft.diagnosis.diagnose import diagnose
 from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
@@ -346,8 +346,17 @@ class Detection(ABC):
 
     @cached_property
     def _counts(self) -> InputCounts:
-        types = {event.type for query in self.queries for event in find(query.pattern, Event)}
-        return self.host.count_rows(types)
+        return self.host.count_rows(self._types)
+
+    @property
+    def _types(self) -> set[str]:
+        """The types of events that queries ask for."""
+        return {event.type for query in self.queries for event in find(query.pattern, Event)}
+
+    def _tell_of_types(self) -> None:
+        """Warn of types that no event has before a frame is returned, whose run warns nobody."""
+        if self.workload.warns:
+            self._tell(absent_types(self.queries, self.host.absent_types(self._types)))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""

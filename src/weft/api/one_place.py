@@ -99,10 +99,12 @@ class BatchDetection(OnePlaceDetection):
 
     @cached_property
     def _match_results(self) -> list[ResultFrames]:
+        self._tell_of_types()
         return self.host.run_groups(self._match_work, self._options)
 
     @cached_property
     def _trend_results(self) -> list[ResultFrames]:
+        self._tell_of_types()
         return self.host.run_groups(self._trend_work, self._options)
 
     @cached_property

@@ -30,7 +30,7 @@ def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: Inpu
     if not rows.n_events:
         return
     yield from _odd_times(rows)
-    yield from _absent_types(queries, rows.absent)
+    yield from absent_types(queries, rows.absent)
     idle = [query.name for query in queries if not counted.get(query.name)]
     if idle:
         yield _without_results(idle, len(queries), rows.n_events)
@@ -62,7 +62,8 @@ def _moment(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
-def _absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
+def absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
+    """Yield what to say of types that no event has, each given with the nearest one that events have."""
     for name, near in absent.items():
         asking = [query for query in queries if any(own.type == name for own in find(query.pattern, Event))]
         needed = [query.name for query in asking if name in _positive_types(query)]

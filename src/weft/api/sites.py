@@ -76,6 +76,7 @@ class SiteBatchDetection(SiteDetection):
 
     @cached_property
     def _results(self) -> ResultFrames:
+        self._tell_of_types()
         queries = tuple(dict.fromkeys(query.query for query in self.site_statistics.queries))
         found: ResultFrames = self.host.run_sites(self.site_program, queries, self._options)
         if self.host.keeps_results:

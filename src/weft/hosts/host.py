@@ -117,6 +117,13 @@ class Host(ABC, Generic[OwnResults]):
     def count_rows(self, types: Collection[str]) -> InputCounts:
         """Return how many rows there are, which of some types no event has, and the times of events."""
 
+    def absent_types(self, types: Collection[str]) -> Mapping[str, str | None]:  # noqa: ARG002
+        """Return what a quick look shows of types that no event has, each with the nearest one there is.
+
+        Nothing where a run, which is soon to come, tells it anyhow.
+        """
+        return {}
+
     @abstractmethod
     def count_types(self) -> Mapping[str, int]:
         """Return the number of events of each type in the input, each event once."""

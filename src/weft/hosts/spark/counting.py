@@ -15,6 +15,7 @@ from weft.pattern.normal_form import EVERY_TYPE
 from weft.statistics.model import ItemKey
 
 MOST_NAMES = 1_000  # of types that are looked through for the nearest one
+FEW_ROWS = 10_000  # through which one may look at once
 TYPE_COLUMN, KIND_COLUMN = "weft_counted_type", "weft_counted_kind"
 
 
@@ -34,14 +35,31 @@ def count_rows(source: EventFrame, types: Collection[str]) -> InputCounts:
     ).collect()[0]
     seen = {*counted["seen"], *(name for name, own in derived.items() if counted[own])}
     absent = sorted(set(types) - seen)
-    known = _some_types(source) if absent and counted["good"] else [*seen]
     return InputCounts(
         counted["good"],
         counted["all"] - counted["good"],
-        {name: near_name(name, known) for name in absent},
+        _with_nearest(source, absent if counted["good"] else []),
         counted["earliest"],
         counted["latest"],
     )
+
+
+def absent_types(source: EventFrame, types: Collection[str]) -> dict[str, str | None]:
+    """Return which of some types no event has, with the nearest one; nothing where there are many rows."""
+    names = sorted(types)
+    told = [source.is_of_type([name]).alias(f"{KIND_COLUMN}{place}") for place, name in enumerate(names)]
+    rows = source.events.where(source.is_good).select(*told).limit(FEW_ROWS + 1).collect()
+    if not rows or len(rows) > FEW_ROWS:
+        return {}
+    return _with_nearest(
+        source, [name for place, name in enumerate(names) if not any(row[place] for row in rows)]
+    )
+
+
+def _with_nearest(source: EventFrame, absent: Collection[str]) -> dict[str, str | None]:
+    """Return for names that no event has as its type the nearest of the types there are."""
+    known = set(_some_types(source)) - set(absent) if absent else set()
+    return {name: near_name(name, known) for name in absent}
 
 
 def _some_types(source: EventFrame) -> list[str]:

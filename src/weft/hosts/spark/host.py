@@ -15,7 +15,7 @@ from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.hosts.sampling import estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
-from weft.hosts.spark.counting import count_kinds, count_rows, count_types
+from weft.hosts.spark.counting import absent_types, count_kinds, count_rows, count_types
 from weft.hosts.spark.failures import plain_failures
 from weft.hosts.spark.frame import EventFrame, rejected_rows
 from weft.hosts.spark.outcomes import GROUP, Outcomes, count_outcomes, observe_stopped, outcomes_of_groups
@@ -53,6 +53,9 @@ class SparkHost(Host[Outcomes]):
 
     def count_rows(self, types: Collection[str]) -> InputCounts:
         return count_rows(self.source, types)
+
+    def absent_types(self, types: Collection[str]) -> Mapping[str, str | None]:
+        return absent_types(self.source, types)
 
     def count_types(self) -> Mapping[str, int]:
         return count_types(self.source)
