@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
+from weft.api.run_notices import run_notices
 from weft.cli import options
 from weft.cli.console import Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
@@ -26,6 +27,7 @@ from weft.cli.steps import planning_of, prepare_files, search_plan, sites_of
 from weft.cli.stream_report import show_stream
 from weft.errors import DataError, WeftError
 from weft.explanation.placements import bytes_text
+from weft.hosts.host import InputCounts
 from weft.hosts.progress import no_progress
 from weft.hosts.spark.assignment import check_windows
 from weft.hosts.spark.batch import PARTITIONS
@@ -41,6 +43,7 @@ from weft.io.spark.stream_sinks import BatchDirectory, BatchWriter
 from weft.io.targets import MATCHES, TIMEOUTS, TRENDS
 from weft.language.literals import parse_duration
 from weft.language.read import read_queries
+from weft.notices import Notice
 from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget, OnBudget
@@ -74,6 +77,7 @@ def stream(
     planning: options.PlanOptions,
     sharing: options.SharingOption = "dynamic",
     sites: options.StreamSiteOptions,
+    notices: options.NoticesOption = True,
     as_json: options.AsJson = False,
     master: options.Master = "local[*]",
 ) -> None:
@@ -103,11 +107,14 @@ def stream(
         spark = start_spark(master)
         shape = job.shape(spark, master)
         detection = job.prepare(spark, shape)
+        say_notices(detection.notices if notices else ())
         writer.returned, writer.trend_names = detection.return_columns, detection.trend_names
         started = clock.perf_counter()
-        with show_stream([query.name for query in detection.queries]) as monitor:
+        with show_stream([query.name for query in detection.queries], notices=notices) as monitor:
             status = job.run(spark, detection, writer, shape, monitor)
-        _summarize(detection, monitor, clock.perf_counter() - started, as_json=as_json)
+        at_end = list(_notices_at_end(detection, monitor))
+        _summarize(detection, monitor, clock.perf_counter() - started, at_end, as_json=as_json)
+        say_notices(at_end if notices else ())
         if monitor.totals.rows and not monitor.totals.events:
             say_error(
                 f"every row was rejected\n  hint: is `{columns.time}` the time of the events, in "
@@ -217,12 +224,12 @@ class StreamJob:
             budget=Budget(partial_matches=self.budget),
             on_budget=self.on_budget,
             partitions=shape.partitions,
+            notices=False,  # they are told in lines
         )
         for names, change in ((detection.started, "start empty"), (detection.ended, "are gone")):
             if names:
                 say_error(f"another workload than before: {', '.join(names)} {change}")
         search_plan(detection)
-        say_notices(detection.notices)
         if self.sites.site is not None and (left_out := n_unobserved(detection.site_program)):
             say_error(f"{left_out:,} reports of sites are too many for metrics: counts leave them out")
         return detection
@@ -300,7 +307,14 @@ def _keep_apart(path: str, others: dict[str, str]) -> None:
             raise DataError(f"{path}: this is in {other}, which is {role}; name another directory")
 
 
-def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, as_json: bool) -> None:
+def _notices_at_end(detection: Detection, monitor: StreamMonitor) -> Iterator[Notice]:
+    totals = monitor.totals
+    return run_notices(detection.queries, totals.matches, InputCounts(totals.events, totals.rejected))
+
+
+def _summarize(
+    detection: Detection, monitor: StreamMonitor, seconds: float, at_end: Sequence[Notice], *, as_json: bool
+) -> None:
     totals, sites = monitor.totals, detection.workload.sites
     results = {"matches": {query.name: totals.matches.get(query.name, 0) for query in detection.queries}}
     timed = [query.name for query in detection.queries if query.policy.timeouts]
@@ -308,7 +322,8 @@ def _summarize(detection: Detection, monitor: StreamMonitor, seconds: float, *, 
         results["timeouts"] = {name: totals.timeouts.get(name, 0) for name in timed}
     counts = {name: getattr(totals, name) for name in ("batches", "events", "rejected", "late")}
     more: dict[str, object] = {
-        "stopped": {name: in_options(reason) for name, reason in totals.stopped.items()}
+        "stopped": {name: in_options(reason) for name, reason in totals.stopped.items()},
+        "notices": [notice.to_dict() for notice in (*detection.notices, *monitor.notices, *at_end)],
     }
     if sites is not None:
         more["sent"] = {"rows": totals.sent_rows, "bytes": totals.sent_bytes}

@@ -49,21 +49,23 @@ def stream_table(names: Sequence[str], monitor: StreamMonitor) -> Table:
 
 
 @contextmanager
-def show_stream(names: Sequence[str]) -> Iterator[StreamMonitor]:
+def show_stream(names: Sequence[str], *, notices: bool) -> Iterator[StreamMonitor]:
     """Yield a monitor that shows on standard error what a stream does: a live table, or a line per batch."""
     console = terminal(error=True)
     if not console.is_terminal or not sys.stderr.isatty():
         yield StreamMonitor(
             lambda metrics: say_error(batch_line(metrics)),
-            on_notice=lambda notice: say_error(_notice_text(notice)),
+            on_notice=(lambda notice: say_error(_notice_text(notice))) if notices else None,
         )
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def tell(notice: Notice) -> None:
+            live.console.print(Text(_notice_text(notice), style="yellow"), soft_wrap=True)
+
         monitor = StreamMonitor(
             lambda _: live.update(stream_table(names, monitor), refresh=True),
-            on_notice=lambda notice: live.console.print(
-                Text(_notice_text(notice), style="yellow"), soft_wrap=True
-            ),
+            on_notice=tell if notices else None,
         )
         live.update(stream_table(names, monitor), refresh=True)
         yield monitor
