@@ -208,7 +208,9 @@ def test_a_stream_finds_what_a_run_finds(spark: SparkSession, files: Path, forma
     result = stream(files)
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
-    assert list(summary) == ["batches", "events", "rejected", "late", "matches", "seconds", "stopped"]
+    counts = ["batches", "events", "rejected", "late"]
+    assert list(summary) == [*counts, "matches", "seconds", "stopped", "notices"]
+    assert summary["notices"] == []
     assert (summary["events"], summary["rejected"], summary["late"]) == (8, 0, 0)
     assert summary["matches"] == {"theft": 2, "silence": 1}
     assert summary["stopped"] == {}
@@ -264,6 +266,23 @@ def test_bad_rows_are_counted_and_late_ones_written(spark: SparkSession, files: 
         "batch-000002.jsonl": [{"ts": "2026-01-01T12:02:00.000000Z", "type": "Pay", "id": 60}]
     }
     assert "1 of 2 rows of a batch came too late" in result.stderr
+    assert "3 of 12 rows are no events, and left out" in result.stderr
+    assert [notice["kind"] for notice in summary["notices"]] == ["stream", "rejected rows"]
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_queries_that_found_nothing_are_told_at_the_end(
+    spark: SparkSession, files: Path, *, is_told: bool
+) -> None:
+    (files / "queries.weft").write_text("QUERY never PATTERN SEQ(Pay p, Login l) WHERE p.id > 100 AND p.id < 9")
+    arrive(files, "1.csv", FIRST)
+    result = stream(files, *([] if is_told else ["--no-notices"]))
+    assert result.exit_code == 0, result.stderr
+    told = [notice["kind"] for notice in json.loads(result.stdout)["notices"]]
+    assert told == ["contradiction", "no matches"]
+    shown = ["no event can satisfy p.id > 100 and p.id < 9", "query never: no match in 4 events"]
+    assert [text in result.stderr for text in shown] == [is_told, is_told]
+    assert "batch 0: 4 rows" in result.stderr
 
 
 def test_parquet_is_written_and_a_costly_query_is_stopped_alone(spark: SparkSession, files: Path) -> None:
