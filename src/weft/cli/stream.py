@@ -217,6 +217,7 @@ class StreamJob:
             budget=Budget(partial_matches=self.budget),
             on_budget=self.on_budget,
             partitions=shape.partitions,
+            notices=False,  # they are told in lines
         )
         for names, change in ((detection.started, "start empty"), (detection.ended, "are gone")):
             if names:
