@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: $(READY)  ## Make .venv with Weft and its tools; find or install Java
+setup: $(READY)  ## Make .venv with Weft and its tools; find or install Java; compile the kernels
 
 $(READY): $(INPUTS)
 	@scripts/setup.sh
@@ -61,6 +61,7 @@ bench: $(BENCH_READY)  ## Measure the speed as ratios in one run
 docs: $(READY)  ## Write docs/api.md, the reference of the public names
 	@$(BIN)/python scripts/api_page.py
 
+# Compiled kernels are among the caches, and set-up compiles them again.
 clean:  ## Remove caches and build products; keep .venv
-	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@rm -rf $(READY) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make .venv with Weft, its tools and (with an argument) further extras; find Java 17+ or install it.
+# Make .venv with Weft, its tools and (with an argument) further extras; find Java 17+ or install it; compile kernels.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -75,6 +75,14 @@ ensure_java() {
     "then run make setup again. What needs no Java works without: WEFT_NO_JAVA=1 make test-core"
 }
 
+# Kernels are compiled now, so that nobody waits for them later; those that were compiled before are only looked at.
+warm_kernels() {
+  say "setup: compiling the kernels, which takes about a minute the first time"
+  .venv/bin/weft warm >&2 ||
+    fail "the kernels could not be compiled; the message is above." \
+      "Without it they are compiled while somebody waits: WEFT_NO_WARM=1 make setup"
+}
+
 if ! { [ -x .venv/bin/python ] && is_python_311 .venv/bin/python && .venv/bin/python -m pip --version >/dev/null 2>&1; }; then
   python=$(find_python) || fail "Python 3.11 or newer was not found." \
     "Debian, Ubuntu:  sudo apt-get install python3 python3-venv" \
@@ -85,4 +93,5 @@ if ! { [ -x .venv/bin/python ] && is_python_311 .venv/bin/python && .venv/bin/py
 fi
 install_weft "$@"
 [ -n "${WEFT_NO_JAVA:-}" ] || ensure_java
+[ -n "${WEFT_NO_WARM:-}" ] || warm_kernels
 say "setup: done; try .venv/bin/weft --help"

@@ -40,8 +40,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is too long or too short, and order the rest.
 
-    First come tests that compile the kernels, as the runtime calls them, since each of Spark's own processes
-    would compile for itself what it does not find compiled. All tests that share the session are one group,
+    First come tests of kernels: one that has changed since set-up is compiled there, and not by each of
+    Spark's own processes for itself. All tests that share the session are one group,
     which one worker then begins with; the other one goes on with tests that start Spark on their own and take
     long. At the end are many short ones, of which both workers take some.
     """

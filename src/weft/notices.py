@@ -20,7 +20,8 @@ NoticeKind = Literal[
     "stream",  # what a batch of a stream showed
 ]
 
-PASSED = (__name__.split(".")[0], "functools", "contextlib")  # modules through which a caller reaches us
+PACKAGE = __name__.split(".")[0]
+BETWEEN = (PACKAGE, "numba", "contextlib", "functools")  # whose lines lie between a user's and a warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def warn_of(notices: Iterable[Notice]) -> None:
     if not notices:
         return
     frame, depth = sys._getframe(), 1  # noqa: SLF001 - only newer versions of Python skip files by themselves
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in PASSED:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         frame, depth = frame.f_back, depth + 1
     for notice in notices:
         warnings.warn(str(notice), NoticeWarning, stacklevel=depth)

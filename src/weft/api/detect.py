@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from weft.api.compilation import warn_of_compilation
 from weft.api.detection import Detection, Workload
 from weft.api.events import Events, is_stream, open_host, stream_detection
 from weft.api.one_place import BatchDetection
@@ -95,7 +96,8 @@ def detect(
         under "stopped" a row for each query and shard that was stopped: query, shard and reason.
     notices
         Whether to warn (`weft.NoticeWarning`) of what a person should know: a type that no event has, a query
-        that is likely to explode, and the like. `Detection.notices` has them in any case.
+        that is likely to explode, kernels that have to be compiled first, and the like. `Detection.notices`
+        has them in any case.
     """
     detection = prepare(
         events,
@@ -159,6 +161,7 @@ def prepare(
         raise WeftError(f"on_budget is {on_budget!r}; expected 'stop' or 'error'")
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
+    warn_of_compilation(warns=notices)
     meaning = columns or Columns()
     default = default_policy(strategy, skip, suppress)
     tie_break = meaning.order_by is not None

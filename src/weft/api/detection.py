@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from weft.api.compilation import compiled_since
 from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.api.refusals import look_up, needs_sites, runs_once
@@ -20,6 +21,7 @@ from weft.explanation.contradictions import contradictions
 from weft.hosts.host import Frame, Host, InputCounts, ResultFrames, RunOptions, Write
 from weft.hosts.meaning import EventMeaning
 from weft.hosts.results import TrendNames, renamed_columns, result_columns, trend_names
+from weft.kernels.compilation import n_compiled
 from weft.normalize.template import template_of
 from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
@@ -75,6 +77,7 @@ class Detection(ABC):
         self.workload = workload
         self._statistics = workload.statistics
         self._sampled: Statistics | None = None  # by a quick look at the events
+        self._n_compiled = n_compiled()  # kernels, before it was made
         self._told: list[Notice] = []  # what showed when it was made and while it ran
         self._tell(self._of_queries())
 
@@ -266,7 +269,8 @@ class Detection(ABC):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What a person should know: of the queries, of the events as far as they were looked at, of runs."""
-        return tuple(dict.fromkeys((*self._cautions, *self._told)))
+        compiled = compiled_since(self._n_compiled)
+        return tuple(dict.fromkeys((*self._cautions, *self._told, *compiled)))
 
     def _tell(self, notices: Iterable[Notice]) -> None:
         """Take note of what a person should know, and warn of what was not told before."""

@@ -23,6 +23,7 @@ SUMMARIES = {  # of the commands: the first lines of their help
     "demo": "Find fraud in a million events of a bank: twenty queries, one shared plan, some matches "
     "to read.",
 }
+WITHOUT_WAIT = ("check", "warm")  # commands that compile no kernels, or do nothing else
 
 
 class LazyGroup(TyperGroup):
@@ -37,6 +38,8 @@ class LazyGroup(TyperGroup):
 def load_command(name: str) -> Any:
     """Return the command that the module of its name has, with all its options."""
     module = import_module(f"weft.cli.{name}")
+    if name not in WITHOUT_WAIT:
+        import_module("weft.cli.report").say_when_compiling()
     single = typer.Typer(add_completion=False, rich_markup_mode="rich", context_settings=SETTINGS)
     single.command(name, epilog=module.EXAMPLES)(getattr(module, name))
     return get_command(single)

@@ -49,8 +49,10 @@ def say_error(message: str) -> None:
 
 
 def say_notices(notices: Iterable[Notice]) -> None:
-    """Print on standard error what a person should know."""
+    """Print on standard error what a person should know; of compilation this is said when it begins."""
     for notice in notices:
+        if notice.kind == "compilation":
+            continue
         say_error(f"{'caution' if notice.kind == 'caution' else 'notice'}: {notice}")
 
 

@@ -75,7 +75,9 @@ def show(console: Console, *, n_events: int, spark: SparkSession) -> None:
             f"made in {time.perf_counter() - started:.1f} s."
         )
         events = spark.read.parquet(directory)
-        detection = prepare(events, demo_queries(), time="ts", type="type", id="id", origin="demo.weft")
+        detection = prepare(
+            events, demo_queries(), time="ts", type="type", id="id", origin="demo.weft", notices=False
+        )
         _weave(console, detection, spark)
         _show_sharing(console, detection)
         started = time.perf_counter()

@@ -15,6 +15,7 @@ from weft.errors import WeftError
 from weft.explanation.placement_picture import picture
 from weft.explanation.plans import explain as explain_queries
 from weft.io.event_files import find_events
+from weft.kernels.compilation import keep_quiet
 from weft.language.read import read_queries
 
 EXAMPLES = (
@@ -55,6 +56,8 @@ def explain(
             return
         planning_of(planning)
         find_events(events)
+    if not notices:
+        keep_quiet()
     with run_engine(engine, events) as chosen:
         sites = options.SiteOptions(site=placed.site)
         detection = prepare_files(

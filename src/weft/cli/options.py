@@ -69,7 +69,7 @@ NoticesOption = Annotated[
     typer.Option(
         "--notices/--no-notices",
         help="Say on standard error what a person should know: types that no event has, queries that are "
-        "likely to explode or found nothing, rows that are no events.",
+        "likely to explode or found nothing, rows that are no events, kernels that have to be compiled.",
     ),
 ]
 TIME_HELP = "The column of the event time: a timestamp, a number or ISO 8601 text."

@@ -14,11 +14,13 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from weft.api.compilation import COMPILATION
 from weft.api.detection import Detection
-from weft.cli.console import terminal
+from weft.cli.console import say_error, terminal
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
 from weft.io.targets import TIMEOUTS
+from weft.kernels.compilation import tell_of_compilation
 
 MOST_RESULTS = 20  # of trend queries that are shown
 
@@ -136,6 +138,11 @@ def value_text(value: object) -> str:
             return str(value).split(".")[0]
         case _:
             return str(value)
+
+
+def say_when_compiling() -> None:
+    """Have a line on standard error say that kernels are compiled, before somebody waits for it."""
+    tell_of_compilation(lambda: say_error(f"notice: {COMPILATION}"))
 
 
 @contextmanager

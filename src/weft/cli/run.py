@@ -18,6 +18,7 @@ from weft.explanation.analysis import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.host import Frame
 from weft.io.event_files import find_events
 from weft.io.targets import check_target
+from weft.kernels.compilation import keep_quiet
 from weft.language.read import read_queries
 from weft.runtime.budget import Budget
 
@@ -72,6 +73,8 @@ def run(
         find_events(events)
         if out is not None:
             check_target(out)
+    if not notices:
+        keep_quiet()
     with run_engine(engine, events) as chosen:
         started = clock.perf_counter()
         detection = prepare_files(

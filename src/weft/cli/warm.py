@@ -8,7 +8,7 @@ from weft.api.rehearsal import REHEARSALS, rehearse
 from weft.cli.console import report_errors, terminal
 from weft.cli.report import show_progress
 from weft.hosts.progress import Progress
-from weft.kernels.compilation import n_compiled
+from weft.kernels.compilation import keep_quiet, n_compiled
 
 EXAMPLES = "Example:\n\n  weft warm"
 
@@ -19,6 +19,7 @@ def warm() -> None:
     Compiled kernels are kept beside the installed package, or where NUMBA_CACHE_DIR says. What is there
     already is not compiled again.
     """
+    keep_quiet()  # it is what was asked for
     with report_errors():
         started, done = clock.perf_counter(), 0
 

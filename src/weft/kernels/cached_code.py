@@ -41,6 +41,11 @@ class KernelLocator:
         chosen = next((locator for locator in known if locator is not None), None)
         return None if chosen is None else cls(chosen, source_digest(path))
 
+    @property
+    def _py_file(self) -> str:
+        """The file of the source, which Numba names where it cannot keep what it compiled."""
+        return str(self._chosen._py_file)  # noqa: SLF001 - it is Numba that reads it so
+
     def ensure_cache_path(self) -> None:
         self._chosen.ensure_cache_path()
 

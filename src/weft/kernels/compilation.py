@@ -1,4 +1,4 @@
-"""Compilation of kernels: it is noticed when it happens, since somebody may be waiting for it."""
+"""Compilation of kernels: it is told when it begins, since somebody may be waiting for it."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-KIND = (
-    "numba:compile"  # what Numba tells; that a kernel was loaded as it was compiled before is no such event
-)
+KIND = "numba:compile"  # Numba says so; it does not of a kernel that was loaded as it was compiled before
 
 
 class _CompilationWatch(event.Listener):
-    """Counts compilations, and tells of the first."""
+    """Counts compilations, and tells of them once: who waits will wait for all of them."""
 
     def __init__(self) -> None:
         self.count = 0
         self.tell: Callable[[], object] | None = None
+        self._is_told = False
         self._lock = threading.Lock()
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002
         with self._lock:
             self.count += 1
-            tell, self.tell = self.tell, None
+            tell = None if self._is_told else self.tell
+            self._is_told |= tell is not None
         if tell is not None:
             tell()
 
@@ -39,9 +39,15 @@ def n_compiled() -> int:
     return _watch.count
 
 
-def tell_of_compilation(tell: Callable[[], object] | None) -> None:
-    """Call a function before the next kernel is compiled, once; None: no more."""
+def tell_of_compilation(tell: Callable[[], object]) -> None:
+    """Call a function before the next kernel is compiled, once in this process; the latest one is called."""
     _watch.tell = tell
+
+
+def keep_quiet(tell: Callable[[], object] | None = None) -> None:
+    """Let kernels be compiled without a word; with a function, only if it was the one to be called."""
+    if tell in (None, _watch.tell):
+        _watch.tell = None
 
 
 def known_signatures(modules: Iterator[object]) -> dict[str, set[str]]:

@@ -1,5 +1,6 @@
 """Steps of shards on Spark: rows of messages in, rows of messages out, with Spark's state or in a batch."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -9,6 +10,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
+from weft.kernels.compilation import tell_of_compilation
+from weft.runtime.budget import LOGGER
 from weft.runtime.stages.messages import PACK, ROLE, SHARD, Message, Stage
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_stage import ShardStage, shard_tables
@@ -112,8 +115,18 @@ def stage_at(task: StageTask, number: int) -> Stage:
             for place, group in enumerate(task.groups)
             if group.adapted is not None
         }
+        tell_of_compilation(_log_compilation)
         _stages[task.run, number] = stage_of(task, number, _memory, adapters)
     return _stages[task.run, number]
+
+
+def _log_compilation() -> None:
+    """Say in the log of this worker that kernels are compiled: nobody else hears of it."""
+    LOGGER.warning(
+        "kernels of Weft are compiled in a worker of Spark, which may take a minute; weft warm, of the "
+        "installation of %s, compiles all of them, once for all",
+        sys.executable,
+    )
 
 
 class SparkStore:
