@@ -20,7 +20,7 @@ NoticeKind = Literal[
     "stream",  # what a batch of a stream showed
 ]
 
-PACKAGE = __name__.split(".")[0]
+PASSED = (__name__.split(".")[0], "functools")  # what lies between who calls Weft and what warns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def warn_of(notices: Iterable[Notice]) -> None:
     if not notices:
         return
     frame, depth = sys._getframe(), 1  # noqa: SLF001 - only newer versions of Python skip files by themselves
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == PACKAGE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in PASSED:
         frame, depth = frame.f_back, depth + 1
     for notice in notices:
         warnings.warn(str(notice), NoticeWarning, stacklevel=depth)

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,8 @@ import weft
 from weft.api.detection import Detection
 from weft.api.options import Columns
 from weft.hosts.local.content import content_hashes
+from weft.hosts.local.events import LocalEvents, events_in_memory
+from weft.hosts.meaning import EventRoles
 
 SECOND = 1_000_000
 
@@ -33,6 +36,11 @@ def table_of(rows: Sequence[Sequence[object]], names: str = "ts type id k x") ->
 def detection_on(rows: Sequence[Sequence[object]], text: str, **options: object) -> Detection:
     """Prepare queries on events as `table_of` takes them."""
     return weft.prepare(table_of(rows), text, time="ts", type="type", id="id", **options)  # type: ignore[arg-type]
+
+
+def local_events(given: Any, *, time: str = "ts", **roles: Any) -> LocalEvents:
+    """Open rows in Arrow whose columns have the given roles."""
+    return LocalEvents.open(events_in_memory(given), EventRoles(time=time, **roles))
 
 
 def table_of_case(case: Case) -> pa.Table:
