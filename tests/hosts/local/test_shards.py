@@ -73,7 +73,12 @@ def test_rows_near_the_end_of_a_slice_go_to_the_neighbor_too() -> None:
     """A slice sees `reach` after its end, and `lead` before its beginning."""
     slices = TimeSlices(100, 4, reach=10, lead=5)
     found = dealt(Dealing(4, LAYOUT, slices=slices), rows([50, 94, 95, 99, 100, 109, 110, 250, -1]))
-    assert {pile: sorted(own) for pile, own in found.items()} == {0: [0, 1, 2, 3, 4, 5, 8], 1: [2, 3, 4, 5, 6], 2: [7], 3: [8]}
+    assert {pile: sorted(own) for pile, own in found.items()} == {
+        0: [0, 1, 2, 3, 4, 5, 8],
+        1: [2, 3, 4, 5, 6],
+        2: [7],
+        3: [8],
+    }
 
 
 def test_each_slice_sees_what_its_matches_need() -> None:
@@ -120,7 +125,7 @@ def test_equal_texts_have_equal_hashes_in_whatever_batch() -> None:
 
 def test_small_piles_run_together_up_to_a_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MANY_ROWS", 10)
-    sizes = {pile: (4, 1) for pile in (3, 0, 1, 2, 5)}
+    sizes = dict.fromkeys((3, 0, 1, 2, 5), (4, 1))
     assert run_together(sizes, None, most_bytes=100, n_threads=2) == [[0, 1], [2, 3], [5]]
     assert run_together(sizes, None, most_bytes=1, n_threads=2) == [[0], [1], [2], [3], [5]]
     assert run_together({}, None, most_bytes=1, n_threads=2) == []
@@ -133,7 +138,7 @@ def test_few_rows_do_not_wait_for_memory_they_do_not_need(monkeypatch: pytest.Mo
 
 
 def test_slices_that_are_neighbors_never_run_together() -> None:
-    sizes = {pile: (1, 1) for pile in range(6)}
+    sizes = dict.fromkeys(range(6), (1, 1))
     together = run_together(sizes, TimeSlices(10, 6, reach=1), most_bytes=100, n_threads=1)
     assert together == [[0, 2, 4], [1, 3, 5]]
     alone = run_together(sizes, TimeSlices(10, 7, reach=1), most_bytes=100, n_threads=1)
