@@ -55,8 +55,9 @@ PLANS: list[tuple[int, Strategy]] = [(1, "auto"), (2, "mcep"), (7, "reorder")]
 
 
 def is_combinable(case: Case) -> bool:
+    """Say whether a case is the same among others, which have one order and count no events."""
     counts = any(isinstance(query.window, CountWindow) for query in case.queries)
-    return not counts and is_supported(case)
+    return not counts and case.order_by in (None, ORDER) and is_supported(case)
 
 
 def is_alike_among_others(case: Case) -> bool:

@@ -1,6 +1,7 @@
 """Cases without Spark: those written as text, and random ones, on hosts to which few events are many."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,8 +17,22 @@ from tests.api.test_combined_cases import (
     is_combinable,
 )
 from tests.helpers.combined_cases import combined_random, combined_texts
-from tests.helpers.engine import STEPS, arrow_events, expected_outcome, expected_timeouts, is_supported
-from tests.helpers.local_cases import detection_of_case, has_single_types
+from tests.helpers.engine import (
+    STEPS,
+    Bindings,
+    arrow_events,
+    expected_outcome,
+    expected_timeouts,
+    is_supported,
+)
+from tests.helpers.local_cases import (
+    among_unusable_rows,
+    content_ids,
+    detection_of_case,
+    has_single_types,
+    table_of_case,
+    without_ids,
+)
 from tests.helpers.local_results import matches_of, plain_rows, squeeze, timeouts_of, trends_of
 from tests.helpers.placed import is_placeable
 from tests.helpers.random_policies import policy_case
@@ -65,7 +80,7 @@ def test_random_cases_together(seeds: range, monkeypatch: pytest.MonkeyPatch, co
     """Whatever the partitions and the plan, and with strategies."""
 
     def accepts(case: Case) -> bool:
-        return has_single_types(case) and case.order_by in (None, ORDER) and is_combinable(case)
+        return has_single_types(case) and is_combinable(case)
 
     cases = [
         policy_case(seed, accepts=lambda case: accepts(case) and is_alike_among_others(case))
@@ -155,15 +170,78 @@ def test_random_cases_at_sites(seeds: range, monkeypatch: pytest.MonkeyPatch, co
         count(local_cases=1, matches=case.n_matches)
 
 
-@given(
+@pytest.mark.parametrize("seeds", seed_blocks(290_000, 40, soak=960, block=40))
+def test_random_cases_among_rows_that_are_no_events(
+    seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count
+) -> None:
+    """Rows without a time, a type or an id, anywhere between events, are told and change nothing."""
+    for seed in seeds:
+        dice = random.Random(seed)
+        case = policy_case(seed, accepts=lambda case: is_supported(case) and has_single_types(case))
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            table, reasons = among_unusable_rows(table_of_case(case), dice)
+            detection = detection_of_case(case, table, partitions=dice.choice(PARTITIONS), planning=QUICK)
+            assert matches_of(detection) == expected_outcome(case), (seed, case)
+            assert detection.input_counts() == (len(case.events), len(reasons))
+            assert detection.rejected["reason"].to_pylist() == reasons
+        count(local_cases=1, matches=case.n_matches)
+
+
+@pytest.mark.parametrize("seeds", seed_blocks(300_000, 40, soak=960, block=40))
+def test_random_cases_without_ids(seeds: range, monkeypatch: pytest.MonkeyPatch, count: Count) -> None:
+    """Every row is an event, though its content is its identity; which of the same rows is which is open."""
+
+    def accepts(case: Case) -> bool:
+        walks = any(query.policy.walks for query in case.queries)  # ids decide among matches that are alike
+        return is_supported(case) and has_single_types(case) and not walks
+
+    for seed in seeds:
+        dice = random.Random(seed)
+        case = without_ids(policy_case(seed, accepts=accepts))
+        table = table_of_case(case).drop_columns(["__id"])
+        rows = dict(zip(content_ids(table), range(table.num_rows), strict=True))
+        with monkeypatch.context() as patched:
+            squeeze(patched, dice)
+            partitions = dice.choice(PARTITIONS)
+            detection = detection_of_case(case, table, id=None, partitions=partitions, planning=QUICK)
+            found = {
+                name: {by_row(bindings, rows): values for bindings, values in own.items()}
+                for name, own in matches_of(detection).items()
+            }
+            assert found == expected_outcome(case), (seed, case)
+        count(local_cases=1, matches=case.n_matches)
+
+
+def by_row(bindings: Bindings, rows: Mapping[object, int]) -> Bindings:
+    """Return variable -> rows, of variable -> ids."""
+    return frozenset((variable, tuple(rows[own] for own in ids)) for variable, ids in bindings)
+
+
+WORKLOADS_OF_TRENDS = given(
     st.one_of(
         st.tuples(st.lists(queries(), min_size=1, max_size=3), events()),
         st.tuples(related_queries(), bursts()),
     ),
     st.integers(0, 1_000_000),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@WORKLOADS_OF_TRENDS
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_random_trends(drawn: tuple[list[Query], list[ReferenceEvent]], seed: int) -> None:
+    trends_agree(drawn, seed)
+
+
+@pytest.mark.soak
+@WORKLOADS_OF_TRENDS
+@settings(max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
+def test_many_random_trends(drawn: tuple[list[Query], list[ReferenceEvent]], seed: int) -> None:
+    trends_agree(drawn, seed)
+
+
+def trends_agree(drawn: tuple[list[Query], list[ReferenceEvent]], seed: int) -> None:
+    """Compare trend queries with the reference."""
     asked = [replace(query, name=f"q{number}") for number, query in enumerate(drawn[0])]
     stream, dice = drawn[1], random.Random(seed)
     try:

@@ -281,7 +281,7 @@ def test_run_writes_json_lines(spark: SparkSession, files: Path) -> None:
     result = run(files, "--json", "--out", files / "matches.jsonl")
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
-    assert list(summary) == ["events", "rejected", "matches", "seconds"]
+    assert list(summary) == ["events", "rejected", "matches", "seconds", "engine", "notices"]
     assert (summary["events"], summary["rejected"]) == (4, 2)
     assert summary["matches"] == {"theft": 1, "nothing": 0}
     (match,) = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
@@ -304,7 +304,8 @@ def test_run_writes_timeouts_beside_the_matches(spark: SparkSession, files: Path
     result = run(files, "--json", "--out", files / "matches.jsonl", queries="timed.weft")
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
-    assert list(summary) == ["events", "rejected", "matches", "timeouts", "seconds"]
+    kept = ["events", "rejected", "matches", "timeouts", "seconds", "engine", "notices"]
+    assert list(summary) == kept
     assert (summary["matches"], summary["timeouts"]) == ({"theft": 1, "nothing": 0}, {"theft": 1})
     match, timeout = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
     assert list(timeout) == [*list(match)[:-1], "timeout", "returned"]
@@ -563,7 +564,10 @@ def test_standard_output_is_the_json_object_alone(two_commands: list[tuple[int, 
     assert status == 0, told
     assert json.loads(shown)["matches"] == {"theft": 1, "nothing": 0}
     assert shown.count("\n") == 1
-    assert told == ""
+    notices = [line.removeprefix("notice: ") for line in told.splitlines() if line.startswith("notice: ")]
+    assert [own["kind"] for own in json.loads(shown)["notices"]] == NOTICES
+    assert len(notices) == len(NOTICES)
+    assert [line for line in told.splitlines() if not line.startswith(("notice: ", "  hint: "))] == []
 
 
 @pytest.mark.spark
@@ -574,7 +578,7 @@ def test_an_exploding_query_is_stopped_with_its_message(two_commands: list[tuple
     summary = json.loads(shown)
     assert summary["matches"]["boom"] == 0
     assert summary["stopped"]["boom"].startswith("query boom: more than 1,000,000 partial matches ")
-    caution, hint, message, remedy = told.splitlines()
+    caution, hint, *_, message, remedy = told.splitlines()
     assert caution.startswith("caution: query boom: p[] has no upper bound")
     assert hint.startswith("  hint: STRATEGY NEXT")
     assert message.startswith(

@@ -23,7 +23,7 @@ class Findings:
     >>> findings = Findings("q")
     >>> findings.complain("unknown attribute prise", None, findings.suggest("prise", ["price", "volume"]))
     >>> findings.problems
-    [Problem(message='unknown attribute prise', span=None, hint='did you mean price?', query='q')]
+    [Problem(message='unknown attribute prise', span=None, hint='did you mean price?', query='q', first=None)]
     """
 
     def __init__(self, query: str | None = None) -> None:

@@ -1,6 +1,8 @@
 """Aggregates of segments and checked multiplication against their plain Python twins."""
 
 import math
+from functools import reduce
+from operator import add
 
 import numpy as np
 from hypothesis import given
@@ -60,11 +62,15 @@ def test_doubles_are_added_in_order(segments: list[list[float | None]]) -> None:
     sums, counts = sum_double_segments(*flat(segments, np.float64))
     for segment, total, count in zip(segments, sums.tolist(), counts.tolist(), strict=True):
         present = [value for value in segment if value is not None]
-        expected = 0.0
-        for value in present:
-            expected += value
         assert count == len(present)
-        assert total == expected or (math.isnan(total) and math.isnan(expected))
+        if present:
+            expected = reduce(add, present)
+            assert total == expected or (math.isnan(total) and math.isnan(expected))
+
+
+def test_a_sum_of_zeros_has_their_sign() -> None:
+    sums, _ = sum_double_segments(*flat([[-0.0], [-0.0, -0.0], [-0.0, 0.0], [None, -0.0]], np.float64))
+    assert [math.copysign(1, total) for total in sums] == [-1, -1, 1, -1]
 
 
 @given(segments_of(int64s), st.booleans())

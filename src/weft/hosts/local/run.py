@@ -48,6 +48,12 @@ class RunState:
         """Return how many shards are done."""
         return Progress(self.done, self.total)
 
+    def keep(self, counts: RowCounts) -> None:
+        """Keep what a run counted, and of earlier ones the derived types that this one did not ask for."""
+        if self.counts is not None:
+            counts.n_of_type = {**self.counts.n_of_type, **counts.n_of_type}
+        self.counts = counts
+
 
 @dataclass(frozen=True)
 class Workers:
@@ -169,7 +175,7 @@ class GroupsRun:
         total = RowCounts()
         for counts in self.workers.map(deal, self.source.rows.batches(columns)):
             total.add(counts)
-        self.state.counts = total
+        self.state.keep(total)
 
     def _run(self, piles: Spool, found: Spool, meeting: Spool) -> None:
         """Run the shards of every group; matches of slices are on their way to where they meet."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -61,16 +62,16 @@ def deal_rows(
     >>> [(place, own["x"].to_pylist()) for place, own in deal_rows(rows, np.array([1, 0, 1]), None)]
     [(0, [2]), (1, [1, 3])]
     """
-    small = places.astype(np.int16)  # which NumPy sorts by radix
-    if copies is None and (small == small[0]).all():
-        yield int(small[0]), rows
+    if copies is None and (places == places[0]).all():
+        yield int(places[0]), rows
         return
-    order = np.argsort(small, kind="stable")
-    ordered = rows.take(pa.array(order if copies is None else copies[order]))
-    bounds = np.searchsorted(small[order], np.arange(int(small.max()) + 2))
-    for place in range(bounds.size - 1):
-        if bounds[place] < bounds[place + 1]:
-            yield place, ordered.slice(bounds[place], bounds[place + 1] - bounds[place])
+    if places.max() <= np.iinfo(np.int16).max:
+        places = places.astype(np.int16)  # which NumPy sorts by radix
+    order = np.argsort(places, kind="stable")
+    ordered, places = rows.take(pa.array(order if copies is None else copies[order])), places[order]
+    bounds = np.append(np.flatnonzero(np.diff(places, prepend=-1)), places.size)
+    for start, stop in pairwise(bounds.tolist()):
+        yield int(places[start]), ordered.slice(start, stop - start)
 
 
 def with_values(rows: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:

@@ -102,7 +102,7 @@ class SitesRun:
         total = RowCounts()
         for counts in workers.map(deal, self._wire.batches()):
             total.add(counts)
-        self.state.counts = total
+        self.state.keep(total)
 
 
 def _numbers_of(names: pa.Array, numbers: Mapping[str, int]) -> Array:

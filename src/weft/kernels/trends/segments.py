@@ -32,7 +32,7 @@ def sum_segments(values: Array, valid: Array, offsets: Array) -> tuple[Array, Ar
 def sum_double_segments(values: Array, valid: Array, offsets: Array) -> tuple[Array, Array]:
     """Return the sum of the valid values of each segment, added in order, and how many there are."""
     n_segments = offsets.size - 1
-    sums = np.zeros(n_segments, np.float64)
+    sums = np.full(n_segments, -0.0)  # which added to any value changes nothing, not even the sign of a zero
     counts = np.zeros(n_segments, np.int64)
     for segment in range(n_segments):
         for place in range(offsets[segment], offsets[segment + 1]):
