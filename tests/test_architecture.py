@@ -159,13 +159,18 @@ def test_code_of_the_architecture_runs() -> None:
 
 
 @pytest.mark.spark
-def test_examples_of_the_readme_run(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    first, counted = blocks(ROOT / "README.md", "python")
+def test_examples_of_the_readme_run(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, on_spark, counted = blocks(ROOT / "README.md", "python")
     assert len([line for line in first.splitlines() if line.strip()]) <= 20
-    first = re.sub(r"^spark = .*$", "", first, flags=re.M)  # a session is running already
     names: dict[str, object] = {"spark": spark}
     exec(compile(ast.parse(first), "README.md", "exec"), names)
     shown = capsys.readouterr().out
+    on_spark = re.sub(r'"(events|matches)/"', rf'"{tmp_path}/\1"', on_spark)
+    spark.createDataFrame(names["events"]).write.parquet(f"{tmp_path}/events")  # type: ignore[call-overload]
+    exec(compile(ast.parse(on_spark), "README.md", "exec"), names)
+    assert [row["amount"] for row in spark.read.parquet(f"{tmp_path}/matches").collect()] == [2500.0]
     exec(compile(ast.parse(counted), "README.md", "exec"), names)
     assert "{'takeover': 1} {}" in capsys.readouterr().out
     assert "takeover" in shown

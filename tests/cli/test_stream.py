@@ -274,7 +274,9 @@ def test_bad_rows_are_counted_and_late_ones_written(spark: SparkSession, files: 
 def test_queries_that_found_nothing_are_told_at_the_end(
     spark: SparkSession, files: Path, *, is_told: bool
 ) -> None:
-    (files / "queries.weft").write_text("QUERY never PATTERN SEQ(Pay p, Login l) WHERE p.id > 100 AND p.id < 9")
+    (files / "queries.weft").write_text(
+        "QUERY never PATTERN SEQ(Pay p, Login l) WHERE p.id > 100 AND p.id < 9 WITHIN 1 hour"
+    )
     arrive(files, "1.csv", FIRST)
     result = stream(files, *([] if is_told else ["--no-notices"]))
     assert result.exit_code == 0, result.stderr

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from weft.api.compilation import warn_of_compilation
-from weft.api.detection import Detection, Workload
+from weft.api.detection import Detection
 from weft.api.events import Events, is_stream, open_host, stream_detection
 from weft.api.one_place import BatchDetection
 from weft.api.options import Columns, Sites, Streaming
 from weft.api.sites import SiteBatchDetection
+from weft.api.workload import Workload
 from weft.errors import WeftError
 from weft.hosts.host import Frame
 from weft.hosts.meaning import EventRoles

@@ -2,16 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from weft.api.compilation import compiled_since
-from weft.api.options import Sites, Streaming
 from weft.api.planning import estimate_statistics
 from weft.api.refusals import look_up, needs_sites, runs_once
 from weft.api.run_notices import absent_types, run_notices
+from weft.api.workload import Workload
 from weft.diagnosis.diagnose import diagnose
 from weft.diagnosis.look import Key
 from weft.diagnosis.why import Why
@@ -25,7 +24,6 @@ from weft.kernels.compilation import n_compiled
 from weft.normalize.template import template_of
 from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
-from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Event, Query
@@ -35,7 +33,6 @@ from weft.placement.site_statistics import SiteStatistics
 from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.plan.template import Template
-from weft.runtime.budget import Budget, OnBudget
 from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
 from weft.tree import find
@@ -44,22 +41,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Observation
 
     from weft.hosts.spark.assignment import ShardAssignment
-
-
-@dataclass(frozen=True)
-class Workload:
-    """Queries bound to events that are there or still to come, and the options of their detection."""
-
-    host: Host[Any]
-    queries: tuple[Query, ...]
-    planning: Planning
-    budget: Budget
-    partitions: int | None
-    statistics: Statistics | None  # those given
-    streaming: Streaming
-    sites: Sites | None
-    on_budget: OnBudget
-    warns: bool = True  # whether notices are warnings too
 
 
 class Detection(ABC):

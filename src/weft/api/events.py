@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from weft.api.detection import Detection, Workload
+from weft.api.detection import Detection
 from weft.api.options import Columns, Sites
 from weft.api.unusable_events import refuse_events
+from weft.api.workload import Workload
 from weft.hosts.host import Host
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.meaning import EventRoles

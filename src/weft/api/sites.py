@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
-from weft.api.detection import Detection, Workload
+from weft.api.detection import Detection
 from weft.api.options import Sites
 from weft.api.planning import network_of
+from weft.api.workload import Workload
 from weft.errors import WeftError
 from weft.explanation.analysis import Analysis, transfers_of
 from weft.explanation.placements import placement_text, sent_bytes

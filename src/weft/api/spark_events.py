@@ -2,9 +2,10 @@
 
 from pyspark.sql import DataFrame
 
-from weft.api.detection import Detection, Workload
+from weft.api.detection import Detection
 from weft.api.options import Sites
 from weft.api.streams import SiteStreamDetection, StreamDetection
+from weft.api.workload import Workload
 from weft.errors import WeftError
 from weft.hosts.meaning import EventRoles, refuse_duplicates
 from weft.hosts.spark.frame import EventFrame

@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import cast
 
 from weft.adaptation.settings import AdaptedGroup
-from weft.api.detection import Detection, Workload
+from weft.api.detection import Detection
 from weft.api.one_place import OnePlaceDetection
 from weft.api.options import Sites
 from weft.api.planning import PlannedGroup, plan_group
 from weft.api.sites import SiteDetection
+from weft.api.workload import Workload
 from weft.codec import from_json, stored, to_json
 from weft.errors import WeftError
 from weft.explanation.plans import caution_lines, form_lines, plan_lines

@@ -26,7 +26,8 @@ SECOND = 1_000_000
 def source_of(
     frame: DataFrame, *, type: str | None = "kind", id: str | None = "id", **types: str
 ) -> EventFrame:
-    roles = EventRoles(time="ts", type=type, id=id, types=types)
+    derived = {name: F.expr(condition) for name, condition in types.items()}
+    roles = EventRoles(time="ts", type=type, id=id, types=derived)
     return EventFrame.bind(column_kinds(frame.schema), roles, events=frame)
 
 
