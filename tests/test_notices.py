@@ -153,6 +153,25 @@ def test_a_type_that_no_event_has_is_told_once_for_all_queries() -> None:
     assert told(ROWS, negated, "unknown type")[0].startswith("no event is a Bb, which query p asks for\n")
 
 
+@pytest.mark.parametrize("names", [("matches", "trends"), ("trends", "matches"), ("run",)])
+def test_types_are_told_with_the_results_of_the_queries_that_ask_for_them(names: tuple[str, ...]) -> None:
+    """Derived types too, which are counted where a query asks for them."""
+    text = (
+        "QUERY m PATTERN SEQ(Low a, Nope b)\n"
+        "QUERY t PATTERN SEQ(Low a, Never+ b) WITHIN 5 s RETURN COUNT(*) AS n"
+    )
+    columns = weft.Columns(types={"Low": "id < 9", "Nope": "id < 0", "Never": "id > 9"})
+    events = table_of(ROWS)
+    detection = weft.prepare(events, text, time="ts", id="id", columns=columns, notices=False)
+    for name in names:
+        found(detection, name)
+    reasons = {own.reason for own in detection.notices if own.kind == "unknown type"}
+    assert reasons == {
+        "no event is a Nope, which query m asks for",
+        "no event is a Never, which query t asks for",
+    }
+
+
 def test_rows_that_are_no_events() -> None:
     rows = [*ROWS, (START, None, 4), (START, "A", None)]
     assert told(rows, PAIR, "rejected rows") == [

@@ -66,6 +66,8 @@ def _shown(moment: np.datetime64) -> str:
 def _absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
     for name, near in absent.items():
         asking = [query for query in queries if any(own.type == name for own in find(query.pattern, Event))]
+        if not asking:
+            continue
         needed = [query.name for query in asking if name in _positive_types(query)]
         named = _names(needed or [query.name for query in asking])
         asked = f"which {named} {'asks' if len(needed or asking) == 1 else 'ask'} for"
