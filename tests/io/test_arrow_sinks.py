@@ -96,9 +96,9 @@ def written(
 
 
 def rows_of(table: pa.Table) -> list[str]:
-    """Return rows as text, in which NaN equals itself, below the types of their columns."""
-    plain = [str(field.type).replace("element:", "item:") for field in table.schema]
-    return [str(plain), *map(str, table.to_pylist())]
+    """Return rows as text, in which NaN equals itself, below the columns with the types of plain ones."""
+    names = [(field.name, "" if field.type.num_fields else str(field.type)) for field in table.schema]
+    return [str(names), *map(str, table.to_pylist())]
 
 
 def test_one_object_per_match_with_the_columns_of_its_query(tmp_path: Path) -> None:

@@ -331,21 +331,18 @@ class Detection(ABC):
 
     @cached_property
     def _counts(self) -> InputCounts:
-        return self.host.count_rows(self._types)
-
-    @property
-    def _types(self) -> set[str]:
-        """The types of events that queries ask for."""
-        return {event.type for query in self.queries for event in find(query.pattern, Event)}
+        return self.host.count_rows(_types_in(self.queries))
 
     def _tell_of_types(self) -> None:
         """Warn of types that no event has before a frame is returned, whose run warns nobody."""
         if self.workload.warns:
-            self._tell(absent_types(self.queries, self.host.absent_types(self._types)))
+            self._tell(absent_types(self.queries, self.host.absent_types(_types_in(self.queries))))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""
-        self._tell(run_notices(queries, counted, self._counts))
+        # A host that keeps what it found knows more of derived types with every run.
+        rows = self.host.count_rows(_types_in(queries)) if self.host.keeps_results else self._counts
+        self._tell(run_notices(queries, counted, rows))
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
@@ -385,3 +382,8 @@ class Detection(ABC):
     def site_program(self) -> SiteProgram:
         """What every site evaluates and sends; on a stream with a checkpoint, as at the first start."""
         raise needs_sites("site_program")
+
+
+def _types_in(queries: Iterable[Query]) -> set[str]:
+    """Return the types that queries mention."""
+    return {event.type for query in queries for event in find(query.pattern, Event)}

@@ -1,15 +1,15 @@
 """What a person should know of a run: types that no event has, queries that found nothing, odd times."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+
+import numpy as np
 
 from weft.hosts.host import InputCounts
 from weft.notices import Notice
 from weft.pattern.nodes import Event, Negation, Query
 from weft.tree import find
 
-EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=UTC) for year in (2000, 2100))
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST, LATEST = (np.datetime64(str(year), "us") for year in (2000, 2100))
 MOST_NAMED = 5
 
 
@@ -49,23 +49,26 @@ def _rejected(rows: InputCounts) -> Notice:
 def _odd_times(rows: InputCounts) -> Iterator[Notice]:
     if rows.earliest is None or rows.latest is None:
         return
-    first, last = (_moment(moment) for moment in (rows.earliest, rows.latest))
+    first, last = (np.datetime64(moment, "us") for moment in (rows.earliest, rows.latest))
     if first < EARLIEST or last > LATEST:
         yield Notice(
             kind="odd times",
-            reason=f"there are events from {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S}",
+            reason=f"there are events from {_shown(first)} to {_shown(last)}",
             remedy="is that the time of the events, and are its numbers in the unit that was said?",
         )
 
 
-def _moment(microseconds: int) -> datetime:
-    return EPOCH + timedelta(microseconds=microseconds)
+def _shown(moment: np.datetime64) -> str:
+    """Return a time as text, also one that is beyond the calendar of Python."""
+    return str(np.datetime_as_string(moment, unit="s")).replace("T", " ")
 
 
 def absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
     """Yield what to say of types that no event has, each given with the nearest one that events have."""
     for name, near in absent.items():
         asking = [query for query in queries if any(own.type == name for own in find(query.pattern, Event))]
+        if not asking:
+            continue
         needed = [query.name for query in asking if name in _positive_types(query)]
         named = _names(needed or [query.name for query in asking])
         asked = f"which {named} {'asks' if len(needed or asking) == 1 else 'ask'} for"
