@@ -6,6 +6,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import duckdb
@@ -23,6 +25,7 @@ TIMES_FASTER = 4.0  # than Spark, at least
 COLD_SECONDS = 3.0  # from the command to its end, on so many rows:
 COLD_ROWS = 3_000
 COLD_RUNS = 5
+QUIET = 2.0  # seconds after which the JVM has tidied up after a job
 TEN_MINUTES = 600_000_000
 NEXT = (
     "QUERY next_of_key\nPATTERN SEQ(T00 a, T01 b)\nWHERE [key]\nWITHIN 10 minutes\nSTRATEGY NEXT\n"
@@ -47,8 +50,11 @@ def measure_local(
 ) -> list[Measure]:
     """Return the times of both hosts for each workload, all matches delivered, and those of others."""
     found: list[Measure] = []
-    for workload in workloads:
-        found += _beside_spark(spark, place, workload, repeat=repeat, say=say)
+    # A process without Spark, as its users have; here the JVM and its workers would share the memory.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        for workload in workloads:
+            found += _beside_spark(spark, place, workload, apart, repeat=repeat, say=say)
+    time.sleep(QUIET)
     found += _keyed_in_duckdb(place, next(own for own in workloads if own.key is not None))
     found += _sequences_in_duckdb(place, next(own for own in workloads if own.name == "queries20"), say)
     return [*found, *_next_in_polars(place), *measure_cold()]
@@ -59,8 +65,19 @@ def matches_of(place: Path, text: str) -> weft.ResultTable:
     return weft.prepare(str(place), text, time="ts", type="type", id="id", notices=False).matches
 
 
+def seconds_to_find(place: Path, text: str) -> float:
+    """Return how long the local host takes to plan, and to find and hand over all matches."""
+    return _seconds(lambda: matches_of(place, text))
+
+
 def _beside_spark(
-    spark: SparkSession, place: Path, workload: Workload, *, repeat: int, say: Callable[[str], None]
+    spark: SparkSession,
+    place: Path,
+    workload: Workload,
+    apart: Executor,
+    *,
+    repeat: int,
+    say: Callable[[str], None],
 ) -> list[Measure]:
     events = spark.read.parquet(str(place))
     expected = count_matches(events, workload)
@@ -68,10 +85,12 @@ def _beside_spark(
     counted = {row["values"]: row["counts"] for row in found["query"].value_counts().to_pylist()}
     if counted != {name: count for name, count in expected.items() if count}:
         raise RuntimeError(f"the hosts disagree on the matches of {workload.name}")
+    apart.submit(seconds_to_find, place, workload.text).result()  # kernels are loaded
     pairs = []
     for number in range(repeat):
         on_spark = _seconds(lambda: discard_matches(events, workload))
-        local = _seconds(lambda: matches_of(place, workload.text))
+        time.sleep(QUIET)
+        local = apart.submit(seconds_to_find, place, workload.text).result()
         pairs.append((on_spark, local))
         say(f"{workload.name} {number + 1}/{repeat}: Spark {on_spark:.2f} s, local {local:.2f} s")
     name = f"local, {workload.name}"
