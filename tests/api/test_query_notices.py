@@ -34,6 +34,14 @@ def test_contradictions_and_renamed_columns_are_told_once() -> None:
     assert [row["query"] for row in detection.matches.to_pylist()] == ["fine", "fine"]
 
 
+@pytest.mark.parametrize("name", ["matches", "outcomes", "run"])
+def test_a_warning_of_a_run_is_at_the_line_that_asked_for_it(name: str) -> None:
+    detection = weft.prepare(table(), "QUERY q PATTERN C c", time="ts", type="kind", id="id")
+    with pytest.warns(weft.NoticeWarning, match="query q: no match in 4 events") as caught:
+        detection.run() if name == "run" else getattr(detection, name)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_notices_may_be_kept_quiet() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

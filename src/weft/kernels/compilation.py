@@ -7,10 +7,14 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 KIND = "numba:compile"  # Numba says so; it does not of a kernel that was loaded as it was compiled before
+KERNELS = f"{__package__}."  # what the names of their modules begin with
 
 
 class _CompilationWatch(event.Listener):
-    """Counts compilations, and tells of them once: who waits will wait for all of them."""
+    """Counts the kernels that are compiled, and tells of them once: who waits will wait for all of them.
+
+    What Numba compiles of its own within a kernel, and functions of others, are not counted.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -18,7 +22,9 @@ class _CompilationWatch(event.Listener):
         self._is_told = False
         self._lock = threading.Lock()
 
-    def on_start(self, event: event.Event) -> None:  # noqa: ARG002
+    def on_start(self, event: event.Event) -> None:
+        if not event.data["dispatcher"].py_func.__module__.startswith(KERNELS):
+            return
         with self._lock:
             self.count += 1
             tell = None if self._is_told else self.tell
