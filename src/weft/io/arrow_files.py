@@ -4,7 +4,7 @@ Files are read in batches, again for each reading, and only as far as their colu
 event is, where malformed lines are rows of NULLs, is as `weft.io.spark.sources` has it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -32,7 +32,7 @@ from weft.io.type_names import type_name
 from weft.io.units import microseconds_in
 from weft.io.value_texts import text_of
 
-ReadFile: TypeAlias = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
+ReadFile: TypeAlias = Callable[[Path, Sequence[str], Collection[str]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
     columns.require(list(kinds), path)
     kinds = _meant_types(kinds, columns, path)
 
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(names: Sequence[str], coded: Collection[str]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(name, kinds[name]) for name in names])
         own = [name for name in names if name not in partitions.kinds] or list(contents.kinds)[:1]
         for file in source.files:
             told = partitions.values.get(file, {})
-            for rows in contents.read(file, own):
+            for rows in contents.read(file, own, coded):
                 yield _as_meant(rows, told, columns, schema)
 
     schema = pa.schema(list(kinds.items()))
@@ -94,10 +94,10 @@ def _contents(
         require_object_lines(source)
         inferred = infer_json(source.files)
         require_any_column(list(inferred), source.path)
-        return FileContents(inferred, lambda file, names: json_rows(file, names, inferred))
+        return FileContents(inferred, lambda file, names, _: json_rows(file, names, inferred))
     kinds = parquet_columns(source.files[0])
     own = {name: kind for name, kind in kinds.items() if name not in partitions.kinds}
-    return FileContents(kinds, lambda file, names: parquet_rows(file, names, own))
+    return FileContents(kinds, lambda file, names, coded: parquet_rows(file, names, own, coded))
 
 
 def _csv_contents(
@@ -110,7 +110,7 @@ def _csv_contents(
     columns.require([*names, *partitions.kinds], source.path)
     kinds = infer_columns(source.files, names, delimiter, texts=texts, id=columns.id)
 
-    def read(file: Path, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(file: Path, wanted: Sequence[str], _: Collection[str]) -> Iterator[pa.RecordBatch]:
         return typed_rows(file, names, {name: kinds[name] for name in wanted}, delimiter)
 
     return FileContents(kinds, read)
@@ -149,7 +149,7 @@ def _as_meant(
         values = pa.repeat(told[name], rows.num_rows) if name in told else rows.column(name)
         if name == columns.time:
             values = event_times(values, columns.time_unit)
-        elif name == columns.type:
+        elif name == columns.type and not pa.types.is_dictionary(values.type):
             values = text_of(values)
         arrays.append(values)
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, names=schema.names)

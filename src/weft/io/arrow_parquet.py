@@ -1,6 +1,6 @@
 """Read Parquet as Arrow, with the types that Spark gives its columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,18 +39,19 @@ def parquet_columns(file: Path) -> dict[str, pa.DataType]:
 
 
 def parquet_rows(
-    file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType]
+    file: Path, wanted: Sequence[str], kinds: Mapping[str, pa.DataType], coded: Collection[str] = ()
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file with some columns, as values of their types; NULLs for what it has not.
 
-    Upper and lower case are the same in names, as they are for Spark.
+    Upper and lower case are the same in names, as they are for Spark. Texts that are `coded` stay as the
+    dictionary and the codes of the file.
     """
-    with _opened(file) as content:
+    with _opened(file, coded) as content:
         there = {name.lower(): name for name in content.schema_arrow.names}
         own = {name: there[name.lower()] for name in wanted if name.lower() in there}
         for batch in content.iter_batches(batch_size=BATCH_ROWS, columns=list(own.values())):
             columns = [
-                _converted(batch.column(own[name]), kinds[name], name, file)
+                _converted(batch.column(own[name]), kinds[name], name, file, is_coded=name in coded)
                 if name in own
                 else pa.nulls(batch.num_rows, kinds[name])
                 for name in wanted
@@ -58,9 +59,9 @@ def parquet_rows(
             yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
 
-def _opened(file: Path) -> pq.ParquetFile:
+def _opened(file: Path, coded: Collection[str] = ()) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+        return pq.ParquetFile(file, coerce_int96_timestamp_unit="us", read_dictionary=list(coded))
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file}: this is no readable Parquet file: {error}") from None
 
@@ -133,9 +134,11 @@ def _nested_type(kind: pa.DataType) -> pa.DataType | None:
     return None if element is None else pa.list_(pa.field("element", element))
 
 
-def _converted(values: pa.Array, kind: pa.DataType, name: str, file: Path) -> pa.Array:
+def _converted(
+    values: pa.Array, kind: pa.DataType, name: str, file: Path, *, is_coded: bool = False
+) -> pa.Array:
     """Return the values of a column as another type that holds them."""
-    if values.type == kind:
+    if values.type == kind or (is_coded and values.type == pa.dictionary(pa.int32(), kind)):
         return values
     try:
         if pa.types.is_timestamp(values.type) and values.type.unit == "ns":

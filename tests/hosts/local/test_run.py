@@ -3,7 +3,7 @@
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,7 +52,7 @@ class Events:
         self.columns: list[list[str]] = []
         self.given = ArrowEvents(self.table.schema, self.table.nbytes, self._read)
 
-    def _read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, names: Sequence[str], _: Collection[str]) -> Iterator[pa.RecordBatch]:
         self.columns.append(list(names))
         for number, batch in enumerate(self.table.select(list(names)).to_batches(max_chunksize=10)):
             if number == self.fails_after:

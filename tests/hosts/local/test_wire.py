@@ -5,9 +5,10 @@ import pytest
 from tests.helpers.local_cases import local_events
 
 from weft.hosts.demand import Demand
+from weft.hosts.local.columns import places_in
 from weft.hosts.local.content import content_hashes
 from weft.hosts.local.events import LocalEvents
-from weft.hosts.local.wire import RowCounts, Wire, is_good, required_columns
+from weft.hosts.local.wire import RowCounts, Wire, count_texts, is_good, required_columns
 from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE
 from weft.pattern.normal_form import EVERY_TYPE
 
@@ -165,3 +166,12 @@ def test_a_batch_without_rows_in_between_changes_nothing() -> None:
         events, counts = all_of(wire_of(local_events(given, type="type", id="id"), "A B C"))
         assert events[ID].to_pylist() == [1, 5, 6]
         assert (counts.n_rows, counts.n_rejected) == (6, 3)
+
+
+def test_a_dictionary_may_have_a_text_twice() -> None:
+    codes = pa.array([0, 1, 2, 0], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["A", "B", "A"]))
+    assert count_texts(column) == {"A": 3, "B": 1}
+    assert places_in(column, pa.array(["B", "A"])).to_pylist() == [1, 0, 1, 1]
+    with_null = pa.DictionaryArray.from_arrays(codes, pa.array(["A", None, "B"]))
+    assert places_in(with_null, pa.array(["B", "A"])).to_pylist() == [1, None, 0, 1]

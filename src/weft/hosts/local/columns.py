@@ -21,6 +21,26 @@ def texts_of(column: pa.Array) -> pa.Array:
     return plain(column).cast(pa.string())
 
 
+def is_coded(column: pa.Array) -> bool:
+    """Return whether a column has codes and a dictionary of texts, none of which is NULL."""
+    kind = column.type
+    return (
+        pa.types.is_dictionary(kind) and kind.value_type == pa.string() and not column.dictionary.null_count
+    )
+
+
+def places_in(column: pa.Array, known: pa.StringArray) -> pa.Int32Array:
+    """Return where the texts of a column are among some that are known; NULL for others.
+
+    >>> column = pa.array(["b", "c", "b"]).dictionary_encode()
+    >>> places_in(column, pa.array(["a", "b"])).to_pylist()
+    [1, None, 1]
+    """
+    if is_coded(column):
+        return pc.index_in(column.dictionary, value_set=known).take(column.indices)
+    return pc.index_in(texts_of(column), value_set=known)
+
+
 def microseconds(column: pa.Array) -> pa.Array:
     """Return times as microseconds since the epoch, without a zone those in UTC, finer ones rounded down."""
     column = plain(column)

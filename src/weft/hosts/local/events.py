@@ -1,6 +1,6 @@
 """Events of the local host: rows in Arrow and what their columns mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def events_in_memory(given: Any) -> ArrowEvents:
 def _events_of(given: pa.Table) -> ArrowEvents:
     table = _without_runs(given)
 
-    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(columns: Sequence[str], _: Collection[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(list(columns)).to_batches()
 
     return ArrowEvents(table.schema, int(table.nbytes), read)

@@ -173,7 +173,8 @@ class GroupsRun:
             return counts
 
         total = RowCounts()
-        for counts in self.workers.map(deal, self.source.rows.batches(columns)):
+        coded = frozenset.intersection(*(group.wire.coded for group in self.groups))
+        for counts in self.workers.map(deal, self.source.rows.batches(columns, coded)):
             total.add(counts)
         self.state.keep(total)
 

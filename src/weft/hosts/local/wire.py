@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.hosts.demand import Demand
-from weft.hosts.local.columns import microseconds, plain, texts_of, wire_column
+from weft.hosts.local.columns import is_coded, microseconds, places_in, plain, texts_of, wire_column
 from weft.hosts.local.content import content_hashes
 from weft.hosts.local.events import LocalEvents
 from weft.hosts.meaning import CONTENT, ID, TIE, TIME, TYPE, flagged_types
@@ -69,21 +69,24 @@ class Wire:
         ]
         return list(dict.fromkeys(names))
 
+    @property
+    def coded(self) -> frozenset[str]:
+        """The column of the type, if nothing else is wanted of it."""
+        type_column = self.source.type
+        is_read = self.layout.content is not None or type_column in self.layout.attributes
+        return frozenset() if type_column is None or is_read else frozenset({type_column})
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows."""
-        return self.source.rows.batches(self.read_columns)
+        return self.source.rows.batches(self.read_columns, self.coded)
 
     def events_of(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch, RowCounts]:
         """Return the events that plans want, as the engine is given them and as they are, and counts."""
         source = self.source
         rows, counts = good_rows(rows, source, self.layout.derived_types)
-        types = None if source.type is None else texts_of(rows.column(source.type))
         flags = {name: source.derived[name].holds(rows) for name in self.layout.derived_types}
-        codes = (
-            None
-            if types is None
-            else pc.index_in(types, value_set=pa.array(self.layout.type_names, pa.string()))
-        )
+        known = pa.array(self.layout.type_names, pa.string())
+        codes = None if source.type is None else places_in(rows.column(source.type), known)
         wanted = self._is_wanted(codes, flags)
         if wanted is not None:
             rows = rows.filter(wanted)
@@ -142,7 +145,7 @@ def good_rows(
     if not events.num_rows:
         return events, counts
     if source.type is not None:
-        counts.n_of_type = count_values(texts_of(events.column(source.type)))
+        counts.n_of_type = count_texts(events.column(source.type))
     counts.n_of_type |= {name: source.derived[name].holds(events).true_count for name in derived_types}
     extremes = pc.min_max(microseconds(events.column(source.time)))
     counts.earliest, counts.latest = extremes["min"].as_py(), extremes["max"].as_py()
@@ -154,16 +157,21 @@ def is_good(rows: pa.RecordBatch, source: LocalEvents) -> pa.BooleanArray | None
     good = None
     for name in (source.time, *source.required):
         column = rows.column(name)
-        if column.null_count or pa.types.is_dictionary(column.type):
+        if column.null_count or (pa.types.is_dictionary(column.type) and not is_coded(column)):
             valid = plain(column).is_valid()
             good = valid if good is None else pc.and_(good, valid)
     return good
 
 
-def count_values(types: pa.Array) -> dict[str, int]:
-    """Return how many rows have each type."""
-    counted = pc.value_counts(types)
-    return dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True))
+def count_texts(values: pa.Array) -> dict[str, int]:
+    """Return how many rows have each text."""
+    coded = values if is_coded(values) else texts_of(values).dictionary_encode()
+    counted = pc.value_counts(coded.indices)
+    counts: dict[str, int] = {}  # a dictionary may have a text twice
+    for code, count in zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True):
+        text = coded.dictionary[code].as_py()
+        counts[text] = counts.get(text, 0) + count
+    return counts
 
 
 def required_columns(source: LocalEvents, names: Collection[str] = ()) -> list[str]:
