@@ -10,7 +10,7 @@ from weft.cli import engines
 from weft.cli.app import app
 from weft.cli.engines import EngineName, choose_engine
 from weft.cli.options import EngineOptions
-from weft.errors import DataError
+from weft.errors import DataError, WeftError
 
 EVENTS = """ts,type,id,user
 2026-01-01T12:00:00Z,A,1,ann
@@ -49,6 +49,12 @@ def test_a_file_of_this_machine_is_read_here(files: Path) -> None:
 def test_a_file_elsewhere_is_read_by_spark(path: str) -> None:
     assert chosen(path) == "spark"
     assert chosen(path, engine="local") == "local"  # which then says that it cannot
+
+
+def test_a_master_is_of_spark(files: Path) -> None:
+    assert chosen(files / "events.csv", engine="spark", master="local[2]") == "spark"
+    with pytest.raises(WeftError, match=r"^--master local\[2\] is of Spark, and --engine local runs without"):
+        chosen(files / "events.csv", engine="local", master="local[2]")
 
 
 def test_much_to_read_is_read_by_spark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

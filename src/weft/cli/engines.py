@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol
 
 from weft.cli.console import report_errors
 from weft.cli.options import EngineOptions
+from weft.errors import WeftError
 from weft.hosts.host import Frame
 from weft.io.event_files import EventColumns, find_events
 
@@ -51,6 +52,11 @@ def run_engine(options: EngineOptions, path: str | None = None) -> Iterator[Engi
 
 def choose_engine(options: EngineOptions, path: str | None) -> EngineName:
     """Return the engine that is asked for; otherwise this process, unless there is much to read."""
+    if options.engine == "local" and options.master is not None:
+        raise WeftError(
+            f"--master {options.master} is of Spark, and --engine local runs without it\n"
+            "  hint: leave out one of them"
+        )
     if options.engine != "auto":
         return options.engine
     if options.master is not None or path is None or "://" in path:
