@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.api.options import Streaming as Streaming
     from weft.api.planning import load_plan as load_plan
     from weft.api.planning import save_plan as save_plan
+    from weft.diagnosis.why import Why as Why
     from weft.errors import BudgetError as BudgetError
     from weft.errors import DataError as DataError
     from weft.errors import QueryError as QueryError
@@ -64,6 +65,7 @@ _EXPORTS = {
     "api.detection": "Detection",
     "api.options": "Columns Sites Streaming",
     "api.planning": "load_plan save_plan",
+    "diagnosis.why": "Why",
     "errors": "BudgetError DataError QueryError WeftError",
     "explanation.plans": "explain",
     "explanation.analysis": "Analysis CountedOutcomes",
