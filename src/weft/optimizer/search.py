@@ -11,8 +11,9 @@ from weft.optimizer.starts import start_with_rewriting, start_with_sharing
 from weft.optimizer.weave import Weave
 
 SEARCH_SHARE = 0.1  # of the time that a batch is expected to run, when nothing is said of the search
+UNDERESTIMATE = 4.0  # of that time: plans were seen to take 1.5 to 13 times what they are expected to
 LEAST_SECONDS = 0.2  # of search by default, however little the plan is expected to run
-REWRITING_SHARE = 0.25  # of a search, for plans of rewritten queries from which it may start
+SHARING_SHARE, REWRITING_SHARE = 0.25, 0.25  # of a search that is left, for plans from which it may start
 
 Ending = Literal["cancelled", "seconds", "share of the run", "steps", "settled"]
 BeginLimit = Callable[[float | None, int | None], Limit]  # that begins now, with seconds and steps
@@ -22,8 +23,8 @@ BeginLimit = Callable[[float | None, int | None], Limit]  # that begins now, wit
 class Search:
     """What a search took, what ended it, what the plan cost before and after, and what each method did.
 
-    It was `settled` when nothing had been gained for long. Where steps are the limit, those that MOTTO's planner
-    takes by itself are not counted.
+    It was `settled` when nothing had been gained for long. Where steps are the limit, those that MOTTO's
+    planner takes by itself are not counted.
     """
 
     seconds: float
@@ -100,17 +101,29 @@ def search_plan(
     seconds, is_share = seconds_of(planning, weave.cost, is_stream=is_stream)
     record = SearchRecord(weave, begin(seconds, planning.steps))
     limit, notes = record.limit, list[str]()
-    if not planning.prefix_only:
+    repairs = planning.heuristic == "replies"
+    if repairs:
+        with record.efforts.of("replies", limit):
+            weave.reply(limit)
+    if not planning.prefix_only and not limit.is_over():
         with record.efforts.of("sharing", limit):
-            start_with_sharing(weave, limit)
+            start_with_sharing(weave, share_of(limit, SHARING_SHARE), repairs=repairs)
     if planning.rewrites and not limit.is_over():
         with record.efforts.of("rewriting", limit):
-            part = limit.part(REWRITING_SHARE) if limit.is_timed else limit
-            n_rewritten = start_with_rewriting(weave, part, planning.seed)
+            part = share_of(limit, REWRITING_SHARE)
+            n_rewritten = start_with_rewriting(weave, part, planning.seed, repairs=repairs)
         notes += _rewriting_notes(n_rewritten, sum(len(keys) for keys in weave.components() if len(keys) > 1))
     efforts = weave.improve(limit, heuristic=planning.heuristic, sizes=planning.sizes, seed=planning.seed)
     record.efforts.add_all(efforts.by_method)
     return record.report(is_share=is_share), notes
+
+
+def share_of(limit: Limit, share: float) -> Limit:
+    """Return a limit for a share of the time that is left; steps are not divided.
+
+    So a search of more steps begins as one of fewer steps does.
+    """
+    return limit.part(share) if limit.is_timed else limit
 
 
 def _rewriting_notes(n_rewritten: int, n_patterns: int) -> Iterator[str]:
@@ -130,12 +143,14 @@ def seconds_of(planning: Planning, cost: float, *, is_stream: bool) -> tuple[flo
     (60, False)
     >>> from weft.statistics.model import Statistics
     >>> seconds_of(Planning(statistics=Statistics(duration=100.0)), 2e8, is_stream=False)
-    (2.0, True)
+    (3.0, False)
+    >>> seconds_of(Planning(statistics=Statistics(duration=10.0)), 2e8, is_stream=False)
+    (0.8, True)
     """
     if planning.steps is not None or planning.search_seconds is not None:
         return (planning.search_seconds if planning.steps is None else None), False
     duration = planning.known.duration
     if is_stream or planning.cost != "measured" or duration is None:
         return SECONDS, False
-    share = max(LEAST_SECONDS, SEARCH_SHARE * cost * 1e-9 * duration)
+    share = max(LEAST_SECONDS, SEARCH_SHARE * UNDERESTIMATE * cost * 1e-9 * duration)
     return min(SECONDS, share), share < SECONDS

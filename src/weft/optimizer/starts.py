@@ -12,14 +12,17 @@ from weft.optimizer.weave import Key, Weave
 
 REWRITING_STEPS = 100  # for patterns that are rewritten together, where time is no limit
 FIRST_TOGETHER, MOST_TOGETHER = 16, 128  # patterns that are rewritten together, at first and at most
+PACE = 2e-4  # seconds to rewrite patterns, for the square of their number, before that is known
+CAUTION = 2.0  # times that, as more patterns have more in common
 
 
-def start_with_sharing(weave: Weave, limit: Limit) -> None:
+def start_with_sharing(weave: Weave, limit: Limit, *, repairs: bool = True) -> None:
     """Begin with all sharing that pays, in those components where that is cheaper."""
-    weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns), limit)
+    trees = maximal_sharing(weave.sharables.graph, weave.multitree.patterns)
+    weave.start_with(trees, limit if repairs else None)
 
 
-def start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> int:
+def start_with_rewriting(weave: Weave, limit: Limit, seed: int, *, repairs: bool = True) -> int:
     """Begin with what MOTTO's planner finds, where that is cheaper; return how many patterns it looked at.
 
     Those of the dearest component come first, and in it the dearest pattern and those that share with it.
@@ -31,34 +34,39 @@ def start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> int:
         if limit.is_over():
             break
         part = limit.part(costs[place] / (sum(costs[place:]) or 1.0)) if limit.is_timed else limit
-        n_rewritten += _rewrite_component(weave, keys, part, seed)
+        n_rewritten += _rewrite_component(weave, keys, part, seed, repairs=repairs)
     return n_rewritten
 
 
-def _rewrite_component(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int) -> int:
+def _rewrite_component(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int, *, repairs: bool) -> int:
     """Rewrite as many patterns together as time allows for, which goes with the square of their number."""
     waiting, n_done = nearest_first(weave, keys), 0
-    n_together = FIRST_TOGETHER if limit.is_timed else MOST_TOGETHER
+    n_together = min(FIRST_TOGETHER, _affordable(limit, PACE))
     while n_together > 1 and not limit.is_over():
         together, started = list(islice(waiting, n_together)), limit.clock()
         if len(together) < 2:
             return n_done + len(together)
-        _rewrite(weave, together, limit, seed)
-        n_done += len(together)
-        if limit.is_timed:
-            pace = (limit.clock() - started) / len(together) ** 2
-            n_affordable = math.isqrt(int(limit.seconds_left() / max(pace, 1e-9)))
-            n_together = min(n_affordable, MOST_TOGETHER)
-            if n_done == FIRST_TOGETHER < len(keys) <= n_together:
-                waiting, n_done = iter(keys), 0
+        _rewrite(weave, together, limit, seed, repairs=repairs)
+        is_first, n_done = not n_done, n_done + len(together)
+        n_together = _affordable(limit, (limit.clock() - started) / len(together) ** 2)
+        if is_first and len(together) < len(keys) <= n_together:
+            waiting, n_done = iter(keys), 0
     return n_done
 
 
-def _rewrite(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int) -> None:
+def _affordable(limit: Limit, pace: float) -> int:
+    """Return how many patterns can be rewritten together in the time that is left."""
+    if not limit.is_timed:
+        return MOST_TOGETHER
+    return min(MOST_TOGETHER, math.isqrt(int(limit.seconds_left() / max(CAUTION * pace, 1e-9))))
+
+
+def _rewrite(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int, *, repairs: bool) -> None:
     """Take the trees of a plan of rewritten queries where they are cheaper."""
     patterns = {key: weave.multitree.patterns[key] for key in keys}
     own = limit.part(1.0) if limit.is_timed else Limit(steps=REWRITING_STEPS, is_cancelled=limit.is_cancelled)
-    weave.start_with(rewrite_plan(patterns, weave.multitree.model, own, seed=seed).trees, limit)
+    trees = rewrite_plan(patterns, weave.multitree.model, own, seed=seed).trees
+    weave.start_with(trees, limit if repairs else None)
 
 
 def nearest_first(weave: Weave, keys: Sequence[Key]) -> Iterator[Key]:

@@ -172,6 +172,11 @@ class Weave:
         else:
             tabu_search(neighborhood, limit, dice)
 
+    def reply(self, limit: Limit) -> None:
+        """Let patterns reply to each other, in the dearest component first."""
+        for keys in self.components():
+            best_reply(self.multitree, self.sharables, self.plans, keys, limit)
+
     def replace_if_cheaper(self, trees: Mapping[Key, Tree]) -> None:
         """Give patterns other trees, unless all together is dearer then, or costs the same."""
         before = {key: self.multitree.trees[key] for key in trees}
@@ -182,7 +187,7 @@ class Weave:
         """Begin a search with other trees, in those components where they are cheaper.
 
         Patterns that share nothing by them take their best trees. With a limit, what is shared and does not
-        pay is given up first, part by part.
+        pay is given up first, part by part, and patterns reply to each other.
         """
         for component in self.components():
             keys = [key for key in component if key in trees]
@@ -192,10 +197,8 @@ class Weave:
             alone = [key for key in keys if not self.multitree.shared_parts(key)]
             self.multitree.replace({key: self.plans.best(self.multitree.patterns[key]) for key in alone})
             if limit is not None:
-                for key in keys:
-                    kept = self.multitree.shared_parts(key)
-                    self.replace_if_cheaper({key: self.plans.best(self.multitree.patterns[key], kept)})
                 give_up_sharing(self.multitree, self.plans, keys, limit)
+                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
             if self.multitree.nodes.total >= total:
                 self.multitree.replace(before)
 

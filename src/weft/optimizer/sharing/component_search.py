@@ -142,7 +142,7 @@ class ComponentSearch(Generic[Key]):
 def search_components(
     searches: Sequence[ComponentSearch[Key]], weights: Sequence[float], limit: Limit
 ) -> None:
-    """Let components take turns, each as often as its weight says, until all are settled or the limit is over.
+    """Let components take turns, each as often as its weight says, until all are settled or time is up.
 
     The heaviest comes first; what a settled component does not need goes to the others.
     """
