@@ -108,11 +108,12 @@ def search_plan(
     if not planning.prefix_only and not limit.is_over():
         with record.efforts.of("sharing", limit):
             start_with_sharing(weave, share_of(limit, SHARING_SHARE), repairs=repairs)
-    if planning.rewrites and not limit.is_over():
+    if planning.rewrites:
         with record.efforts.of("rewriting", limit):
             part = share_of(limit, REWRITING_SHARE)
             n_rewritten = start_with_rewriting(weave, part, planning.seed, repairs=repairs)
-        notes += _rewriting_notes(n_rewritten, sum(len(keys) for keys in weave.components() if len(keys) > 1))
+        n_patterns = sum(len(keys) for keys in weave.components() if len(keys) > 1)
+        notes += _rewriting_notes(n_rewritten, n_patterns) if limit.taken else ()
     efforts = weave.improve(limit, heuristic=planning.heuristic, sizes=planning.sizes, seed=planning.seed)
     record.efforts.add_all(efforts.by_method)
     return record.report(is_share=is_share), notes

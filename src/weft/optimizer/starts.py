@@ -41,7 +41,9 @@ def start_with_rewriting(weave: Weave, limit: Limit, seed: int, *, repairs: bool
 def _rewrite_component(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int, *, repairs: bool) -> int:
     """Rewrite as many patterns together as time allows for, which goes with the square of their number."""
     waiting, n_done = nearest_first(weave, keys), 0
-    n_together = min(FIRST_TOGETHER, _affordable(limit, PACE))
+    n_together = _affordable(limit, PACE)
+    if limit.is_timed:
+        n_together = min(n_together, FIRST_TOGETHER)
     while n_together > 1 and not limit.is_over():
         together, started = list(islice(waiting, n_together)), limit.clock()
         if len(together) < 2:
@@ -50,7 +52,7 @@ def _rewrite_component(weave: Weave, keys: Sequence[Key], limit: Limit, seed: in
         is_first, n_done = not n_done, n_done + len(together)
         n_together = _affordable(limit, (limit.clock() - started) / len(together) ** 2)
         if is_first and len(together) < len(keys) <= n_together:
-            waiting, n_done = iter(keys), 0
+            waiting, n_done = iter(keys), 0  # all together, as there is time for that
     return n_done
 
 

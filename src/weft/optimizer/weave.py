@@ -189,8 +189,8 @@ class Weave:
         Patterns that share nothing by them take their best trees. With a limit, what is shared and does not
         pay is given up first, part by part, and patterns reply to each other.
         """
-        for component in self.components():
-            keys = [key for key in component if key in trees]
+        components = ([key for key in keys if key in trees] for keys in self.components())
+        for keys in filter(None, components):
             before = {key: self.multitree.trees[key] for key in keys}
             total = self.multitree.nodes.total
             self.multitree.replace({key: trees[key] for key in keys})
