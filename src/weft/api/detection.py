@@ -246,10 +246,7 @@ class Detection(ABC):
 
     @property
     def search(self) -> Search | None:
-        """What the search for the plans did: its time, its steps, what ended it, and what each method gained.
-
-        It is None where nothing was searched for.
-        """
+        """What the search for the plans took, what ended it and what it gained; None where there was none."""
         return None
 
     @property
