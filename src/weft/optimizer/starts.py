@@ -67,7 +67,7 @@ def _rewrite(weave: Weave, keys: Sequence[Key], limit: Limit, seed: int, *, repa
     """Take the trees of a plan of rewritten queries where they are cheaper."""
     patterns = {key: weave.multitree.patterns[key] for key in keys}
     own = limit.part(1.0) if limit.is_timed else Limit(steps=REWRITING_STEPS, is_cancelled=limit.is_cancelled)
-    trees = rewrite_plan(patterns, weave.multitree.model, own, seed=seed).trees
+    trees = rewrite_plan(patterns, weave.multitree.model, own, seed=seed, is_strict=True).trees
     weave.start_with(trees, limit if repairs else None)
 
 
