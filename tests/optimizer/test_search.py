@@ -107,6 +107,15 @@ def test_a_harmful_pair_does_not_spoil_the_rest() -> None:
     assert trees["P5"] == harmed.stored.trees["P2"]
 
 
+def test_without_the_time_for_it_no_more_is_shared() -> None:
+    weave = workload_of(*HELPFUL, *HARMFUL).weave()
+    before = weave.cost
+    starts.start_with_sharing(weave, Limit(seconds=4 * starts.SHARING_PACE, clock=lambda: 0.0))
+    assert weave.cost == before
+    starts.start_with_sharing(weave, Limit(seconds=6 * starts.SHARING_PACE, clock=lambda: 0.0))
+    assert weave.cost < before
+
+
 def begun_with(weave: Weave, begin: Callable[..., Limit], **options: Any) -> Search:
     return search_plan(weave, Planning(**{"cost": "partial-matches", **options}), begin, is_stream=False)[0]
 
@@ -318,6 +327,19 @@ def test_a_pattern_alone_takes_its_best_tree_under_the_statistics() -> None:
     stored = StoredPlan({"P1": ([["a", "b"], "c"],)})
     assert planned(workload, plan=stored).stored == stored
     assert planned(workload, plan=stored, steps=1).stored.trees == {"P1": (["a", ["b", "c"]],)}
+
+
+@pytest.mark.parametrize("limit", [{"steps": 500}, {"search_seconds": 0.3}], ids=str)
+def test_progress_goes_up_through_all_of_a_search(limit: dict[str, Any]) -> None:
+    workload = random_workload(random.Random(3), 12, (3, 4), n_types=6)
+    planning = Planning(statistics=workload.statistics, cost="partial-matches", **limit)
+    told: list[tuple[float, float]] = []
+    choose_plan(workload.queries, SCHEMA, planning, progress=lambda used, cost: told.append((used, cost)))
+    shares = [used for used, _ in told]
+    assert len(shares) > 3
+    assert shares == sorted(shares)
+    assert all(0 <= used <= 1 for used in shares)
+    assert all(cost > 0 for _, cost in told)
 
 
 def test_a_query_is_planned_however_it_is_bound() -> None:

@@ -12,12 +12,15 @@ from weft.optimizer.weave import Key, Weave
 
 REWRITING_STEPS = 100  # for patterns that are rewritten together, where time is no limit
 FIRST_TOGETHER, MOST_TOGETHER = 16, 128  # patterns that are rewritten together, at first and at most
+SHARING_PACE = 5e-4  # seconds to share as much as possible, for each pattern
 PACE = 2e-4  # seconds to rewrite patterns, for the square of their number, before that is known
 CAUTION = 2.0  # times that, as more patterns have more in common
 
 
 def start_with_sharing(weave: Weave, limit: Limit, *, repairs: bool = True) -> None:
-    """Begin with all sharing that pays, in those components where that is cheaper."""
+    """Begin with all sharing that pays, in those components where that is cheaper, if there is time."""
+    if limit.seconds_left() < SHARING_PACE * len(weave.multitree.patterns):
+        return
     trees = maximal_sharing(weave.sharables.graph, weave.multitree.patterns)
     weave.start_with(trees, limit if repairs else None)
 

@@ -136,8 +136,9 @@ class Weave:
         sizes. A pattern with nothing to share takes its best tree.
         """
         efforts, components = Efforts(self.multitree.nodes), self.components()
-        with efforts.of("best trees", limit):
-            self._take_best_trees([keys[0] for keys in components if len(keys) == 1], limit)
+        if alone := [keys[0] for keys in components if len(keys) == 1]:
+            with efforts.of("best trees", limit):
+                self._take_best_trees(alone, limit)
         components = [keys for keys in components if len(keys) > 1]
         costs = [self.cost_of(keys) for keys in components]
         if heuristic == "replies":
@@ -191,6 +192,8 @@ class Weave:
         """
         components = ([key for key in keys if key in trees] for keys in self.components())
         for keys in filter(None, components):
+            if limit is not None and limit.is_over():
+                break
             before = {key: self.multitree.trees[key] for key in keys}
             total = self.multitree.nodes.total
             self.multitree.replace({key: trees[key] for key in keys})
