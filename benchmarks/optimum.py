@@ -131,7 +131,7 @@ def searches() -> dict[Name, Search]:
 
 
 def _improve(weave: Weave, heuristic: Heuristic, k: int) -> None:
-    weave.improve(Limit(steps=STEPS), heuristic=heuristic, k=k)
+    weave.improve(Limit(steps=STEPS), heuristic=heuristic, sizes=(k,))
 
 
 def _reply_only(weave: Weave) -> None:

@@ -16,7 +16,7 @@ except ImportError:
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
-STYLES = {"SH": ":", "RE": ":", "edge": "-"}  # of what all workloads have; the others are dashed
+STYLES = {"SH": ":", "RE": ":", "mixed": "-"}  # of what all workloads have; the others are dashed
 
 
 @dataclass(frozen=True)

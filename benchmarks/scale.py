@@ -26,14 +26,15 @@ USUAL_COUNT, USUAL_SIZE = 100, 5
 WINDOW, DENSITY = 0.6, 0.3
 LONGEST_STREAM, SHORTEST_STREAM = 3000.0, 2.0  # seconds
 MATCH_NANOSECONDS = 1000.0
-BEST = "edge"  # the method that Weft uses
+BEST = "mixed"  # the method that Weft uses
 
 METHODS: dict[str, Planning] = {
     "trivial": Planning(plan="trivial", cost="partial-matches"),
     "SH": Planning(plan="share", cost="partial-matches"),
     "RE": Planning(plan="reorder", cost="partial-matches"),
-    "edge prefix": Planning(plan="auto", prefix_only=True, cost="partial-matches"),
-    "edge": Planning(plan="auto", cost="partial-matches"),
+    "edge prefix": Planning(plan="auto", neighborhood="edge", prefix_only=True, cost="partial-matches"),
+    "edge": Planning(plan="auto", neighborhood="edge", cost="partial-matches"),
+    "mixed": Planning(plan="auto", cost="partial-matches"),
     "vertex-4": Planning(plan="auto", neighborhood="vertex", k=4, cost="partial-matches"),
     "vertex-8": Planning(plan="auto", neighborhood="vertex", k=8, cost="partial-matches"),
     "tabu edge": Planning(plan="auto", heuristic="tabu", cost="partial-matches"),

@@ -64,6 +64,9 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
         == explained.count("Watched, in nanoseconds for a second of events")
         > 0
     )
+    assert explained.count("Search: ") >= 1
+    assert detection.search is not None
+    assert detection.search.stopped_by in ("settled", "seconds")
     writer = detection.outcomes.writeStream.foreachBatch(collect)
     monitor = weft.StreamMonitor()
     spark.streams.addListener(monitor)

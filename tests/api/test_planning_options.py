@@ -1,12 +1,13 @@
 """Planning options through the API, without Spark: to the plan, and to what explain says of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
-from weft.api.planning import PlannedGroup, compare_costs, plan_group, why_lines
+from weft.api.planning import PlannedGroup, compare_costs, plan_group, plan_groups, why_lines
 from weft.hosts.divide import QueryGroup, Together
 from weft.optimizer.planning import Planning
 
@@ -25,9 +26,19 @@ def said(planning: Planning) -> list[str]:
     return why_lines(compare_costs(chosen, SCHEMA, planning, WORKLOAD.statistics), chosen, planning)
 
 
-def test_nothing_is_said_of_defaults() -> None:
-    (cost,) = said(Planning(search_seconds=0))
+def test_of_defaults_only_the_search_is_said() -> None:
+    cost, search = said(Planning(search_seconds=0))
     assert cost.startswith("Cost in microseconds for a second of events: this plan ")
+    assert search.startswith("Search: 0 steps in ")
+    assert ", ended by seconds; cost " in search
+    (cost,) = said(Planning(plan="share"))
+
+
+def test_a_search_is_said_with_what_gained() -> None:
+    _, _, search, gains = said(Planning(cost="partial-matches", steps=200))
+    assert search.startswith("Search: ")
+    assert search.endswith("cost 1,630.0 before, 1,530.0 after")
+    assert gains.startswith("Gained by: ")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +55,7 @@ def test_explain_says_which_options_were_used(options: dict[str, Any], expected:
 
 def test_costs_are_shown_in_their_unit() -> None:
     planning = Planning(cost="partial-matches", steps=200)
-    cost, used = said(planning)
+    cost, used, *_ = said(planning)
     assert cost.startswith("Partial matches at a moment: this plan 1,530.0, ")
     assert used == "Planning: cost partial-matches, steps 200"
 
@@ -56,3 +67,32 @@ def test_prefixes_cost_more_where_trees_share_two_sub_patterns() -> None:
     )
     assert trees.cost < orders.cost
     assert trees.stored.trees["P1"] == ([["a", "c"], ["b", "d"]],)
+
+
+HALVES = [QueryGroup(WORKLOAD.queries[:1], Together()), QueryGroup(WORKLOAD.queries[1:], Together())]
+
+
+def test_all_groups_together_have_the_seconds_that_are_given() -> None:
+    given: list[float | None] = []
+
+    def plan(group: QueryGroup, planning: Planning) -> PlannedGroup:
+        given.append(planning.search_seconds)
+        return plan_group(group, SCHEMA, replace(planning, steps=0), WORKLOAD.statistics)
+
+    planned = plan_groups(HALVES, plan, Planning(search_seconds=30))
+    used = planned[0].optimized.search
+    assert used is not None
+    assert given == [10, pytest.approx(30 - used.seconds)]
+    given.clear()
+    plan_groups(HALVES, plan, Planning())
+    assert given == [None, None]
+
+
+def test_a_plan_that_was_searched_for_is_kept_in_its_groups_and_told_once() -> None:
+    def plan(group: QueryGroup, planning: Planning) -> PlannedGroup:
+        return plan_group(group, SCHEMA, planning, WORKLOAD.statistics)
+
+    whole = planned(Planning(cost="partial-matches", steps=200)).optimized
+    kept = plan_groups(HALVES, plan, Planning(cost="partial-matches", heuristic="tabu"), whole)
+    assert {**kept[0].optimized.stored.trees, **kept[1].optimized.stored.trees} == whole.stored.trees
+    assert [one.optimized.search for one in kept] == [whole.search, None]

@@ -100,7 +100,10 @@ def test_planning_options_are_checked_before_spark_starts(tmp_path: Path) -> Non
     events.write_text("ts,type\n1,A\n")
     given = ("run", str(queries), str(events), "--time", "ts", "--type", "type")
     for options, message in (
-        (("--neighborhood-size", "3"), "--neighborhood-size needs --neighborhood vertex"),
+        (
+            ("--neighborhood-size", "3", "--neighborhood", "edge"),
+            "--neighborhood-size needs --neighborhood vertex",
+        ),
         (("--heuristic", "tabu", "--plan", "share"), "heuristic is 'tabu', which plan='share' does not use"),
         (("--plan", "best"), "--plan best: expected auto"),
     ):

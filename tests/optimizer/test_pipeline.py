@@ -17,7 +17,9 @@ from weft.plan.nodes import Join, KleeneExpand, Scan
 
 def chosen(workload: Workload, strategy: Strategy | StoredPlan, **options: object) -> Optimized:
     known: dict[str, Any] = {"plan": strategy, "statistics": workload.statistics, "cost": "partial-matches"}
-    settings = Planning(steps=300, **(known | options))
+    if not isinstance(strategy, StoredPlan):
+        known["steps"] = 300
+    settings = Planning(**(known | options))
     return choose_plan(workload.queries, SCHEMA, settings)
 
 

@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.helpers.engine import derived_schema, expected_outcome, run_plan
@@ -13,7 +13,8 @@ from weft.cost.measured import Measured
 from weft.cost.partial_matches import PartialMatches
 from weft.errors import WeftError
 from weft.optimizer.pipeline import Optimized, choose_plan
-from weft.optimizer.planning import SECONDS, Planning
+from weft.optimizer.planning import SECONDS, NeighborhoodName, Planning
+from weft.optimizer.sharing.efforts import Efforts
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.stored_plan import StoredPlan, tree_from_names
 from weft.optimizer.trees import order_of
@@ -27,7 +28,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"heuristic": "genetic"},
         "heuristic is 'genetic'; expected 'replies', 'annealing', 'tabu'",
     ),
-    "neighborhood": ({"neighborhood": "face"}, "neighborhood is 'face'; expected 'edge', 'vertex'"),
+    "neighborhood": ({"neighborhood": "face"}, "neighborhood is 'face'; expected 'mixed', 'edge', 'vertex'"),
     "cost": ({"cost": "money"}, "cost is 'money'; expected 'measured', 'partial-matches'"),
     "sharing": ({"sharing": "all"}, "sharing is 'all'; expected 'dynamic', 'static', 'none'"),
     "seconds": ({"search_seconds": -1}, "search_seconds is -1; it must not be negative"),
@@ -36,7 +37,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "half a step": ({"steps": 0.5}, "steps is 0.5; expected a whole number"),
     "seed": ({"seed": "x"}, "seed is 'x'; expected a whole number"),
     "k": ({"neighborhood": "vertex", "k": 1}, "k is 1; expected a whole number of at least 2"),
-    "k of an edge": ({"k": 4}, "k is 4, but .*set neighborhood='vertex' or leave out k"),
+    "k of an edge": (
+        {"k": 4, "neighborhood": "edge"},
+        "k is 4, but .*set neighborhood='vertex' or leave out k",
+    ),
+    "k of a published search": ({"k": 4, "heuristic": "tabu"}, "k is 4, but .*set neighborhood='vertex'"),
     "no search": ({"plan": "share", "heuristic": "tabu"}, "plan='share' does not use; .* 'auto', 'mcep'"),
     "a plan that is given": (
         {"plan": STORED, "neighborhood": "vertex"},
@@ -57,33 +62,37 @@ def test_what_is_wrong_names_the_argument_and_the_remedy(options: dict[str, Any]
 def test_the_defaults_are_those_of_the_optimizer() -> None:
     planning = Planning()
     assert planning.plan == "auto"
-    assert (planning.heuristic, planning.n_changed, planning.prefix_only) == ("replies", 2, False)
+    assert (planning.heuristic, planning.sizes, planning.prefix_only) == ("replies", (2, 4), False)
     assert planning.model(Statistics()) == Measured().at_rate(Statistics().events_per_second)
-    assert (planning.search_seconds, planning.steps, planning.seed) == (SECONDS, None, 0)
+    assert (planning.search_seconds, planning.steps, planning.seed) == (None, None, 0)
     assert planning.options() == {}
+    assert Planning(k=8).options() == {"neighborhood": "mixed of 8"}
+    assert [Planning(neighborhood=name).sizes for name in get_args(NeighborhoodName)] == [(2, 4), (2,), (4,)]
 
 
 def searches_of(planning: Planning, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Limit, dict[str, Any]]]:
     calls: list[tuple[Limit, dict[str, Any]]] = []
-    monkeypatch.setattr(Weave, "improve", lambda self, limit, **options: calls.append((limit, options)))
+
+    def improve(self: Weave, limit: Limit, **options: Any) -> Efforts:
+        calls.append((limit, options))
+        return Efforts(self.multitree.nodes)
+
+    monkeypatch.setattr(Weave, "improve", improve)
     choose_plan(FIGURE_3.queries, SCHEMA, replace(planning, statistics=FIGURE_3.statistics))
     return calls
 
 
-def test_a_search_by_the_measured_cost_ends_when_it_is_no_longer_worth_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_seconds_of_a_user_are_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     ((limit, _),) = searches_of(Planning(plan="mcep", search_seconds=1e9), monkeypatch)
-    assert limit.seconds is not None
-    assert limit.seconds < 1e6
+    assert limit.seconds == 1e9
 
 
 def test_options_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     planning = Planning(heuristic="tabu", neighborhood="vertex", prefix_only=True, seed=7, steps=9)
     calls = searches_of(planning, monkeypatch)
     assert [(limit.seconds, limit.steps) for limit, _ in calls] == [(None, 9)]  # time must not decide
-    assert [options for _, options in calls] == [{"heuristic": "tabu", "k": 4, "seed": 7}]
-    assert replace(planning, k=8).n_changed == 8
+    assert [options for _, options in calls] == [{"heuristic": "tabu", "sizes": (4,), "seed": 7}]
+    assert replace(planning, k=8).sizes == (8,)
     assert planning.options() == {
         "heuristic": "tabu",
         "neighborhood": "vertex of 4",
@@ -94,10 +103,19 @@ def test_options_reach_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_cost_of_the_papers_counts_partial_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    planning = Planning(plan="mcep", cost="partial-matches", search_seconds=1e9)
+    planning = Planning(plan="mcep", cost="partial-matches")
     assert planning.model(Statistics()) == PartialMatches()
     ((limit, _),) = searches_of(planning, monkeypatch)
-    assert limit.seconds == 1e9  # the cost is no time
+    assert limit.seconds == SECONDS  # the cost is no time
+
+
+def test_a_plan_that_is_given_is_searched_from_where_the_end_of_the_search_is_given_too() -> None:
+    assert not Planning(plan=STORED).searches
+    for end in ({"search_seconds": 1.0}, {"steps": 5}):
+        planning = Planning(plan=STORED, heuristic="annealing", neighborhood="vertex", **end)
+        assert planning.searches
+        assert planning.rewrites
+        assert planning.needs_statistics(FIGURE_3.queries)
 
 
 def planned(workload: Workload, **options: Any) -> Optimized:
@@ -118,6 +136,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "annealing": {"heuristic": "annealing"},
     "tabu search": {"heuristic": "tabu"},
     "a vertex": {"neighborhood": "vertex", "k": 3},
+    "edges alone": {"neighborhood": "edge"},
     "prefixes": {"plan": "mcep", "prefix_only": True, "heuristic": "annealing"},
     "prefixes, by default": {"prefix_only": True},
     "partial matches": {"cost": "partial-matches"},

@@ -24,6 +24,7 @@ from weft.kernels.compilation import n_compiled
 from weft.normalize.template import template_of
 from weft.notices import Notice, warn_of
 from weft.optimizer.cautions import cautions_of
+from weft.optimizer.search import Search
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Event, Query
@@ -226,6 +227,11 @@ class Detection(ABC):
     @abstractmethod
     def plan(self) -> StoredPlan:
         """The order in which each query is evaluated, as data that can be stored and used again."""
+
+    @property
+    def search(self) -> Search | None:
+        """What the search for the plans took, what ended it and what it gained; None where there was none."""
+        return None
 
     @property
     def shared_plan(self) -> Plan:

@@ -13,6 +13,7 @@ from weft.api.planning import (
     expected_rows,
     merge_plans,
     plan_group,
+    plan_groups,
     why_lines,
 )
 from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends, input_kinds
@@ -22,6 +23,9 @@ from weft.hosts.divide import QueryGroup, divide, divide_trends
 from weft.hosts.host import Frame, GroupWork, ResultFrames, Write
 from weft.hosts.queries import count_events
 from weft.notices import Notice
+from weft.optimizer.pipeline import Optimized
+from weft.optimizer.planning import Planning
+from weft.optimizer.search import Search, merge_searches
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
@@ -35,6 +39,7 @@ class OnePlaceDetection(Detection):
     """A detection whose match queries are planned in groups."""
 
     _planned: list[PlannedGroup] | None = None
+    _searched: Optimized | None = None  # a plan for some of the queries that was searched for already
 
     @abstractmethod
     def _groups(self) -> Iterable[QueryGroup]:
@@ -49,20 +54,34 @@ class OnePlaceDetection(Detection):
                 self.source.schema,
                 self.workload.planning,
             )
-            self._planned = [
-                plan_group(group, schema, planning, statistics, progress=progress, is_cancelled=is_cancelled)
-                for group in self._groups()
-            ]
+
+            def plan(group: QueryGroup, planning: Planning) -> PlannedGroup:
+                return plan_group(
+                    group,
+                    schema,
+                    planning,
+                    statistics,
+                    is_stream=self.is_streaming,
+                    progress=progress,
+                    is_cancelled=is_cancelled,
+                )
+
+            self._planned = plan_groups(self._groups(), plan, planning, self._searched)
             self._tell((*self._cautions, *self._short_searches(self._planned)))
 
     def _short_searches(self, planned: Sequence[PlannedGroup]) -> Iterator[Notice]:
         """Yield what to say of searches that the limit ended."""
-        n_queries = sum(len(own.group.queries) for own in planned if own.optimized.is_cut_short)
-        if n_queries:
+        seconds = self.workload.planning.search_seconds
+        searches = [(own.group.queries, own.optimized.search) for own in planned]
+        n_queries = sum(
+            len(queries)
+            for queries, search in searches
+            if search is not None and search.stopped_by == "seconds"
+        )
+        if n_queries and seconds:
             yield Notice(
                 kind="short search",
-                reason=f"the search for a plan of {n_queries} queries was cut short after "
-                f"{self.workload.planning.search_seconds:g} s",
+                reason=f"the search for a plan of {n_queries} queries was cut short after {seconds:g} s",
                 remedy="planning=weft.Planning(search_seconds=...), or --search-seconds, lets it go on; the "
                 "matches are the same",
             )
@@ -75,6 +94,11 @@ class OnePlaceDetection(Detection):
     @property
     def plan(self) -> StoredPlan:
         return merge_plans(self._plans)
+
+    @property
+    def search(self) -> Search | None:
+        found = [planned.optimized.search for planned in self._plans]
+        return merge_searches([search for search in found if search is not None])
 
     @property
     def shared_plan(self) -> Plan:

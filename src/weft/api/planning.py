@@ -1,6 +1,6 @@
 """Choose the plans of a workload on given events: what to ask of the data, how long to search."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,45 @@ def plan_group(
     planning: Planning,
     statistics: Statistics,
     *,
+    is_stream: bool = False,
     progress: Progress | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> PlannedGroup:
     """Choose the plan of a group."""
     known = replace(planning, statistics=statistics)
-    chosen = choose_plan(group.queries, schema, known, progress=progress, is_cancelled=is_cancelled)
+    chosen = choose_plan(
+        group.queries, schema, known, is_stream=is_stream, progress=progress, is_cancelled=is_cancelled
+    )
     return PlannedGroup(group, chosen)
+
+
+def plan_groups(
+    groups: Iterable[QueryGroup],
+    plan: Callable[[QueryGroup, Planning], PlannedGroup],
+    planning: Planning,
+    searched: Optimized | None = None,
+) -> list[PlannedGroup]:
+    """Choose the plans of all groups in the seconds that are given for all of them.
+
+    Groups of queries of which a plan was `searched` before keep its trees.
+    """
+    waiting, planned = list(groups), list[PlannedGroup]()
+    seconds = planning.search_seconds
+    while waiting:
+        n_left = sum(len(group.queries) for group in waiting)
+        group = waiting.pop(0)
+        if searched is not None and all(query.name in searched.stored.trees for query in group.queries):
+            kept = plan(group, Planning(plan=searched.stored, cost=planning.cost, sharing=planning.sharing))
+            optimized = replace(kept.optimized, notes=searched.notes, search=searched.search)
+            planned.append(replace(kept, optimized=optimized))
+            searched = replace(searched, notes=(), search=None)  # told once
+            continue
+        share = None if seconds is None else seconds * len(group.queries) / n_left
+        planned.append(plan(group, replace(planning, search_seconds=share)))
+        search = planned[-1].optimized.search
+        if seconds is not None and search is not None:
+            seconds = max(0.0, seconds - search.seconds)
+    return planned
 
 
 def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics) -> Mapping[Node, float]:
@@ -70,14 +102,10 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
 
     The measured cost is shown in microseconds of one core for each second of the stream.
     """
-    is_measured = planning.cost == "measured"
+    is_measured, scale = planning.cost == "measured", _scale(planning)
     unit = "Cost in microseconds for a second of events" if is_measured else "Partial matches at a moment"
-    scale = 1000 if is_measured else 1
     shown = ", ".join(f"{name} {cost / scale:,.1f}" for name, cost in costs.items())
-    lines = [f"{unit}: {shown}"]
-    options = planning.options()
-    if options:
-        lines.append(f"Planning: {', '.join(f'{name} {value}' for name, value in options.items())}")
+    lines = [f"{unit}: {shown}", *search_lines(planned, planning)]
     long = [
         query.name
         for query in planned.group.queries
@@ -88,7 +116,21 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
         lines.append(
             f"Greedy order or ZStream's tree, the better of the two, beyond {MOST_EXACT} items: {named}"
         )
-    return [*lines, *planned.optimized.notes]
+    return lines
+
+
+def search_lines(planned: PlannedGroup, planning: Planning) -> list[str]:
+    """Say which options a plan was chosen by, and what the search for it did."""
+    options, search = planning.options(), planned.optimized.search
+    lines = (
+        [f"Planning: {', '.join(f'{name} {value}' for name, value in options.items())}"] if options else []
+    )
+    return [*lines, *([] if search is None else search.lines(_scale(planning))), *planned.optimized.notes]
+
+
+def _scale(planning: Planning) -> float:
+    """Return what a cost is divided by where it is shown."""
+    return 1000.0 if planning.cost == "measured" else 1.0
 
 
 def estimate_statistics(host: Host[Any], queries: Sequence[Query], *, is_quick: bool) -> Statistics:

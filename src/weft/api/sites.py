@@ -12,6 +12,7 @@ from weft.errors import WeftError
 from weft.explanation.analysis import Analysis, transfers_of
 from weft.explanation.placements import placement_text, sent_bytes
 from weft.hosts.host import Frame, ResultFrames, Write
+from weft.optimizer.planning import SECONDS
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
@@ -57,8 +58,8 @@ class SiteDetection(Detection):
 
     @cached_property
     def placed(self) -> Placed:
-        algorithm = ALGORITHM_OF[self.sites.placement]
-        return place(*self._problem, algorithm, seconds=self.workload.planning.search_seconds)
+        algorithm, seconds = ALGORITHM_OF[self.sites.placement], self.workload.planning.search_seconds
+        return place(*self._problem, algorithm, seconds=SECONDS if seconds is None else seconds)
 
     @cached_property
     def site_program(self) -> SiteProgram:

@@ -9,7 +9,7 @@ from weft.adaptation.settings import AdaptedGroup
 from weft.api.detection import Detection
 from weft.api.one_place import OnePlaceDetection
 from weft.api.options import Sites
-from weft.api.planning import PlannedGroup, plan_group
+from weft.api.planning import PlannedGroup, plan_group, search_lines
 from weft.api.sites import SiteDetection
 from weft.api.workload import Workload
 from weft.codec import from_json, stored, to_json
@@ -136,7 +136,9 @@ class StreamDetection(Streamed, OnePlaceDetection):
 
     def _plan_together(self, queries: Sequence[Query]) -> tuple[Plan, float]:
         group = QueryGroup(tuple(queries), Together())
-        chosen = plan_group(group, self.source.schema, self.workload.planning, self.statistics).optimized
+        planning = self.workload.planning
+        chosen = plan_group(group, self.source.schema, planning, self.statistics, is_stream=True).optimized
+        self._searched = chosen if planning.searches else None
         return chosen.plan, chosen.cost / self.statistics.events_per_second
 
     def _match_shards(self) -> list[PlannedShards]:
@@ -173,7 +175,8 @@ class StreamDetection(Streamed, OnePlaceDetection):
         """Return the normal forms, and the plan of each group; of trend queries, the templates."""
         lines = form_lines(self.match_queries) if self.match_queries else []
         for group, planned in zip(self._members(trends=False), self._plans, strict=True):
-            lines += ["", self._headline(group), *plan_lines(planned.optimized.plan)]
+            lines += ["", self._headline(group), *search_lines(planned, self.workload.planning)]
+            lines += plan_lines(planned.optimized.plan)
             adapted = self._adapted_group(planned)
             lines += [] if adapted is None else adapted.adapter().lines()
         for group, plan in self._trend_plans().items():

@@ -1,5 +1,8 @@
 """The command `weft explain`: normal forms, the shared plan, and where sites evaluate it."""
 
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -40,6 +43,9 @@ def explain(
     placed: options.PlacementOptions,
     engine: options.EngineOptions,
     notices: options.NoticesOption = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object: the text, the search, the notices.")
+    ] = False,
 ) -> None:
     """Show the normal forms of queries and their shared plan as a tree.
 
@@ -52,7 +58,7 @@ def explain(
             queries, None, tie_break=tie_break, default=policies.policy(), times={columns.time}
         )
         if events is None:
-            typer.echo(explain_queries(bound))
+            _print(explain_queries(bound), as_json=as_json)
             return
         planning_of(planning)
         find_events(events)
@@ -65,9 +71,16 @@ def explain(
         )
         choose_plan(detection, planning)
         say_notices(detection.notices if notices else ())
-        typer.echo(detection.explain())
+        more: dict[str, object] = {"notices": [notice.to_dict() for notice in detection.notices]}
+        if detection.search is not None:
+            more["search"] = detection.search.to_dict()
+        _print(detection.explain(), more, as_json=as_json)
         if placed.picture is not None:
             write_text(placed.picture, picture(detection.placed.graph, unit="rows per second"))
+
+
+def _print(text: str, more: Mapping[str, object] = MappingProxyType({}), *, as_json: bool) -> None:
+    typer.echo(json.dumps({"explain": text, **more}, ensure_ascii=False) if as_json else text)
 
 
 def _check(placed: options.PlacementOptions, events: str | None) -> None:

@@ -180,21 +180,27 @@ class PlanOptions:
         metavar="FILE.json",
         default=None,
     )
-    search_seconds: float = option("How long to search for a plan at most.", min=0, default=SECONDS)
+    search_seconds: float | None = option(
+        f"How long to search for a plan at most; by default as the work to come deserves, up to {SECONDS:g} "
+        "seconds. A stored plan is improved only if this is given, or --steps.",
+        min=0,
+        default=None,
+    )
     steps: int | None = option(
         "Search for so many steps instead: the same seed then gives the same plan.", min=0, default=None
     )
     seed: int = option("Of all that the search leaves to chance.", default=0)
     heuristic: Heuristic = option(
-        "How to search: replies improves one query after the other, with annealing in between; annealing and "
-        "tabu are the searches of the MCEP paper by themselves.",
+        "How to search: replies improves one query after the other, and anneals in between, as has paid so "
+        "far; annealing and tabu are the searches of the MCEP paper by themselves.",
         default="replies",
     )
     neighborhood: NeighborhoodName = option(
-        "What a step changes: edge two queries that share a part, vertex several.", default="edge"
+        "What a step changes: edge two queries that share a part, vertex several, mixed as has paid so far.",
+        default="mixed",
     )
     neighborhood_size: int | None = option(
-        "How many queries a step of vertex changes.", metavar="K", min=2, default=None
+        "How many queries a step of vertex changes at most.", metavar="K", min=2, default=None
     )
     prefix_only: bool = option(
         "Evaluate orders, sharing their prefixes only, no trees.", "--prefix-only", default=False

@@ -147,6 +147,8 @@ class Delivery:
             results["trends"] = {query.name: self.counts[query.name] for query in detection.trend_queries}
         told = [notice.to_dict() for notice in detection.notices]
         more: dict[str, object] = {"engine": self._engine.name, "notices": told}
+        if detection.search is not None:
+            more["search"] = detection.search.to_dict()
         if self.stopped:
             more["stopped"] = first_reasons(self.stopped)
         if self.analysis is not None and self.analysis.transfers is not None:

@@ -71,7 +71,7 @@ def prepare_files(
 
 def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
     """Return what the options say of the plan."""
-    if options.neighborhood_size is not None and options.neighborhood != "vertex":
+    if options.neighborhood_size is not None and options.neighborhood == "edge":
         raise WeftError("--neighborhood-size needs --neighborhood vertex: an edge joins two queries")
     return Planning(
         plan=chosen_plan(options.plan),

@@ -1,18 +1,18 @@
 """From queries to one shared plan: normalize each, choose trees for all, put them together."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weft.errors import WeftError
 from weft.expressions import type_of
 from weft.optimizer.assemble import Assembled
 from weft.optimizer.demands import Context
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.planning import Planning
+from weft.optimizer.planning import ORDERING, SECONDS, Planning
 from weft.optimizer.rewriting.lcse import lcse_trees
 from weft.optimizer.rewriting.rewrite_graph import Techniques
 from weft.optimizer.rewriting.rewrite_plan import rewrite_plan
+from weft.optimizer.search import BeginLimit, Search, SearchRecord, search_plan
 from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
@@ -27,10 +27,6 @@ from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
 
-SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
-REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
-MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries takes too long
-
 
 @dataclass(frozen=True)
 class Optimized:
@@ -41,7 +37,16 @@ class Optimized:
     cost: float
     expected: Mapping[Node, float]
     notes: tuple[str, ...] = ()
-    is_cut_short: bool = False  # whether the search ended at the seconds it may take, and not by itself
+    search: Search | None = None  # None where nothing was searched for
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Whether the trees that were chosen are shared, what is worth saying, and what the search did."""
+
+    is_shared: bool
+    notes: Sequence[str] = ()
+    search: Search | None = None
 
 
 def optimize(queries: Sequence[Query], schema: Schema | None, planning: Planning | None = None) -> Plan:
@@ -63,20 +68,23 @@ def choose_plan(
     schema: Schema | None,
     planning: Planning,
     *,
+    is_stream: bool = False,
     progress: Progress | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Optimized:
     """Return the plan that is asked for, with all there is to say about it."""
     weave = weave_for(schema, planning)
-    seconds = planning.search_seconds if planning.steps is None else None
-    limit = Limit(seconds, planning.steps, is_cancelled, progress)
-    is_shared, notes = _choose(weave, queries, planning, limit)
-    patterns = weave.assemble_all(is_shared=is_shared)
+
+    def begin(seconds: float | None, steps: int | None) -> Limit:
+        return Limit(seconds, steps, is_cancelled, progress)
+
+    choice = _choose(weave, queries, planning, begin, is_stream=is_stream)
+    patterns = weave.assemble_all(is_shared=choice.is_shared)
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
-    cost = weave.cost if is_shared else weave.cost_unshared
-    is_cut_short = limit.is_reached and bool(limit.seconds)
-    return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes), is_cut_short)
+    cost = weave.cost if choice.is_shared else weave.cost_unshared
+    stored = weave.stored_plan(is_shared=choice.is_shared)
+    return Optimized(plan, stored, cost, expected, tuple(choice.notes), choice.search)
 
 
 def weave_for(schema: Schema | None, planning: Planning) -> Weave:
@@ -111,74 +119,57 @@ def _plan(
 
 
 def _choose(
-    weave: Weave, queries: Sequence[Query], planning: Planning, limit: Limit
-) -> tuple[bool, list[str]]:
-    """Give every query its trees; return whether they are shared, and what is worth saying."""
+    weave: Weave, queries: Sequence[Query], planning: Planning, begin: BeginLimit, *, is_stream: bool
+) -> Choice:
+    """Give every query its trees."""
     strategy, multitree = planning.plan, weave.multitree
+    notes: list[str] = []
     if isinstance(strategy, StoredPlan):
-        return strategy.is_shared, _adopt(weave, queries, strategy)
-    for query in queries:
-        weave.add(query, weave.plans.best if strategy in ("auto", "mcep", "reorder") else _pattern_tree)
+        notes = _adopt(weave, queries, strategy, searches=planning.searches)
+        if not planning.searches:
+            return Choice(strategy.is_shared, notes)
+    else:
+        for query in queries:
+            weave.add(query, weave.plans.best if strategy in ORDERING else _pattern_tree)
+    if planning.searches:
+        search, found = search_plan(weave, planning, begin, is_stream=is_stream)
+        return Choice(is_shared=True, notes=[*notes, *found], search=search)
     match strategy:
         case "motto" | "mst":
-            return True, _rewrite(weave, limit, strategy, planning.seed)
+            return _rewrite(weave, begin, strategy, planning)
         case "lcse":
             multitree.replace(lcse_trees(multitree.patterns))
         case "share":
             multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
-        case "auto" | "mcep":
-            return True, _search(weave, limit, planning)
-    return strategy not in ("trivial", "reorder"), []
+    return Choice(strategy not in ("trivial", "reorder"))
 
 
 def _pattern_tree(pattern: Pattern) -> Tree:
     return order_tree(pattern_order(pattern.shape))
 
 
-def _search(weave: Weave, limit: Limit, planning: Planning) -> list[str]:
-    """Search from the best of several plans: each query's own trees, maximal sharing, rewriting.
-
-    By the measured cost, a search ends when it has taken a share of what the plan is expected to take; what
-    is worth saying of that is returned.
-    """
-    whole = limit
-    if not planning.prefix_only:
-        weave.start_with(maximal_sharing(weave.sharables.graph, weave.multitree.patterns))
-    if planning.cost == "measured" and planning.steps is None:
-        limit = limit.at_most(SEARCH_SHARE * weave.cost * 1e-9 * planning.known.span)
-    if planning.plan == "auto" and not planning.prefix_only:
-        _start_with_rewriting(weave, limit, planning.seed)
-    weave.improve(limit, heuristic=planning.heuristic, k=planning.n_changed, seed=planning.seed)
-    if not limit.is_reached or not limit.seconds:  # steps, or no search at all, are what was asked for
-        return []
-    whole.is_reached |= whole.used_share() >= 1.0
-    worth = "" if whole.is_reached else f", {SEARCH_SHARE:.0%} of what the plan is expected to take"
-    return [f"The search ended at its limit of {limit.seconds:.3g} s{worth}"]
-
-
-def _rewrite(weave: Weave, limit: Limit, techniques: Techniques, seed: int) -> list[str]:
-    """Give every pattern the tree that MOTTO's planner finds; return how good its plan is."""
-    multitree = weave.multitree
-    anew = replace(limit, started=time.perf_counter())  # to add patterns is no search
-    plan = rewrite_plan(multitree.patterns, multitree.model, anew, seed=seed, techniques=techniques)
-    multitree.replace(plan.trees)
+def _rewrite(weave: Weave, begin: BeginLimit, techniques: Techniques, planning: Planning) -> Choice:
+    """Give every pattern the tree that MOTTO's planner finds; say how good its plan is."""
+    multitree, seconds = weave.multitree, planning.search_seconds
+    if planning.steps is not None:
+        seconds = None
+    elif seconds is None:
+        seconds = SECONDS
+    record = SearchRecord(weave, begin(seconds, planning.steps))  # to add patterns is no search
+    with record.efforts.of("rewriting", record.limit):
+        plan = rewrite_plan(
+            multitree.patterns, multitree.model, record.limit, seed=planning.seed, techniques=techniques
+        )
+        multitree.replace(plan.trees)
     chosen = f"{plan.n_chosen} chosen" if plan.is_rewritten else "pattern order is cheaper than all found"
     gap = f"at most {plan.gap:.1%} from the best of these" if plan.gap else "the best of these"
     said = [f"{plan.n_candidates} sub-queries looked at", chosen, *([gap] if plan.is_rewritten else [])]
     rest = "" if plan.is_complete else ", and not all sub-queries were looked at"
-    return [f"Rewriting: {', '.join(said)}{rest}"]
+    return Choice(is_shared=True, notes=[f"Rewriting: {', '.join(said)}{rest}"], search=record.report())
 
 
-def _start_with_rewriting(weave: Weave, limit: Limit, seed: int) -> None:
-    """Begin with what MOTTO's planner finds where that is cheaper."""
-    multitree = weave.multitree
-    if 1 < len(multitree.patterns) <= MOST_REWRITTEN and limit.used_share() < 1.0:
-        part = limit.part(REWRITING_SHARE)
-        weave.start_with(rewrite_plan(multitree.patterns, multitree.model, part, seed=seed).trees)
-
-
-def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan) -> list[str]:
-    """Use a stored choice; queries that it does not know are added to it without a search."""
+def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan, *, searches: bool) -> list[str]:
+    """Use a stored choice; queries that it does not know are added to it by their best replies."""
     known = [query for query in queries if query.name in choice.trees]
     for query in known:
         weave.add(query, weave.plans.best)
@@ -194,7 +185,8 @@ def _adopt(weave: Weave, queries: Sequence[Query], choice: StoredPlan) -> list[s
         weave.add(query)
     notes = []
     if added:
-        notes.append(f"added to the stored plan without a search: {', '.join(query.name for query in added)}")
+        names = ", ".join(query.name for query in added)
+        notes.append(f"added to the stored plan{'' if searches else ' without a search'}: {names}")
     if outdated:
         notes.append(f"other order or window than in the stored plan, so parts are not shared: {outdated}")
     return notes

@@ -17,13 +17,13 @@ from weft.plan.trend_sets import Sharing
 from weft.statistics.model import Statistics
 
 Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
-NeighborhoodName = Literal["edge", "vertex"]
+NeighborhoodName = Literal["mixed", "edge", "vertex"]
 CostName = Literal["measured", "partial-matches"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SEARCHING: tuple[Strategy, ...] = ("auto", "mcep")
 ORDERING: tuple[Strategy, ...] = ("auto", "mcep", "reorder")
-SECONDS = 3.0  # of search, when nothing else is said
+SECONDS = 3.0  # of search at most, when nothing else is said
 VERTEX_K = 4  # patterns that a step of the vertex neighborhood changes, when nothing else is said
 
 
@@ -39,14 +39,17 @@ class Planning:
     statistics
         Rates and selectivities, or the path of a file of them; otherwise they are estimated.
     search_seconds, steps
-        When the search ends. With `steps`, time is no limit: the same seed gives the same plan.
+        When the search ends. With `steps`, time is no limit: the same seed gives the same plan. By default, a
+        search goes by the work to come, up to 3 seconds; and a plan that is given is searched from, for a
+        cheaper one, only where one of the two is given too.
     seed
         Of all that is left to chance.
     heuristic
-        `replies` gives each query the best reply to the others, with cold annealing in between; `annealing`
-        and `tabu` are the searches of the MCEP paper by themselves.
+        `replies` gives each query the best reply to the others, and anneals in between, cold or warm, as has
+        paid so far; `annealing` and `tabu` are the searches of the MCEP paper by themselves.
     neighborhood, k
-        What a step of the search changes: `edge` two queries that share a sub-pattern, `vertex` up to `k`.
+        What a step of the search changes: `edge` two queries that share a sub-pattern, `vertex` up to `k`;
+        `mixed` either of them, as has paid so far (with the searches of the paper: an edge).
     prefix_only
         Evaluate orders, of which only prefixes are shared, instead of trees.
     cost
@@ -60,11 +63,11 @@ class Planning:
 
     plan: Strategy | StoredPlan = "auto"
     statistics: Statistics | str | Path | None = None
-    search_seconds: float = SECONDS
+    search_seconds: float | None = None
     steps: int | None = None
     seed: int = 0
     heuristic: Heuristic = "replies"
-    neighborhood: NeighborhoodName = "edge"
+    neighborhood: NeighborhoodName = "mixed"
     k: int | None = None
     prefix_only: bool = False
     cost: CostName | CostModel = "measured"
@@ -89,7 +92,7 @@ class Planning:
             value = getattr(self, name)
             if value not in allowed and not isinstance(value, CostModel):
                 yield f"{name} is {value!r}; expected {', '.join(map(repr, allowed))}"
-        if not self.search_seconds >= 0:
+        if self.search_seconds is not None and not self.search_seconds >= 0:
             yield f"search_seconds is {self.search_seconds}; it must not be negative"
         if self.steps is not None and (type(self.steps) is not int or self.steps < 0):
             yield f"steps is {self.steps!r}; expected a whole number, not negative"
@@ -97,14 +100,16 @@ class Planning:
             yield f"seed is {self.seed!r}; expected a whole number"
         if self.k is not None and (type(self.k) is not int or self.k < 2):
             yield f"k is {self.k!r}; expected a whole number of at least 2"
-        if self.k is not None and self.neighborhood == "edge":
+        is_mixed = self.neighborhood == "mixed" and self.heuristic == "replies"
+        if self.k is not None and self.neighborhood != "vertex" and not is_mixed:
             yield f"k is {self.k}, but an edge joins two queries; set neighborhood='vertex' or leave out k"
         for name, plans in (
             ("heuristic", SEARCHING),
             ("neighborhood", SEARCHING),
             ("prefix_only", ORDERING),
         ):
-            if name in self.options() and self.plan not in plans:
+            is_used = self.plan in plans or (self.searches and "auto" in plans)
+            if name in self.options() and not is_used:
                 shown = "a stored plan" if isinstance(self.plan, StoredPlan) else repr(self.plan)
                 yield (
                     f"{name} is {getattr(self, name)!r}, which plan={shown} does not use; leave it out, or "
@@ -113,15 +118,16 @@ class Planning:
 
     def options(self) -> dict[str, str]:
         """Return what differs from the defaults, by name, apart from the plan itself and the statistics."""
+        vertex = f" of {self.sizes[-1]}" if self.neighborhood == "vertex" or self.k is not None else ""
         shown = {
             "heuristic": self.heuristic,
-            "neighborhood": f"vertex of {self.n_changed}" if self.neighborhood == "vertex" else "edge",
+            "neighborhood": f"{self.neighborhood}{vertex}",
             "prefix_only": str(self.prefix_only),
             "cost": str(self.cost),
             "steps": str(self.steps),
             "seed": str(self.seed),
         }
-        usual = {"heuristic": "replies", "neighborhood": "edge", "prefix_only": "False"}
+        usual = {"heuristic": "replies", "neighborhood": "mixed", "prefix_only": "False"}
         usual |= {"cost": "measured", "steps": "None", "seed": "0"}
         return {name: value for name, value in shown.items() if value != usual[name]}
 
@@ -133,7 +139,7 @@ class Planning:
         """
         if self.plan in ("trivial", "share", "lcse"):
             return False
-        known = self.plan.trees if isinstance(self.plan, StoredPlan) else ()
+        known = self.plan.trees if isinstance(self.plan, StoredPlan) and not self.searches else ()
         new = [query for query in queries if query.name not in known]
         sizes = [len(form.items) for query in new for form in normalize(query)]
         shares = self.plan != "reorder" and sum(size > 1 for size in sizes) > 1
@@ -152,6 +158,18 @@ class Planning:
         return self.statistics if isinstance(self.statistics, Statistics) else Statistics()
 
     @property
-    def n_changed(self) -> int:
-        """The number of patterns that one step of the search changes."""
-        return (self.k or VERTEX_K) if self.neighborhood == "vertex" else 2
+    def searches(self) -> bool:
+        """Whether there is a search; from a plan that is given only where its end is given too."""
+        is_asked = self.search_seconds is not None or self.steps is not None
+        return self.plan in SEARCHING or (isinstance(self.plan, StoredPlan) and is_asked)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a search looks at rewritten queries too."""
+        return self.searches and self.plan != "mcep" and not self.prefix_only
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of patterns that one step of the search may change."""
+        vertex = self.k or VERTEX_K
+        return {"edge": (2,), "vertex": (vertex,), "mixed": (2, vertex)}[self.neighborhood]

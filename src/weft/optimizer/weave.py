@@ -4,7 +4,7 @@ Queries come and go without a new optimization; `improve` searches from whatever
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,9 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Assembled, Content, absence_of, assemble
 from weft.optimizer.demands import Context
 from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.component_search import ComponentSearch, search_components
+from weft.optimizer.sharing.efforts import Efforts
+from weft.optimizer.sharing.give_up_sharing import give_up_sharing
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.multi_pattern_tree import OrderPlans
@@ -35,7 +38,7 @@ from weft.statistics.model import Statistics
 Heuristic = Literal["replies", "annealing", "tabu"]
 Key: TypeAlias = tuple[str, int]  # a query and the number of its alternative
 TreeOf = Callable[[Pattern], Tree]
-WARMTH = 0.001  # annealing begins with trees that are good already
+SIZES = (2, 4)  # patterns that a step changes: an edge or a vertex
 
 
 @dataclass(frozen=True)
@@ -106,39 +109,74 @@ class Weave:
             self.multitree.remove(key)
             self.sharables.remove(key)
 
-    def improve(self, limit: Limit, *, heuristic: Heuristic = "replies", k: int = 2, seed: int = 0) -> None:
+    def components(self) -> list[list[Key]]:
+        """Return the connected components, the dearest first."""
+        return sorted(self.sharables.components(), key=self.cost_of, reverse=True)
+
+    def cost_of(self, keys: Iterable[Key]) -> float:
+        """Return what the trees of some patterns cost together."""
+        multitree = self.multitree
+        nodes = {
+            node for key in keys for node in multitree.patterns[key].number_nodes(multitree.trees[key]).nodes
+        }
+        return sum(multitree.price(node, window) for node, window in sorted(nodes))
+
+    def improve(
+        self,
+        limit: Limit,
+        *,
+        heuristic: Heuristic = "replies",
+        sizes: Sequence[int] = SIZES,
+        seed: int = 0,
+    ) -> Efforts:
         """Search for cheaper trees, in each connected component on its own; never for dearer ones.
 
-        `replies` lets patterns reply to each other before and after annealing that begins cold; the other
-        heuristics are those of the paper alone. A pattern with nothing to share takes its best tree.
+        `replies` lets patterns reply to each other, and anneals by edges and vertices that change as many
+        patterns as `sizes` says; the other heuristics are those of the paper alone, with the first of the
+        sizes. A pattern with nothing to share takes its best tree.
         """
-        dice = random.Random(seed)
-        components = sorted(self.sharables.components(), key=len)
-        for (key,) in (keys for keys in components if len(keys) == 1):
+        efforts, components = Efforts(self.multitree.nodes), self.components()
+        if alone := [keys[0] for keys in components if len(keys) == 1]:
+            with efforts.of("best trees", limit):
+                self._take_best_trees(alone, limit)
+        components = [keys for keys in components if len(keys) > 1]
+        costs = [self.cost_of(keys) for keys in components]
+        if heuristic == "replies":
+            searches = [
+                ComponentSearch(self.multitree, self.sharables, self.plans, keys, sizes, seed)
+                for keys in components
+            ]
+            search_components(searches, costs, limit)
+            for search in searches:
+                efforts.add_all(search.efforts.by_method)
+        else:
+            with efforts.of(heuristic, limit):
+                for place, keys in enumerate(components):
+                    part = limit.part(costs[place] / (sum(costs[place:]) or 1.0))
+                    self._search_as_published(keys, part, heuristic, sizes[0], random.Random(seed))
+                    limit.stopped_by = limit.stopped_by or part.stopped_by
+        limit.tell(self.cost)
+        return efforts
+
+    def _take_best_trees(self, keys: Iterable[Key], limit: Limit) -> None:
+        for key in keys:
             best = self.plans.best(self.multitree.patterns[key])
             if self.multitree.trees[key] != best and limit.allows_step():
                 self.replace_if_cheaper({key: best})
-        components = [keys for keys in components if len(keys) > 1]
-        n_left = sum(map(len, components))
-        for keys in components:
-            part = limit.part(len(keys) / n_left)
-            n_left -= len(keys)
-            self._improve_component(keys, part, heuristic, k, dice)
-        limit.tell(self.cost)
 
-    def _improve_component(
+    def _search_as_published(
         self, keys: list[Key], limit: Limit, heuristic: Heuristic, k: int, dice: random.Random
     ) -> None:
         neighborhood = Neighborhood(self.multitree, self.sharables, self.plans, keys, k)
-        match heuristic:
-            case "replies":
-                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
-                simulated_annealing(neighborhood, limit, dice, warmth=WARMTH)
-                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
-            case "annealing":
-                simulated_annealing(neighborhood, limit, dice)
-            case "tabu":
-                tabu_search(neighborhood, limit, dice)
+        if heuristic == "annealing":
+            simulated_annealing(neighborhood, limit, dice)
+        else:
+            tabu_search(neighborhood, limit, dice)
+
+    def reply(self, limit: Limit) -> None:
+        """Let patterns reply to each other, in the dearest component first."""
+        for keys in self.components():
+            best_reply(self.multitree, self.sharables, self.plans, keys, limit)
 
     def replace_if_cheaper(self, trees: Mapping[Key, Tree]) -> None:
         """Give patterns other trees, unless all together is dearer then, or costs the same."""
@@ -146,17 +184,24 @@ class Weave:
         if self.multitree.replace(trees) >= 0:
             self.multitree.replace(before)
 
-    def start_with(self, trees: Mapping[Key, Tree]) -> None:
+    def start_with(self, trees: Mapping[Key, Tree], limit: Limit | None = None) -> None:
         """Begin a search with other trees, in those components where they are cheaper.
 
-        Patterns that share nothing by them take their best trees.
+        Patterns that share nothing by them take their best trees. With a limit, what is shared and does not
+        pay is given up first, part by part, and patterns reply to each other.
         """
-        for keys in self.sharables.components():
+        components = ([key for key in keys if key in trees] for keys in self.components())
+        for keys in filter(None, components):
+            if limit is not None and limit.is_over():
+                break
             before = {key: self.multitree.trees[key] for key in keys}
             total = self.multitree.nodes.total
-            self.multitree.replace({key: trees[key] for key in keys if key in trees})
+            self.multitree.replace({key: trees[key] for key in keys})
             alone = [key for key in keys if not self.multitree.shared_parts(key)]
             self.multitree.replace({key: self.plans.best(self.multitree.patterns[key]) for key in alone})
+            if limit is not None:
+                give_up_sharing(self.multitree, self.plans, keys, limit)
+                best_reply(self.multitree, self.sharables, self.plans, keys, limit)
             if self.multitree.nodes.total >= total:
                 self.multitree.replace(before)
 

@@ -13,7 +13,7 @@ from weft.language.parser import parse
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.pipeline import weave_for
 from weft.optimizer.planning import Planning
-from weft.optimizer.rewriting.rewrite_graph import RewriteGraph, Techniques
+from weft.optimizer.rewriting.rewrite_graph import ROOT, RewriteGraph, Techniques
 from weft.optimizer.rewriting.rewrite_plan import RewritePlan, rewrite_plan, shared_cost
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.trees import Demands, Tree, nodes_of, order_tree
@@ -231,3 +231,16 @@ def test_a_plan_costs_no_more_than_its_steiner_tree_says(seed: int) -> None:
     }
     read = sum(workload.multitree().price(node, window) for node, window in leaves)
     assert cost(workload, plan.trees) <= plan.cost + read + 1e-3
+
+
+def test_a_strict_limit_leaves_out_what_comes_late() -> None:
+    late = Limit(seconds=0)
+    plan = rewrite_plan(FIGURE_12.patterns, MODEL, late, is_strict=True)
+    lenient = rewrite_plan(FIGURE_12.patterns, MODEL, late)
+    assert plan.n_chosen <= lenient.n_chosen
+    assert set(plan.steiner.sources.values()) == {ROOT} < set(lenient.steiner.sources.values())
+    assert not plan.is_complete
+    assert cost(FIGURE_12, plan.trees) <= cost(FIGURE_12, in_pattern_order(FIGURE_12))
+    in_time = rewrite_plan(FIGURE_12.patterns, MODEL, Limit(steps=100), is_strict=True)
+    assert in_time.is_complete
+    assert in_time.cost == planned(FIGURE_12).cost

@@ -230,6 +230,6 @@ def test_searches_for_prefixes_keep_to_orders(seed: int, heuristic: Heuristic) -
     for query in workload.queries:
         weave.add(query, weave.plans.best)
     alone = weave.cost
-    weave.improve(Limit(steps=200), heuristic=heuristic, k=3, seed=seed)
+    weave.improve(Limit(steps=200), heuristic=heuristic, sizes=(2, 3), seed=seed)
     assert weave.cost <= alone
     assert all(order_of(tree) is not None for tree in weave.multitree.trees.values())

@@ -40,10 +40,11 @@ class LevelIndex(Generic[Key]):
 class Placing(Generic[Key]):
     """The sub-patterns of each pattern that a query or an interesting sub-query stands for.
 
-    `is_complete` says whether all sub-queries were looked for and placed.
+    `is_complete` says whether all sub-queries were looked for and placed; `least` of them are, however late.
     """
 
-    def __init__(self, patterns: Mapping[Key, Pattern], limit: Limit) -> None:
+    def __init__(self, patterns: Mapping[Key, Pattern], limit: Limit, least: int = LEAST_PLACED) -> None:
+        self._least = least
         self.places: dict[Key, dict[Label, None]] = {key: {} for key in patterns}
         self.is_complete = True
         self._limit = limit
@@ -85,7 +86,7 @@ class Placing(Generic[Key]):
         waiting = [*queries, *_by_promise(sub_queries.queries, index)]
         seen = set(waiting)
         for n_placed, query in enumerate(waiting):  # grows as it goes
-            is_due = n_placed < len(queries) + LEAST_PLACED
+            is_due = n_placed < len(queries) + self._least
             if self._limit.is_cancelled() or (not is_due and self._is_late(SHARE_OF_PLACING * end)):
                 self.is_complete = False
                 break

@@ -20,7 +20,7 @@ from weft.cost.model import CostModel
 from weft.cost.shape import items_of
 from weft.optimizer.memoize import memoize
 from weft.optimizer.orders.pattern_order import pattern_order
-from weft.optimizer.rewriting.placing import Placing
+from weft.optimizer.rewriting.placing import LEAST_PLACED, Placing
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.sharing.shared_nodes import SCALE
@@ -69,7 +69,8 @@ class PlacedSubPattern(NamedTuple):
 class RewriteGraph(Generic[Key]):
     """Vertices by number, from 1; `into` are the weights of edges, `sources` what they stand for.
 
-    `is_complete` says whether the limit left time for all that the rules find.
+    `is_complete` says whether the limit left time for all that the rules find; unless that `is_strict`, the
+    most promising is looked at however late it is.
     """
 
     def __init__(
@@ -78,8 +79,11 @@ class RewriteGraph(Generic[Key]):
         model: CostModel,
         techniques: Techniques = "motto",
         limit: Limit | None = None,
+        *,
+        is_strict: bool = False,
     ) -> None:
         self._limit = (limit or Limit()).part(1.0)
+        self._least_offers = 0 if is_strict else LEAST_OFFERS
         self.patterns = patterns
         self.model = model
         self.vertices: dict[int, RewriteVertex[Key]] = {}
@@ -90,7 +94,7 @@ class RewriteGraph(Generic[Key]):
         self._windows: dict[int, list[Extent | None]] = defaultdict(list)
         self._n_others: dict[int, int] = {}
         self._prices: dict[tuple[int, float], int] = {}
-        placing = Placing(patterns, self._limit)
+        placing = Placing(patterns, self._limit, 0 if is_strict else LEAST_PLACED)
         if techniques == "mst":
             placing.place_whole_queries()
         else:
@@ -165,7 +169,7 @@ class RewriteGraph(Generic[Key]):
                 offers += [(number, label, longer) for label, longer in self._longer(vertex)]
         offers.sort(key=lambda offer: -self._promise(offer[1], offer[2]))
         for n_offered, (number, label, extent) in enumerate(offers):
-            is_late = n_offered >= LEAST_OFFERS and self._limit.used_share() > SHARE_OF_GRAPH
+            is_late = n_offered >= self._least_offers and self._limit.used_share() > SHARE_OF_GRAPH
             if is_late or self._limit.is_cancelled():
                 self.is_complete = False
                 break

@@ -65,8 +65,11 @@ def rewrite_plan(
     *,
     seed: int = 0,
     techniques: Techniques = "motto",
+    is_strict: bool = False,
 ) -> RewritePlan[Key]:
     """Return the cheapest plan found with all techniques, or with whole queries as sources alone (`mst`).
+
+    The most promising sub-queries are looked at however late it is, unless the limit `is_strict`.
 
     >>> from weft.optimizer.pipeline import weave_for
     >>> from weft.optimizer.planning import Planning
@@ -80,7 +83,7 @@ def rewrite_plan(
     >>> tree_text(plan.trees["p", 0], "abc")
     '((a c) b)'
     """
-    graph = RewriteGraph(patterns, model, techniques, limit)
+    graph = RewriteGraph(patterns, model, techniques, limit, is_strict=is_strict)
     steiner = steiner_tree(graph.into, graph.terminals.values(), limit, root=ROOT, seed=seed)
     trees = planned_trees(graph, steiner)
     in_order = {key: order_tree(pattern_order(pattern.shape)) for key, pattern in patterns.items()}

@@ -15,6 +15,7 @@ Complexity  k calls of the algorithm for single patterns.
 
 import random
 from collections.abc import Sequence
+from copy import copy
 from typing import Generic
 
 from weft.optimizer.sharing.local_plans import LocalPlans
@@ -38,9 +39,7 @@ class Neighborhood(Generic[Key]):
         keys: Sequence[Key],
         k: int = 2,
     ) -> None:
-        if k < 2:
-            raise ValueError(f"a neighborhood changes at least 2 patterns, not {k}")
-        self.multitree, self.sharables, self.plans, self.k = multitree, sharables, plans, k
+        self.multitree, self.sharables, self.plans, self.k = multitree, sharables, plans, _checked(k)
         self.common = {key: sharables.of(key) for key in keys}
         self.users: dict[int, dict[Key, list[Label]]] = {}
         for key, own in self.common.items():
@@ -49,6 +48,12 @@ class Neighborhood(Generic[Key]):
         self.unordered = {key: sharables.unordered_pairs(key) for key in keys}
         self.keys = [key for key in keys if self.common[key] or self.unordered[key]]
         self.size = sum(len(self.common[key]) + len(self.unordered[key]) for key in keys)
+
+    def changing(self, k: int) -> "Neighborhood[Key]":
+        """Return the neighborhood whose steps change up to `k` of the same patterns."""
+        other = copy(self)
+        other.k = _checked(k)
+        return other
 
     def propose(self, dice: random.Random) -> dict[Key, Tree] | None:
         """Return other trees for some patterns; None when there is nothing to share."""
@@ -104,3 +109,9 @@ class Neighborhood(Generic[Key]):
             return self.plans.best(pattern, [*pinned, *kept])
         existing = self.multitree.existing(key, self.common[key])
         return self.plans.reply(pattern, existing, pinned)
+
+
+def _checked(k: int) -> int:
+    if k < 2:
+        raise ValueError(f"a neighborhood changes at least 2 patterns, not {k}")
+    return k

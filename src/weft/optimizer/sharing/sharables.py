@@ -43,20 +43,21 @@ class Sharables(Generic[Key]):
         self._new: dict[Key, Pattern] = {}
         self._graph: MultiPatternGraph[Key] = MultiPatternGraph()
         self._pairs: dict[tuple[int, ...], list[UnorderedPair[Key]]] | None = None  # by leaves
+        self._components: list[list[Key]] | None = None
 
     def add(self, key: Key, pattern: Pattern) -> None:
         """Add a pattern; what it has in common with others is found when somebody asks."""
         if key in self._patterns:
             raise ValueError(f"there is a pattern {key!r} already")
         self._patterns[key] = self._new[key] = pattern
-        self._pairs = None
+        self._pairs = self._components = None
 
     def remove(self, key: Key) -> None:
         """Remove a pattern."""
         del self._patterns[key]
         if self._new.pop(key, None) is None:
             self._graph.remove(key)
-        self._pairs = None
+        self._pairs = self._components = None
 
     @property
     def graph(self) -> MultiPatternGraph[Key]:
@@ -110,5 +111,7 @@ class Sharables(Generic[Key]):
 
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
-        weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered_pairs(key)]
-        return connected_components(self._patterns, [*self.graph.components(), *weaker])
+        if self._components is None:
+            weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered_pairs(key)]
+            self._components = connected_components(self._patterns, [*self.graph.components(), *weaker])
+        return self._components
