@@ -281,7 +281,7 @@ def test_run_writes_json_lines(spark: SparkSession, files: Path) -> None:
     result = run(files, "--json", "--out", files / "matches.jsonl")
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
-    assert list(summary) == ["events", "rejected", "matches", "seconds", "engine", "notices"]
+    assert list(summary) == ["events", "rejected", "matches", "seconds", "engine", "notices", "search"]
     assert (summary["events"], summary["rejected"]) == (4, 2)
     assert summary["matches"] == {"theft": 1, "nothing": 0}
     (match,) = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
@@ -304,7 +304,7 @@ def test_run_writes_timeouts_beside_the_matches(spark: SparkSession, files: Path
     result = run(files, "--json", "--out", files / "matches.jsonl", queries="timed.weft")
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
-    kept = ["events", "rejected", "matches", "timeouts", "seconds", "engine", "notices"]
+    kept = ["events", "rejected", "matches", "timeouts", "seconds", "engine", "notices", "search"]
     assert list(summary) == kept
     assert (summary["matches"], summary["timeouts"]) == ({"theft": 1, "nothing": 0}, {"theft": 1})
     match, timeout = map(json.loads, (files / "matches.jsonl").read_text().splitlines())
