@@ -13,10 +13,11 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, program_of
 
-from weft.adaptation.adapter import PER_EVENT, StreamAdapter, _ShardState
+from weft.adaptation.adapter import PER_EVENT, StreamAdapter
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
+from weft.adaptation.shard_state import ShardState
 from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
@@ -87,12 +88,13 @@ def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bo
     return stream
 
 
-def remembered(stream: Stream) -> dict[str, object]:
+def remembered(stream: Stream) -> dict[str, Any]:
     text = stream.store.text
     assert text is not None
-    state = Journal.from_json(text).adaptation
-    assert state is not None
-    return dict(state)
+    journal = Journal.from_json(text)
+    assert journal.adaptation is not None
+    assert journal.adapted is not None
+    return {**json.loads(stream.store.segment(journal.adapted.number)), **journal.adaptation}
 
 
 CASE = Case(TEXT, drifting(1))
@@ -279,14 +281,14 @@ def batches_of(case: Case) -> Iterator[Events]:
         yield events.take(slice(start, start + 100))
 
 
-def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_ShardState, tuple[PlanChange, ...]]]:
+def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[ShardState, tuple[PlanChange, ...]]]:
     """Yield what an adapter has at hand after each step, and the changes of the step."""
     executor = MigratingExecutor(run_plan(case), Budget())
     state = None
     for events in batches_of(case):
         observed = adapter.observe(state, executor, events, int(events.times[-1]))
         state = observed.state
-        yield adapter._known[state["token"]], observed.changes
+        yield adapter._known[state.token], observed.changes
 
 
 def test_plans_that_are_not_worth_it_teach_the_distance() -> None:

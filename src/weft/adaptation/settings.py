@@ -87,10 +87,13 @@ class AdaptedGroup:
     stored_plan: "StoredPlan"
     statistics: "Statistics"
     adaptation: Adaptation
+    cost: float | None = None  # of the plan, in nanoseconds for a second of events
 
     def adapter(self) -> "StreamAdapter":
         """Return what changes the plan while it runs."""
         # Imported here, and the optimizer with it: a worker without such a group needs none of it.
         from weft.adaptation.adapter import StreamAdapter
 
-        return StreamAdapter(self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation)
+        return StreamAdapter(
+            self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation, self.cost
+        )

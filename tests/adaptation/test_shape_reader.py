@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.engine import derived_schema
 from tests.helpers.strategies import random_case
 
-from weft.adaptation.watched_plan import ShapeReader
+from weft.adaptation.shape_reader import ShapeReader
 from weft.normalize.pipeline import normalize
 from weft.optimizer.pipeline import weave_for
 from weft.optimizer.planning import Planning
