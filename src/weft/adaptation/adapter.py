@@ -91,7 +91,7 @@ class StreamAdapter:
         """Return the state after a step that took new events."""
         own, running = self._state(state), _migrating(executor)
         self._known.pop("" if state is None else state.token, None)
-        is_first, before = not own.step, own.log
+        is_first, before = not own.step, tuple(own.log)
         own.step += 1
         work = self._work(running)
         # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
