@@ -56,23 +56,19 @@ def drawn_statistics(inquiry: Inquiry, dice: random.Random) -> Statistics:
 
 def shifted(known: Statistics, dice: random.Random) -> Statistics:
     """Return statistics of which each has changed a little."""
-    return replace(
-        known,
-        rates={item: rate * 2 ** dice.gauss(0, 0.5) for item, rate in known.rates.items()},
-        selectivities={
-            group: min(1.0, s * 2 ** dice.gauss(0, 0.3)) for group, s in known.selectivities.items()
-        },
-    )
+    rates = {item: rate * 2 ** dice.gauss(0, 0.5) for item, rate in known.rates.items()}
+    shares = {group: share * 2 ** dice.gauss(0, 0.3) for group, share in known.selectivities.items()}
+    return replace(known, rates=rates, selectivities={group: min(1.0, own) for group, own in shares.items()})
 
 
-def component_of(text: str, dice: random.Random) -> tuple[WatchedComponent, Inquiry]:
-    """Return queries with the best plan that is found, of which all conditions are watched, with no distance."""
+def component_of(text: str, dice: random.Random) -> WatchedComponent:
+    """Return queries with the best plan that is found; all conditions are watched, with no distance."""
     queries = read_queries(text, SCHEMA)
     inquiry = inquiry_of([form for query in queries for form in normalize(query)])
     known, model = drawn_statistics(inquiry, dice), Measured()
-    chosen = choose_plan(queries, SCHEMA, Planning(statistics=known, cost=model, steps=60))
+    chosen = choose_plan(queries, SCHEMA, Planning(statistics=known, cost=model, steps=10))
     watch = Watch(SCHEMA, model, lambda: Invariants(model, None, 0.0), is_shared=True)
-    return WatchedComponent(queries, watch, chosen.stored.trees, known, {}), inquiry
+    return WatchedComponent(queries, watch, chosen.stored.trees, known, {})
 
 
 @pytest.mark.parametrize("pattern", SINGLE)
@@ -81,7 +77,7 @@ def test_an_alarm_of_a_single_query_means_a_different_and_cheaper_tree(pattern: 
     n_alarms = n_kept = 0
     for seed in range(8):
         dice = random.Random(seed)
-        component, _ = component_of(f"QUERY q PATTERN {pattern}", dice)
+        component = component_of(f"QUERY q PATTERN {pattern}", dice)
         known = component.statistics
         for _ in range(12):
             known = shifted(known, dice)
@@ -103,19 +99,19 @@ def test_a_plan_that_is_shared_is_never_dearer_after_an_alarm() -> None:
     n_alarms = n_cheaper = 0
     for seed in range(10):
         dice = random.Random(seed)
-        component, _ = component_of(PAIR, dice)
+        component = component_of(PAIR, dice)
         known = component.statistics
-        for _ in range(10):
+        for _ in range(20):
             known = shifted(known, dice)
             alarm = component.alarm(known)
             if alarm is not None:
-                replan = component.replan(alarm, known, Limit(steps=60))
+                replan = component.replan(alarm, known, Limit(steps=20))
                 is_other = replan.trees != component.trees
                 assert (replan.cost_after < replan.cost_before) == is_other
                 n_alarms, n_cheaper = n_alarms + 1, n_cheaper + is_other
                 component = component.adopt(replan, is_taken=is_other, statistics=known, variances={})
     assert n_alarms > 20
-    assert n_cheaper > 0.5 * n_alarms
+    assert n_cheaper > 0.7 * n_alarms, f"{n_cheaper} of {n_alarms}"
 
 
 def test_queries_that_share_nothing_are_components() -> None:
