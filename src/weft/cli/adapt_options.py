@@ -12,7 +12,7 @@ PREFIX = "adapt_"
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptOptions:
-    """When a stream plans anew, and when it takes the new plan; what is not given is as in weft.Adaptation."""
+    """When a stream plans anew, and takes the new plan; what is not given is as in weft.Adaptation."""
 
     adapt: Decider = option(
         "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants), "
@@ -66,7 +66,7 @@ class AdaptOptions:
         if named and self.adapt == "off":
             first = next(name for name, value in given.items() if value is not None)
             raise WeftError(
-                f"{_shown(first)} needs --adapt\n  hint: say when to plan anew, --adapt invariants"
+                f"{_shown(first)} needs --adapt\n  hint: say when to plan anew, as in --adapt invariants"
             )
         try:
             return Adaptation(self.adapt, **_read(named))

@@ -47,8 +47,8 @@ class BatchMetrics:
     once among the `late` ones, but in each part among the `duplicates` and the `buffered` ones.
     `watermark` is None as long as there is none. `stopped` gives the reason for each query that has
     exceeded its budget, now or earlier; `started` queries began empty in a stream that was running,
-    `ended` ones are no longer asked. `changes` are alarms, and what they came to: changes of plans, or why these are kept. `sent_rows` and `sent_bytes` are what
-    sites sent each other, where queries are placed.
+    `ended` ones are no longer asked. `changes` are alarms and what they came to: other plans, or why these
+    are kept. `sent_rows` and `sent_bytes` are what sites sent each other, where queries are placed.
     """
 
     batch: int
