@@ -179,8 +179,8 @@ class StreamAdapter:
         answers: dict[int, Replan] = {}
         reasons: dict[int, str] = {}
         for place, component in enumerate(watched.components):
-            alarm = component.alarm(known) if self._is_worth_planning(state, component, known) else None
-            if alarm is not None:
+            alarm = component.alarm(known)
+            if alarm is not None and self._is_worth_planning(state, component, known):
                 limit = Limit(steps=self.adaptation.steps)
                 answers[place] = replan = component.replan(alarm, known, limit, seed=state.version)
                 reason = self._why_kept(component, replan)

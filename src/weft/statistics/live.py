@@ -191,7 +191,8 @@ class LiveStatistics:
         """Take what was counted for questions, and return the share of its type that each item has."""
         self._is_counted = True
         for item, (n_rows, n_passed) in counted.items.items():
-            self._counts[item].look(n_rows, n_passed, self.sampling.rows_per_type)
+            if item in self._counts:
+                self._counts[item].look(n_rows, n_passed, self.sampling.rows_per_type)
         for name, (n_looked, n_held) in counted.shares.items():
             self._shares[name].add(tick, n_looked, n_held)
         self._movement.add(counted.joins)
