@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from weft.expressions import Comparison, Expression, variables_of
 from weft.plan.dag import topological_order
 from weft.plan.nearest import nearest_joins
-from weft.plan.nodes import Filter, Join, Node, Plan, Scan
+from weft.plan.nodes import Filter, Join, Node, Plan, Scan, columns_of
 from weft.runtime.budget import Meter
 from weft.statistics.counted_step import CountedStep
 from weft.statistics.model import ItemKey, Question, group_key
@@ -60,7 +60,7 @@ class PlanCounts:
         return CountedStep(
             items,
             {digest: _pairs_and_rows(meter, join) for digest, join in self._shares.items()},
-            [_pairs_and_rows(meter, join) for join in self._joins],
+            [(*_pairs_and_rows(meter, join), len(columns_of(join))) for join in self._joins],
         )
 
 
