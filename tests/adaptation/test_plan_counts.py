@@ -46,14 +46,16 @@ def plan_of(text: str = TEXT) -> Plan:
     return choose_plan(read_queries(text, SCHEMA), SCHEMA, Planning(statistics=known, steps=5)).plan
 
 
-def drawn_events(rates: dict[str, float], seconds: float, start: float = 0.0, high: float = 1.0) -> Events:
-    dice = np.random.default_rng(3)
-    types = np.concatenate([np.repeat(name, round(rate * seconds)) for name, rate in rates.items()])
-    times = np.sort(start + dice.random(types.size) * seconds)
-    columns = {"type": dice.permutation(types), "x": dice.random(types.size) * high}
-    table = pa.table({"ts": (times * SECOND).astype(np.int64), **columns})
-    attributes = {"x": ("x", DOUBLE)}
-    layout = Layout("ts", "type", None, None, None, attributes, type_names=("A", "B", "C"))
+def drawn_events(rates: dict[str, float], seconds: float, later: dict[str, float] | None = None) -> Events:
+    """Return events at random, and of as many seconds more with other rates."""
+    dice, times, types = np.random.default_rng(3), [], []
+    for phase, own in enumerate([rates] if later is None else [rates, later]):
+        kinds = np.concatenate([np.repeat(name, round(rate * seconds)) for name, rate in own.items()])
+        types.append(dice.permutation(kinds))
+        times.append(np.sort(dice.random(kinds.size) + phase) * seconds)
+    moments, kinds = np.concatenate(times), np.concatenate(types)
+    table = pa.table({"ts": (moments * SECOND).astype(np.int64), "type": kinds, "x": dice.random(kinds.size)})
+    layout = Layout("ts", "type", None, None, None, {"x": ("x", DOUBLE)}, type_names=("A", "B", "C"))
     return ingest(table, layout)
 
 
@@ -104,15 +106,13 @@ def test_tuples_are_drawn_when_a_counter_moves_and_not_before(moves: bool) -> No
         {question.group: 0.3 for question in asked.questions},
         total_rate=90.0,
     )
-    live = LiveStatistics(asked, initial=known)
-    for events, counted in steps_of(drawn_events(rates, 40.0), plan_of(), 1.0):
+    live, n_tuples = LiveStatistics(asked, initial=known), []
+    later = {**rates, "A": 60.0} if moves else rates
+    for events, counted in steps_of(drawn_events(rates, 30.0, later), plan_of(), 1.0):
         live.observe(events, int(events.times[-1]), counted)
-    n_tuples = live.n_tuples
-    assert n_tuples <= 1_024, "what is not counted is known: one look, where every half of a window had one"
-    later = drawn_events({**rates, "A": 60.0} if moves else rates, 20.0, start=40.0)
-    for events, counted in list(steps_of(later, plan_of(), 1.0))[40:]:
-        live.observe(events, int(events.times[-1]), counted)
-    assert (live.n_tuples > n_tuples) == moves
+        n_tuples.append(live.n_tuples)
+    assert n_tuples[29] <= 1_024, "what is not counted is known: one look, where all windows had two"
+    assert (n_tuples[-1] > n_tuples[29]) == moves
     shares = live.statistics().selectivities.values()
     assert any(share == pytest.approx(0.5, abs=0.1) for share in shares), "of A and B, which are joined"
 
