@@ -1,6 +1,8 @@
 """Alarms mean cheaper trees, and components are watched by themselves."""
 
 import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,6 +16,7 @@ from tests.adaptation.test_adapter import (
     run,
     states,
 )
+from tests.helpers.engine import Bindings, arrow_events, derived_schema, expected_outcome, outcome_of
 from tests.helpers.strategies import Case
 from tests.helpers.streams import merged
 
@@ -27,8 +30,15 @@ from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning
 from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Limit
+from weft.plan.nodes import Plan
 from weft.reference.events import ReferenceEvent
-from weft.runtime.stages.shard_executor import PlanChange
+from weft.runtime.budget import Budget
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.matches.execute import Found
+from weft.runtime.matches.executor import MatchExecutor
+from weft.runtime.matches.state import END_OF_TIME
+from weft.runtime.stages.shard_executor import Arrivals, PlanChange
+from weft.runtime.state.segments import with_arrival
 from weft.schema import DOUBLE, TIMESTAMP, Schema
 from weft.statistics.model import Inquiry, Statistics
 
@@ -126,7 +136,7 @@ STEADY = {"I": 1, "J": 4, "K": 8}
 FIRST, SECOND = (dict(list(rates.items())) for rates in TWO_PHASES)
 
 
-def apart(seed: int = 9) -> tuple[ReferenceEvent, ...]:
+def apart(seed: int = 9, seconds: int = 20) -> tuple[ReferenceEvent, ...]:
     """Return events of three components: one drifts after a third, one after two thirds, one never."""
     halves = [[{n: p[n] for n in names} for p in (FIRST, SECOND)] for names in ("ABCD", "EFGH")]
     (first, other), (third, fourth) = halves
@@ -135,7 +145,7 @@ def apart(seed: int = 9) -> tuple[ReferenceEvent, ...]:
         {**other, **third, **STEADY},
         {**other, **fourth, **STEADY},
     ]
-    return drifting(seed, seconds=20, phases=phases)
+    return drifting(seed, seconds=seconds, phases=phases)
 
 
 def test_components_that_drift_at_different_times_both_change_and_others_stay() -> None:
@@ -154,6 +164,40 @@ def test_components_that_drift_at_different_times_both_change_and_others_stay() 
     n_events = len(case.events)
     until = next(n for n, known in enumerate(adopted) if known[1] is not adopted[0][1])
     assert until * 100 > n_events / 3, "the second component keeps what it was chosen with until it drifts"
+
+
+def test_a_component_that_changes_leaves_what_others_have_computed() -> None:
+    """What they keep is not run again, and all matches come once."""
+    text = f"{THREE}QUERY s PATTERN SEQ(A a, NOT I n, K k) WITHIN 3 seconds\n"
+    case = Case(text, apart(seconds=6))
+    table, layout = arrow_events(case)
+    old, new = (
+        choose_plan(case.queries, derived_schema(case), Planning(plan=name, cost="partial-matches")).plan
+        for name in ("trivial", "reorder")
+    )
+    changed = Plan(tuple(new.outputs[n] if n == 1 else output for n, output in enumerate(old.outputs)))
+    assert [a == b for a, b in zip(old.outputs, changed.outputs, strict=True)] == [True, False, True, True]
+    events, found = with_arrival(ingest(table, layout), 1), []
+    executor = MatchExecutor(old, Budget())
+    for start in range(0, events.n_events, 50):
+        batch = events.take(slice(start, start + 50))
+        executor.begin(Budget(), {})
+        found += list(executor.step(Arrivals(batch), int(batch.times[-1])))
+        if start // 50 % 3 == 0:
+            rebuilt = executor.rebuilt(old if executor.plan == changed else changed, int(batch.times[-1]))
+            assert rebuilt is not None
+            executor = rebuilt
+    found += list(executor.step(Arrivals(events.take(slice(0, 0))), END_OF_TIME))
+    matches = [Counter(bindings(found, name)) for name in "pqrs"]
+    expected = expected_outcome(case)
+    assert [set(own) for own in matches] == [set(expected[name]) for name in "pqrs"]
+    assert all(own and max(own.values()) == 1 for own in matches)
+
+
+def bindings(found: Sequence[Found], name: str) -> list[Bindings]:
+    """Return the matches of a query, as often as they came."""
+    own = [one for one in found if one.query == name]
+    return [match for one in own for match in outcome_of(Plan((one.output,)), [one]).matches[name]]
 
 
 def test_components_find_what_a_plan_that_stays_finds() -> None:
