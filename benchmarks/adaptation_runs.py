@@ -20,7 +20,7 @@ from adaptation_streams import SCHEMA
 from weft.adaptation.decisions import DecisionFunction, Static
 from weft.adaptation.invariants import still_best
 from weft.adaptation.migration import MigratingExecutor, Way
-from weft.adaptation.watched_plan import ShapeReader
+from weft.adaptation.shape_reader import ShapeReader
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.shape import Shape

@@ -13,10 +13,11 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, program_of
 
-from weft.adaptation.adapter import PER_EVENT, StreamAdapter, _ShardState
+from weft.adaptation.adapter import KEPT_SHARED, PER_EVENT, StreamAdapter
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.settings import Adaptation, Decider
+from weft.adaptation.shard_state import ShardState
 from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
@@ -24,7 +25,7 @@ from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.stages.shard_executor import PlanChange
+from weft.runtime.stages.shard_executor import AdapterState, PlanChange
 from weft.runtime.state.journal import Journal
 from weft.statistics.model import ItemKey, Statistics
 
@@ -87,12 +88,13 @@ def run(case: Case, adaptation: Adaptation | None, seed: int = 0, *, is_calm: bo
     return stream
 
 
-def remembered(stream: Stream) -> dict[str, object]:
+def remembered(stream: Stream) -> dict[str, Any]:
     text = stream.store.text
     assert text is not None
-    state = Journal.from_json(text).adaptation
-    assert state is not None
-    return dict(state)
+    journal = Journal.from_json(text)
+    assert journal.adaptation is not None
+    assert journal.adapted is not None
+    return {**json.loads(stream.store.segment(journal.adapted.number)), **journal.adaptation}
 
 
 CASE = Case(TEXT, drifting(1))
@@ -163,7 +165,19 @@ def test_the_log_says_why_and_what_it_gains() -> None:
         assert one["way"] in ("parallel", "rebuild")
     assert any(one["measured"] is not None for one in log[:-1])
     reported = [change for outcome in stream.outcomes for change in outcome.report.changes]
-    assert [one.version for one in reported] == [one["version"] for one in log]
+    taken = [one for one in reported if one.kept is None]
+    assert [one.version for one in taken if one.measured is None] == [one["version"] for one in log]
+    known = {one["version"]: one["measured"] for one in log if one["measured"] is not None}
+    assert {one.version: one.measured for one in taken if one.measured is not None} == known
+
+
+def test_an_alarm_that_changes_nothing_says_why() -> None:
+    reported = [change for outcome in adapted().outcomes for change in outcome.report.changes]
+    kept = [one for one in reported if one.kept is not None]
+    assert kept
+    for one in kept:
+        assert one.reason.startswith("query ")
+        assert one.kept == KEPT_SHARED or "are asked for" in one.kept or "to switch costs more" in one.kept
 
 
 @pytest.mark.parametrize("is_calm", [True, False])
@@ -172,9 +186,11 @@ def test_rates_that_vary_decide_what_is_watched_also_in_shards_that_are_recovere
     stream = run(CASE, wanted, is_calm=is_calm)
     state = remembered(stream)
     assert [one["step"] for one in state["log"]] == [one["step"] for one in likeliest()["log"]]
-    assert state["variances"] == likeliest()["variances"]
-    assert len(state["variances"]) == len({ItemKey(name) for name in PHASES[0]})
-    assert all(variance > 0 for variance in state["variances"])
+    adopted = state["watched"]["components"]
+    assert adopted == likeliest()["watched"]["components"]
+    (variances,) = (own["variances"] for own in adopted.values())
+    assert len(variances) == len({ItemKey(name) for name in PHASES[0]})
+    assert all(variance > 0 for variance in variances)
 
 
 @lru_cache(maxsize=1)
@@ -210,15 +226,16 @@ def test_what_is_remembered_stays_small() -> None:
 
 def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> None:
     """A few events a second are cheaper than any search, whatever the plan."""
-    stream = run(CASE, Adaptation("unconditional", least_gain=0.0, watching=1.0))
+    stream = run(CASE, Adaptation("threshold", threshold=0.0, least_gain=0.0, watching=1.0))
     assert remembered(stream)["log"] == []
+    assert not any(outcome.report.changes for outcome in stream.outcomes)
     assert merged(stream).matches == expected()
 
 
 def test_work_that_grew_is_worth_planning_though_it_was_not_in_the_beginning() -> None:
     """The rates of the middle make the first plan eighty times as dear."""
     adapter = adapter_of(CASE, Adaptation("unconditional", watching=1.0))
-    watched = adapter._state(None).watched
+    (watched,) = adapter.reader.first.components
     later = Statistics(rates={ItemKey(name): 100.0 for name in PHASES[0]})
     assert watched.cost_under(watched.statistics) >= watched.cost, "sharing is not counted"
     assert watched.cost_under(later) > 80 * watched.cost
@@ -257,7 +274,7 @@ def test_work_that_is_counted_makes_a_step_due_at_once() -> None:
     for n_examined, is_watched in ((10, False), (10**12, True)):
         executor.meter.count(executor.plan.outputs[0].branches[0].node, examined=n_examined, built=0)
         state = adapter.observe(first, executor, events, int(events.times[-1])).state
-        assert (state["unwatched"][1] == 0) == is_watched
+        assert (state.passing["unwatched"][1] == 0) == is_watched
 
 
 @pytest.mark.parametrize("way", ["rebuild", "parallel"])
@@ -279,21 +296,22 @@ def batches_of(case: Case) -> Iterator[Events]:
         yield events.take(slice(start, start + 100))
 
 
-def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[_ShardState, tuple[PlanChange, ...]]]:
+def states(case: Case, adapter: StreamAdapter) -> Iterator[tuple[ShardState, tuple[PlanChange, ...]]]:
     """Yield what an adapter has at hand after each step, and the changes of the step."""
     executor = MigratingExecutor(run_plan(case), Budget())
     state = None
     for events in batches_of(case):
         observed = adapter.observe(state, executor, events, int(events.times[-1]))
         state = observed.state
-        yield adapter._known[state["token"]], observed.changes
+        yield adapter._known[state.token], observed.changes
 
 
 def test_plans_that_are_not_worth_it_teach_the_distance() -> None:
     """No plan gains nine tenths, so each alarm makes the decision function of its query less sensitive."""
     distances = [
-        list(state.watched.distances)
-        for state, _ in states(CASE, adapter_of(CASE, eager(least_gain=0.9, distance="tuned")))
+        list(adapter.reader.watched(state).distances)
+        for adapter in [adapter_of(CASE, eager(least_gain=0.9, distance="tuned"))]
+        for state, _ in states(CASE, adapter)
     ]
     assert set(distances[0]) == {0.9}
     assert distances[-1] != distances[0]
@@ -305,11 +323,14 @@ def test_an_alarm_resets_the_statistics_that_later_ones_are_compared_with() -> N
     for wanted, is_changed in ((eager(), True), (eager(least_gain=0.9), False)):
         adapter, before, n_resets = adapter_of(CASE, wanted), None, 0
         for state, changes in states(CASE, adapter):
-            if before is not None and state.watched.statistics is not before:
+            (component,) = adapter.reader.watched(state).components
+            answers = [one for one in changes if one.measured is None]
+            assert bool(answers) == (before is not None and component.statistics is not before)
+            if answers:
                 n_resets += 1
-                assert state.watched.statistics == state.live.statistics()
-                assert bool(changes) <= is_changed
-            before = state.watched.statistics
+                assert component.statistics == state.live.statistics()
+                assert (answers[-1].kept is None) <= is_changed
+            before = component.statistics
         assert n_resets >= 2
 
 
@@ -319,11 +340,14 @@ def test_a_state_does_not_change_with_later_steps() -> None:
     state, kept = None, []
     for events in batches_of(CASE):
         state = adapter.observe(state, executor, events, int(events.times[-1])).state
-        kept.append((state, json.dumps(state)))
-    assert [json.dumps(own) for own, _ in kept] == [text for _, text in kept]
+        kept.append((state, written(state)))
+    assert [written(own) for own, _ in kept] == [text for _, text in kept]
     for (before, _), (_, text), events in zip(kept, kept[1:], list(batches_of(CASE))[1:], strict=False):
-        again = adapter.observe(before, executor, events, int(events.times[-1])).state
-        assert {**again, "token": None} == {**json.loads(text), "token": None}
+        assert written(adapter.observe(before, executor, events, int(events.times[-1])).state) == text
+
+
+def written(state: AdapterState) -> str:
+    return json.dumps({**state.passing, "token": None}) + state.text()
 
 
 def run_plan(case: Case = CASE) -> Plan:
@@ -334,13 +358,15 @@ def test_queries_in_another_order_go_on_from_the_same_state() -> None:
     adapter = adapter_of(CASE, eager(least_gain=0.9, distance="tuned"))
     (*_, (known, _)) = states(CASE, adapter)
     turned = Case("\n".join(reversed(CASE.text.strip().splitlines())), CASE.events)
-    stored = {**known.stored, "step": 9, "unwatched": known.unwatched.to_json()}
-    again = adapter_of(turned, adapter.adaptation)._state(stored)
-    assert [query.name for query in again.watched.queries] == ["r", "q", "p"]
-    assert len(set(known.watched.distances)) > 1
-    assert again.watched.distances == known.watched.distances
+    reader = adapter_of(turned, adapter.adaptation).reader
+    again = reader.watched(reader.read(AdapterState(known.passing("t"), lambda: known.text)))
+    before = adapter.reader.watched(known)
+    assert [query.name for query in again.queries] == ["r", "q", "p"]
+    assert len(set(before.distances)) > 1
+    assert again.distances == before.distances
     for name in PHASES[0]:
-        assert again.watched.statistics.rate(ItemKey(name)) == known.watched.statistics.rate(ItemKey(name))
+        (now,), (then,) = (one.components for one in (again, before))
+        assert now.statistics.rate(ItemKey(name)) == then.statistics.rate(ItemKey(name))
 
 
 LONE = """
@@ -365,7 +391,9 @@ def test_queries_that_share_nothing_are_planned_anew_too(
     """Both at once where both have an alarm: an answer to one does not make the other's unheard."""
     case = lone(text)
     adapter = adapter_of(case, eager(distance=distance, steps=50), TWO_PHASES[0])
-    (change,) = [change for _, own in states(case, adapter) for change in own]
+    told = [change for _, own in states(case, adapter) for change in own]
+    assert all(one.predicted > 0 for one in told), "an alarm of a lone query means a cheaper plan"
+    (change,) = [one for one in told if one.kept is None and one.measured is None]
     assert change.queries == tuple(query.name for query in case.queries)
     assert change.predicted >= 0.05
     assert change.reason.startswith("query p: ")

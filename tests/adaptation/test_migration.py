@@ -1,10 +1,9 @@
 """A plan changes for another while a stream runs: the reference's matches, each once, whatever the moment."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +34,7 @@ from weft.reference.events import ReferenceEvent
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
-from weft.runtime.stages.shard_executor import Arrivals, Observation, ShardExecutor
+from weft.runtime.stages.shard_executor import AdapterState, Arrivals, Observation, ShardExecutor
 from weft.runtime.state.journal import Journal
 from weft.runtime.state.segments import with_arrival
 
@@ -51,27 +50,29 @@ class Drawn:
     ways: Sequence[Way]
     seed: int
 
-    def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
-        return from_json("plan", state["plan"]) if state else given
+    def plan(self, state: AdapterState | None, given: Plan) -> Plan:
+        return from_json("plan", state.text()) if state else given
 
     def executor(self, plan: Plan, budget: Budget) -> MigratingExecutor:
         return MigratingExecutor(plan, budget)
 
-    def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
+    def switch(self, executor: ShardExecutor, plan: Plan, state: AdapterState | None) -> None:
         assert isinstance(executor, MigratingExecutor)
         assert state is not None
-        executor.switch(plan, state["way"])
+        executor.switch(plan, state.passing["way"])
 
     def observe(
-        self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
+        self, state: AdapterState | None, executor: ShardExecutor, events: Events, frontier: int
     ) -> Observation:
         assert isinstance(executor, MigratingExecutor)
         known = [identity for part in executor.known for identity in part.ids.to_pylist()]
         assert len(set(known)) == len(known), "an event is kept twice"
         dice = random.Random(f"{self.seed} {frontier} {events.ids.to_pylist()}")
         if dice.random() >= self.chance:
-            return Observation(state or {})
-        return Observation({"plan": to_json("plan", dice.choice(self.plans)), "way": dice.choice(self.ways)})
+            return Observation(state or AdapterState({}, str), is_rewritten=False)
+        text = to_json("plan", dice.choice(self.plans))
+        state = AdapterState({"way": dice.choice(self.ways)}, lambda: text)
+        return Observation(state, is_rewritten=True)
 
 
 @dataclass(frozen=True)

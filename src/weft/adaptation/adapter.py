@@ -1,61 +1,50 @@
 """Adapt the plan of a shard: watch its statistics, plan anew when that is called for, switch if it pays.
 
-All that it depends on is in the journal: the trees that run, the statistics it was made with, those of
-the latest window, and a log of the latest changes. A step that is repeated decides the same.
+All that it depends on is in the journal: the trees that run, the statistics each component of them was made
+with, those of the latest window, and a log of the latest changes. A step that is repeated decides the same.
 
 Watching takes a small share of the run. A step that is not watched counts its events by type, and nothing
-else. The time of a run is not measured but reckoned, from the number of events and the work of the plan: what
-the cost model expects, or what was counted if that is more, so that a plan that drift has made slow is looked
-at sooner.
+else; one that is watched takes what the operators have counted. The time of a run is not measured but
+reckoned, from the number of events and the work of the plan: what the cost model expects, or what was counted
+if that is more, so that a plan that drift has made slow is looked at sooner.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
 from weft.adaptation.migration import MigratingExecutor, Way
+from weft.adaptation.plan_counts import PlanCounts
 from weft.adaptation.settings import Adaptation
-from weft.adaptation.watched_plan import Alarm, Replan, WatchedPlan
+from weft.adaptation.shard_state import ShardState, StateReader
+from weft.adaptation.watched_component import Replan, Watch, WatchedComponent
 from weft.cost.measured import Measured
-from weft.normalize.pipeline import normalize
-from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
-from weft.runtime.stages.shard_executor import Observation, PlanChange, ShardExecutor
+from weft.runtime.stages.shard_executor import AdapterState, Observation, PlanChange, ShardExecutor
 from weft.schema import Schema
-from weft.statistics.live import LiveStatistics
-from weft.statistics.model import ItemKey, Statistics
+from weft.statistics.model import Statistics
+from weft.statistics.sampling import Sampling
 from weft.statistics.sliding_counts import UnwatchedSteps
 
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
 PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard, at least
-PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is asked for
-
-
-@dataclass
-class _ShardState:
-    """What is in the journal, and what follows from it."""
-
-    step: int
-    version: int
-    way: Way
-    watched: WatchedPlan
-    live: LiveStatistics
-    log: list[PlanChange]
-    work: list[float]  # counted in the latest steps, for each event: before the switch, and since
-    unwatched: UnwatchedSteps
-    stored: Mapping[str, Any] = field(default_factory=dict)  # all that only steps that are watched change
+PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is drawn for
+KEPT_BEST = "its trees are still the best found"
+KEPT_SHARED = "other trees are cheaper for the query alone, but not in the shared plan"
 
 
 class StreamAdapter:
-    """Adapts the plans of the shards of one part of a stream."""
+    """Adapts the plans of the shards of one part of a stream.
+
+    `cost` is what the plan costs in nanoseconds for a second of events, where that is known.
+    """
 
     def __init__(
         self,
@@ -64,126 +53,181 @@ class StreamAdapter:
         stored_plan: StoredPlan,
         statistics: Statistics,
         adaptation: Adaptation,
+        cost: float | None = None,
     ) -> None:
-        self.queries = tuple(queries)
-        self.schema = schema
-        self.stored_plan = stored_plan
-        self.statistics = statistics
         self.adaptation = adaptation
+        self.statistics = statistics
         self._model = Measured().at_rate(statistics.events_per_second)
-        self._inquiry = inquiry_of([form for query in queries for form in normalize(query)])
-        self._groups = sorted({question.group for question in self._inquiry.questions}, key=repr)
-        self._known: dict[str, _ShardState] = {}
-        self._plans: dict[str, Plan] = {}
+        watch = Watch(schema, self._model, self._decision, stored_plan.is_shared)
+        varies = adaptation.selection == "violation-probability"
+        self.reader = StateReader(queries, watch, stored_plan, statistics, varies=varies)
+        self._cost = cost
+        self._known: dict[str, ShardState] = {}
+        self._counts: list[PlanCounts] = []
 
     def lines(self) -> list[str]:
         """Say what is watched in the beginning."""
-        return self._state(None).watched.lines()
+        return self.reader.first.lines()
 
-    def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
+    def plan(self, state: AdapterState | None, given: Plan) -> Plan:
         """Return the plan to run now; in the beginning, without a state, the one given."""
-        if state is None or state["plan"] is None:
+        if state is None or not state.passing["version"]:
             return given
-        text = state["plan"]
-        if text not in self._plans:
-            known = self._known.get(state["token"]) or self._state(state)
-            if len(self._plans) >= MOST_KNOWN:
-                self._plans.clear()
-            self._plans[text] = known.watched.plan
-        served, kept = ({output.query for output in plan.outputs} for plan in (self._plans[text], given))
-        return self._plans[text].without(frozenset(served - kept))
+        plan = self.reader.watched(self._state(state)).plan
+        served, kept = ({output.query for output in plan.outputs} for plan in (plan, given))
+        return plan if served == kept else plan.without(frozenset(served - kept))
 
     def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
         """Return an executor that `switch` can change."""
         return MigratingExecutor(plan, budget)
 
-    def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
+    def switch(self, executor: ShardExecutor, plan: Plan, state: AdapterState | None) -> None:
         """Let an executor that is up to date go on with another plan of the same queries."""
-        _migrating(executor).switch(plan, "rebuild" if state is None else state["way"])
+        _migrating(executor).switch(plan, "rebuild" if state is None else self._state(state).way)
 
     def observe(
-        self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
+        self, state: AdapterState | None, executor: ShardExecutor, events: Events, frontier: int
     ) -> Observation:
         """Return the state after a step that took new events."""
-        known = self._known.pop(state["token"], None) if state is not None else None
-        own = known or self._state(state)
-        is_first, version = not own.step, own.version
+        own, running = self._state(state), _migrating(executor)
+        self._known.pop("" if state is None else state.token, None)
+        is_first, before = not own.step, tuple(own.log)
         own.step += 1
-        work = self._work(_migrating(executor))
+        work = self._work(running)
         # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
-        cost = cost_of(events, own.watched.cost, work if own.way == "rebuild" else 0.0)
-        if is_first or self._is_due(own, cost):
-            if events.n_events and _migrating(executor).n_plans == 1:
+        cost = cost_of(events, own.cost, work if own.way == "rebuild" else 0.0)
+        kept: list[PlanChange] = []
+        is_watched = is_first or self._is_due(own, running.plan, cost)
+        if is_watched:
+            if events.n_events and running.n_plans == 1:
                 _note_work(own, work / events.n_events)
-            self._watch_step(own, events, frontier)
-            own.unwatched, own.stored = UnwatchedSteps(), self._to_json(own)
+            kept = self._watch_step(own, running, events, frontier)
+            own.unwatched = UnwatchedSteps()
+            own.text = self.reader.write(own)
         else:
             own.unwatched.add(events, own.live.types, cost)
-        token = uuid4().hex
-        self._known[token] = own
+        text, passing = own.text, own.passing(uuid4().hex)
+        self._keep(passing["token"], own)
+        changes = (*(change for change in own.log if change not in before), *kept)
+        return Observation(AdapterState(passing, lambda: text), is_watched, changes)
+
+    def _state(self, given: AdapterState | None) -> ShardState:
+        """Return the state of a shard: the one at hand, or what was written of it."""
+        if given is None:
+            cost = self.reader.first.cost if self._cost is None else self._cost
+            return self.reader.beginning(cost)
+        if given.token not in self._known:
+            self._keep(given.token, self.reader.read(given))
+        return self._known[given.token]
+
+    def _keep(self, token: str, state: ShardState) -> None:
+        self._known[token] = state
         while len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
-        passing = {"token": token, "step": own.step, "unwatched": own.unwatched.to_json()}
-        changes = tuple(change for change in own.log if change.version > version)
-        return Observation({**own.stored, **passing}, changes)
 
-    def _is_due(self, state: _ShardState, cost: float) -> bool:
+    def _counts_of(self, plan: Plan) -> PlanCounts:
+        """Return which nodes of a plan count what; the shards of a process share it."""
+        for counts in self._counts:
+            if counts.plan is plan:
+                return counts
+        found = next((counts for counts in self._counts if counts.plan == plan), None)
+        if found is None:
+            found = PlanCounts(plan, self.reader.inquiry.questions)
+            self._counts = [found, *self._counts][:MOST_KNOWN]
+        return found
+
+    def _is_due(self, state: ShardState, plan: Plan, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
-        share, n_questions = self.adaptation.watching, len(self._inquiry.questions)
-        passed = state.unwatched.cost + cost
-        return share >= 1 or (cost > 0 and share * passed >= PER_LOOK + PER_QUESTION * n_questions)
+        share = self.adaptation.watching
+        if share >= 1 or not cost:
+            return share >= 1
+        n_drawn = len(self.reader.inquiry.questions) - len(self._counts_of(plan).digests)
+        n_drawn = min(n_drawn, Sampling().questions_per_look)
+        return share * (state.unwatched.cost + cost) >= PER_LOOK + PER_QUESTION * n_drawn
 
-    def _watch_step(self, state: _ShardState, events: Events, frontier: int) -> None:
-        """Look at the events of a step, and plan anew where that is called for."""
+    def _watch_step(
+        self, state: ShardState, executor: MigratingExecutor, events: Events, frontier: int
+    ) -> list[PlanChange]:
+        """Look at the events of a step, and plan anew where that is called for; return what was kept."""
+        counted = None
+        if state.way == "rebuild":
+            counted = self._counts_of(executor.plan).of_step(executor.meter)
         state.live.catch_up(state.unwatched)
-        state.live.observe(events, frontier)
-        known = state.live.statistics()
-        if events.n_events and self._is_worth_planning(state, known):
-            alarms = state.watched.alarms(known)
-            if alarms:
-                self._answer(state, alarms, known)
+        state.live.observe(events, frontier, counted)
+        state.is_awake |= state.live.has_moved or self.adaptation.decide != "invariants"
+        return self._answer(state) if events.n_events and state.is_awake else []
 
     def _work(self, executor: MigratingExecutor) -> float:
         """Return the nanoseconds that the rows built and examined in this step stand for."""
         built, examined = (sum(own.values()) for own in (executor.meter.built, executor.meter.examined))
         return self._model.row_out * built + self._model.candidate * examined
 
-    def _is_worth_planning(self, state: _ShardState, known: Statistics) -> bool:
+    def _is_worth_planning(self, state: ShardState, component: WatchedComponent, known: Statistics) -> bool:
         """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""
+        if self.adaptation.decide == "unconditional":
+            return True
         seconds = self.adaptation.horizon * state.live.window_seconds
-        least = self.adaptation.planning * len(self.queries) / seconds
-        return state.watched.cost >= least or state.watched.cost_under(known) >= least
+        least = self.adaptation.planning * len(component.queries) / seconds
+        return component.cost >= least or component.cost_under(known) >= least
 
-    def _answer(self, state: _ShardState, alarms: Sequence[Alarm], known: Statistics) -> None:
-        """Plan each component with an alarm anew, and go on with what pays; all statistics are new."""
-        better: Replan | None = None
-        for alarm in alarms:
-            limit = Limit(steps=self.adaptation.steps)
-            replan = state.watched.replan(alarm, known, limit, seed=state.version)
-            state.watched.learn(alarm, replan.gain)
-            running = state.watched.stored_plan.trees
-            is_other = any(running[name] != trees for name, trees in replan.trees.items())
-            if is_other and replan.gain >= self.adaptation.least_gain:
-                better = replan if better is None else better.beside(replan)
-        stored_plan = state.watched.stored_plan
-        if better is not None and self._is_worth_switching(state, better):
-            state.version, state.way = state.version + 1, self._way
-            stored_plan = state.watched.with_trees(better.trees)
-            reason, queries = "; ".join(better.reasons), tuple(better.trees)
-            change = PlanChange(state.step, state.version, reason, queries, state.way, better.gain)
-            state.log = [*state.log, change][-MOST_LOGGED:]
-        state.watched.adopt(stored_plan, known, self._variances(state.live, known))
+    def _answer(self, state: ShardState) -> list[PlanChange]:
+        """Plan each component with an alarm anew, and go on with what pays; return why others are kept.
+
+        What is known now is what the next alarms of these components are about; the others stay as they are.
+        """
+        known, watched = state.live.statistics(), self.reader.watched(state)
+        answers: dict[int, Replan] = {}
+        reasons: dict[int, str] = {}
+        for place, component in enumerate(watched.components):
+            alarm = component.alarm(known)
+            if alarm is not None and self._is_worth_planning(state, component, known):
+                limit = Limit(steps=self.adaptation.steps)
+                answers[place] = replan = component.replan(alarm, known, limit, seed=state.version)
+                reason = self._why_kept(component, replan)
+                reasons |= {} if reason is None else {place: reason}
+        better = {place: replan for place, replan in answers.items() if place not in reasons}
+        if better and not self._is_worth_switching(state, better.values()):
+            windows = f"{self.adaptation.horizon:g} sliding windows"
+            reasons |= dict.fromkeys(better, f"to switch costs more than it saves in {windows}")
+            better = {}
+        if better:
+            self._take(state, better)
+        variances = self.reader.variances(state.live, known)
+        for chosen, is_taken in ((better, True), (answers.keys() - better.keys(), False)):
+            own = {place: answers[place] for place in chosen}
+            watched = watched.adopt(own, is_taken=is_taken, statistics=known, variances=variances)
+        state.watched, state.cost = watched, watched.cost
+        return [_kept(state, answers[place], reason) for place, reason in sorted(reasons.items())]
+
+    def _why_kept(self, component: WatchedComponent, replan: Replan) -> str | None:
+        """Return why a component keeps its trees, or None where others save enough."""
+        if all(component.trees[name] == trees for name, trees in replan.trees.items()):
+            is_promised = self.adaptation.decide == "invariants"
+            return KEPT_SHARED if is_promised else KEPT_BEST
+        if replan.gain < self.adaptation.least_gain:
+            return f"others save {replan.gain:.1%}, and {self.adaptation.least_gain:.1%} are asked for"
+        return None
+
+    def _take(self, state: ShardState, better: Mapping[int, Replan]) -> None:
+        """Go on with other trees for some components."""
+        state.version, state.way = state.version + 1, self._way
+        before, after = _costs(better.values())
+        reason = "; ".join(replan.alarm.sentence for replan in better.values())
+        queries = tuple(name for replan in better.values() for name in replan.trees)
+        change = PlanChange(state.step, state.version, reason, queries, state.way, 1.0 - after / before)
+        state.log = [*state.log, change][-MOST_LOGGED:]
 
     @property
     def _way(self) -> Way:
         """How to switch: a plan that is better repeats a window in less time than the old one runs for it."""
         return self.adaptation.way or "rebuild"
 
-    def _is_worth_switching(self, state: _ShardState, replan: Replan) -> bool:
-        """Say whether a new plan saves more than it costs to switch: the work of a plan for a window."""
-        repeated = replan.cost_before if self._way == "parallel" else replan.cost_after
-        saved = (replan.cost_before - replan.cost_after) * self.adaptation.horizon * state.live.window_seconds
-        return saved > repeated * (self._inquiry.longest or 0.0)
+    def _is_worth_switching(self, state: ShardState, better: Iterable[Replan]) -> bool:
+        """Say whether new trees save more than it costs to switch: their work for a window."""
+        before, after = _costs(better)
+        repeated = before if self._way == "parallel" else after
+        saved = (before - after) * self.adaptation.horizon * state.live.window_seconds
+        return saved > repeated * (self.reader.inquiry.longest or 0.0)
 
     def _decision(self) -> DecisionFunction:
         wanted = self.adaptation
@@ -199,75 +243,17 @@ class StreamAdapter:
             case "off":
                 return Static()
 
-    def _state(self, stored: Mapping[str, Any] | None) -> _ShardState:
-        """Return the state that the journal has, or that of the beginning."""
-        live = LiveStatistics(self._inquiry, initial=self.statistics)
-        if stored is None:
-            watched = self._watch(self.stored_plan, self.statistics, self._variances(live, self.statistics))
-            return _ShardState(0, 0, "rebuild", watched, live, [], [0.0], UnwatchedSteps())
-        stored_plan = self.stored_plan if stored["plan"] is None else StoredPlan.from_json(stored["plan"])
-        variances = dict(zip(self._inquiry.items, stored["variances"], strict=False))
-        watched = self._watch(stored_plan, self._statistics_of(stored["adopted"]), variances)
-        watched.tune(stored["distances"])
-        live.restore(stored["live"])
-        return _ShardState(
-            step=stored["step"],
-            version=stored["number"],
-            way=stored["way"],
-            watched=watched,
-            live=live,
-            log=[PlanChange(**{**change, "queries": tuple(change["queries"])}) for change in stored["log"]],
-            work=list(stored["work"]),
-            unwatched=UnwatchedSteps.from_json(stored["unwatched"]),
-            stored=stored,
-        )
 
-    def _watch(
-        self, stored_plan: StoredPlan, statistics: Statistics, variances: Mapping[ItemKey, float]
-    ) -> WatchedPlan:
-        return WatchedPlan(
-            self.queries, self.schema, self._model, self._decision, stored_plan, statistics, variances
-        )
+def _costs(replans: Iterable[Replan]) -> tuple[float, float]:
+    """Return what components cost together, before and after."""
+    costs = [(replan.cost_before, replan.cost_after) for replan in replans]
+    return sum(before for before, _ in costs), sum(after for _, after in costs)
 
-    def _variances(self, live: LiveStatistics, known: Statistics) -> Mapping[ItemKey, float]:
-        """Return how the rates of items vary, where the selection of invariants asks for that."""
-        if self.adaptation.selection != "violation-probability":
-            return {}
-        return {item: live.rate_variance(item, known.rate(item)) for item in self._inquiry.items}
 
-    def _to_json(self, state: _ShardState) -> Mapping[str, Any]:
-        """Return all of a state that only steps that are watched change, as values of JSON."""
-        watched = state.watched
-        return {
-            "number": state.version,
-            "plan": watched.stored_plan.to_json() if state.version else None,
-            "way": state.way,
-            "adopted": self._numbers_of(watched.statistics),
-            "variances": list(watched.variances.values()),
-            "distances": watched.distances,
-            "live": state.live.to_json(),
-            "log": [{**asdict(change), "queries": list(change.queries)} for change in state.log],
-            "work": state.work,
-        }
-
-    def _numbers_of(self, known: Statistics) -> list[Any]:
-        """Return statistics as numbers, in the order of items, groups and keys."""
-        return [
-            [known.rate(item) for item in self._inquiry.items],
-            [known.selectivity(group) for group in self._groups],
-            [known.agreement(key) for key in self._inquiry.keys],
-            known.total_rate,
-        ]
-
-    def _statistics_of(self, numbers: Sequence[Any]) -> Statistics:
-        rates, selectivities, agreements, total_rate = numbers
-        return Statistics(
-            dict(zip(self._inquiry.items, rates, strict=True)),
-            dict(zip(self._groups, selectivities, strict=True)),
-            dict(zip(self._inquiry.keys, agreements, strict=True)),
-            total_rate,
-            self.statistics.duration,
-        )
+def _kept(state: ShardState, replan: Replan, reason: str) -> PlanChange:
+    """Return the word that an alarm was answered, and the plan stays."""
+    sentence, queries = replan.alarm.sentence, tuple(replan.trees)
+    return PlanChange(state.step, state.version, sentence, queries, state.way, replan.gain, kept=reason)
 
 
 def _migrating(executor: ShardExecutor) -> MigratingExecutor:
@@ -276,7 +262,7 @@ def _migrating(executor: ShardExecutor) -> MigratingExecutor:
     return executor
 
 
-def _note_work(state: _ShardState, latest: float) -> None:
+def _note_work(state: ShardState, latest: float) -> None:
     """Note the work of a step for each event; when it is known for a change, tell what that gained."""
     if state.log and state.log[-1].measured is None:
         before = state.work[0]

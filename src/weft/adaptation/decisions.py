@@ -60,6 +60,9 @@ class DecisionFunction:
     def learn(self, gain: float) -> None:
         """Take note of the share of the cost that planning anew has saved."""
 
+    def recall(self, distance: float) -> None:
+        """Go on with what another one has learned, of the same kind."""
+
 
 class Invariants(DecisionFunction):
     """Plan anew when one of `k` conditions of a block, or of all, is violated beyond a distance.
@@ -154,6 +157,11 @@ class Invariants(DecisionFunction):
             self.distance = min(FARTHEST, 2.0 * self.distance + self._switch_cost)
         elif gain >= 2.0 * self._switch_cost:
             self.distance *= 0.9
+
+    def recall(self, distance: float) -> None:
+        """Go on with a distance, if it is tuned."""
+        if self._distance == "tuned":
+            self.distance = distance
 
 
 class Threshold(DecisionFunction):

@@ -2,14 +2,14 @@
 
 Idea: In parallel, the old plan serves the matches with an event from before the switch, the new plan those
     of new events alone, until no match with an old event can come any more; then it goes. Or the new plan is
-    rebuilt from the events that are kept, and the old one goes at once.
+    rebuilt from the events that are kept, and the old one goes at once; what is the same in both goes on.
 Reference: I. Kolchinsky, A. Schuster, "Efficient Adaptive Detection of Complex Event Patterns", PVLDB 2018,
     section 2.2, for the parallel way.
 Differs: New is what arrives after the switch, whatever its time. The new plan sees old events too where
     they may negate, and counts them where windows count events. Of types that only begin matches, the
     old plan sees no event that is later than all old ones. Further switches may follow meanwhile.
 Complexity: In parallel, the work of both plans for about a window, the old one's without what new events
-    begin; rebuilt, that of the new plan on the events kept.
+    begin; rebuilt, that of the components that change on the events kept.
 """
 
 from collections import Counter
@@ -119,7 +119,11 @@ class MigratingExecutor:
         executor.begin(self._budget, self._since)
         log = self._everything()
         if log is None or way == "rebuild":
-            if log is not None:
+            rebuilt = self._latest.rebuilt(plan, self._frontier) if self.n_plans == 1 else None
+            if rebuilt is not None:
+                executor = rebuilt
+                executor.begin(self._budget, self._since)
+            elif log is not None:
                 executor.repeat(Arrivals(log), self._frontier)
             self._tenures, self._log = [PlanTenure(executor)], None
         else:

@@ -34,11 +34,13 @@ class Adaptation:
     statistic, which may differ from its value when the plan was made by a share of it, or by an amount.
     `unconditional` plans anew in every step that is watched; `off` never does.
 
-    Watching takes at most the share `watching` of a run, as its time is reckoned from the events and the
-    plan; steps that are not watched merely count events, and with 1 all are watched. A search takes at most
-    `steps`. A new plan must save the share `least_gain` of the cost, and more in `horizon` sliding windows
-    than it costs to switch. Where all work of that time takes less than planning does, `planning` nanoseconds
-    for each query, the plan stays. `way` forces how to switch.
+    A step is what one shard does with its events of a micro-batch. Watching takes at most the share
+    `watching` of a run, as its time is reckoned from the events and the plan; steps that are not watched
+    merely count events, and with 1 all are watched. Queries that have something to share are planned
+    together, others each by itself: a search for such a component takes at most `steps`. Its new trees must
+    save the share `least_gain` of its cost, and all of a step more in `horizon` sliding windows than it costs
+    to switch. Where all work of a component in that time takes less than planning does, `planning`
+    nanoseconds for each query, it is not planned anew, unless `unconditional`. `way` forces how to switch.
 
     >>> Adaptation(decide="invariant")
     Traceback (most recent call last):
@@ -87,10 +89,13 @@ class AdaptedGroup:
     stored_plan: "StoredPlan"
     statistics: "Statistics"
     adaptation: Adaptation
+    cost: float | None = None  # of the plan, in nanoseconds for a second of events
 
     def adapter(self) -> "StreamAdapter":
         """Return what changes the plan while it runs."""
         # Imported here, and the optimizer with it: a worker without such a group needs none of it.
         from weft.adaptation.adapter import StreamAdapter
 
-        return StreamAdapter(self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation)
+        return StreamAdapter(
+            self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation, self.cost
+        )

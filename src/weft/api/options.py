@@ -47,8 +47,8 @@ class Streaming:
     adapt
         When to plan anew while the rates and selectivities drift. "off", the default, is never; "invariants"
         does so when a condition under which the plan was the best is violated, "threshold" when a statistic
-        has changed by half, "unconditional" with every batch; or a `weft.Adaptation`. Only plans that were
-        searched for (plan "auto" or "mcep") are adapted. The matches are the same.
+        has changed by half, "unconditional" in every step that is watched; or a `weft.Adaptation`. Only plans
+        that were searched for (plan "auto" or "mcep") are adapted. The matches are the same.
     """
 
     checkpoint: str | None = None

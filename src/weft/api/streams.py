@@ -168,8 +168,16 @@ class StreamDetection(Streamed, OnePlaceDetection):
         adaptation = self.workload.streaming.adaptation
         if adaptation.decide == "off" or self.workload.planning.plan not in ("auto", "mcep"):
             return None
-        stored = planned.optimized.stored
-        return AdaptedGroup(planned.group.queries, self.source.schema, stored, self.statistics, adaptation)
+        stored, cost = planned.optimized.stored, planned.optimized.cost
+        is_time = self.workload.planning.cost == "measured"
+        return AdaptedGroup(
+            planned.group.queries,
+            self.source.schema,
+            stored,
+            self.statistics,
+            adaptation,
+            cost if is_time else None,
+        )
 
     def explain(self) -> str:
         """Return the normal forms, and the plan of each group; of trend queries, the templates."""

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from weft.adaptation.settings import Decider
 from weft.api.options import PlacementName
 from weft.cli.groups import option
 from weft.errors import WeftError
@@ -314,7 +313,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunningOptions:
-    """The state of a stream, when its batches begin, and when it plans anew."""
+    """The state of a stream, and when its batches begin."""
 
     checkpoint: str = option(
         "Where the stream remembers how far it is. Started again with it, it goes on from there.",
@@ -332,10 +331,4 @@ class RunningOptions:
         "How many parts the state has, fixed at the first start; by default one per core.",
         min=1,
         default=None,
-    )
-    adapt: Decider = option(
-        "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants), "
-        "when a statistic has changed by half (threshold), with every batch (unconditional), or never (off). "
-        "The matches are the same.",
-        default="off",
     )

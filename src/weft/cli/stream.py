@@ -13,11 +13,13 @@ import typer
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.adaptation.settings import Adaptation
 from weft.api.detect import prepare
 from weft.api.detection import Detection
 from weft.api.options import Columns, Streaming
 from weft.api.run_notices import run_notices
 from weft.cli import options
+from weft.cli.adapt_options import AdaptOptions
 from weft.cli.console import Queries, in_options, say_error, say_notices, terminal
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
@@ -71,6 +73,7 @@ def stream(
     policies: PolicyOptions,
     feed: options.SourceOptions,
     running: options.RunningOptions,
+    adapting: AdaptOptions,
     output: options.OutputOptions,
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
     on_budget: options.OnBudgetOption = "stop",
@@ -94,13 +97,25 @@ def stream(
         )
         check_windows(bound)
         sites.check()
-        if sites.site is not None and running.adapt != "off":
-            raise WeftError(f"--adapt {running.adapt}: a placement is kept; leave out --adapt or --site")
+        adaptation = adapting.adaptation()
+        if sites.site is not None and adaptation.decide != "off":
+            raise WeftError(f"--adapt {adaptation.decide}: a placement is kept; leave out --adapt or --site")
         planning_of(planning, sharing)
         if sites.history is not None:
             find_events(sites.history)
         job = StreamJob(
-            queries, source, columns, policies, feed, running, planning, sites, sharing, budget, on_budget
+            queries,
+            source,
+            columns,
+            policies,
+            feed,
+            running,
+            adaptation,
+            planning,
+            sites,
+            sharing,
+            budget,
+            on_budget,
         )
         writer = _writer(bound, output)
         job.check(writer.directories)
@@ -156,6 +171,7 @@ class StreamJob:
     policies: PolicyOptions
     feed: options.SourceOptions
     running: options.RunningOptions
+    adaptation: Adaptation
     planning: options.PlanOptions
     sites: options.StreamSiteOptions
     sharing: Sharing
@@ -219,7 +235,7 @@ class StreamJob:
             watermark=self.feed.watermark,
             columns=Columns(order_by=columns.order_by, types=columns.conditions),
             planning=planning,
-            streaming=Streaming(checkpoint=self.running.checkpoint, adapt=self.running.adapt),
+            streaming=Streaming(checkpoint=self.running.checkpoint, adapt=self.adaptation),
             sites=sites_of(self.sites, None if past is None else past.network),
             budget=Budget(partial_matches=self.budget),
             on_budget=self.on_budget,

@@ -1,8 +1,9 @@
 """Statistics of a running shard: rates, selectivities and agreement on keys over a sliding window of time.
 
-Types are counted exactly. All else is estimated from a bounded number of rows and tuples of each batch,
-drawn by dice that depend on the number of the step and on nothing else, and added up in exponential
-histograms. So the same batches give the same statistics, and the state is small.
+Types are counted exactly, and so is what the operators of the plan count anyway. All else is estimated from a
+bounded number of rows and tuples of some batches, drawn by dice that depend on the number of the step and on
+nothing else, and added up in exponential histograms. So the same batches give the same statistics, and the
+state is small.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,39 +15,36 @@ import numpy as np
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.statistics import recent_events
+from weft.statistics.counted_step import CountedStep, Movement
 from weft.statistics.exponential_histogram import ExponentialHistogram
 from weft.statistics.model import GroupKey, Inquiry, ItemKey, Statistics
-from weft.statistics.recent_events import RecentSample, excerpt, merge_samples, thin
+from weft.statistics.recent_events import RecentSample, merge_samples, thin
+from weft.statistics.row_sampling import sample_rows
 from weft.statistics.sampling import (
-    ANY,
     MICROSECONDS,
-    NO_ROWS,
     UNSEEN,
     SampledQuestion,
     Sampling,
     TupleSampler,
-    WeightedRows,
     agreement_question,
     digest_of,
     is_answerable,
     microseconds,
     prepare,
-    resample,
-    rows_of_item,
-    spread_places,
 )
 from weft.statistics.sliding_counts import HitRate, ItemCount, UnwatchedSteps, sliding_window
 
 TICKS = 64  # into which the sliding window is cut; what falls into one is not told apart
 ROUND = 32  # ticks in which all questions get their turn, unless there are too many
 BETWEEN = 8  # a batch in which no tuples are drawn is looked at in so much less detail
-TAIL, TAIL_WINDOWS = 16_384, 4  # rows and windows at the end of a large batch that are looked at
+UNMOVED = 8  # rounds after which tuples are drawn though nothing that is counted has moved
 
 
 class LiveStatistics:
     """What the latest `window_seconds` of a stream say of items, predicate groups and keys.
 
-    `n_rows` and `n_tuples` count what was looked at.
+    `n_rows` and `n_tuples` count what was looked at; `has_moved` says whether a step that was counted may
+    have changed an answer.
 
     >>> import pyarrow as pa
     >>> from weft.runtime.columns.events import StringPool
@@ -107,6 +105,12 @@ class LiveStatistics:
         pace = ROUND * self.sampling.questions_per_look // max(len(self._questions), 1)
         self._pace = min(max(pace, 1), ROUND)
         self._selectivities: tuple[int, Mapping[GroupKey, float]] | None = None
+        self._movement = Movement()
+        self._movement.mark([self.initial.rate(item) for item in self._counts])
+        self._is_counted = self.has_moved = False
+        given = self.initial.selectivities
+        told = (asked.digest for asked in self._questions if asked.question.group in given)
+        self._given = {*told, *(self._agreements.keys() & self.initial.agreements.keys())}
 
     @property
     def types(self) -> Iterable[str]:
@@ -136,9 +140,16 @@ class LiveStatistics:
                 share = shares.get(item, count.held / count.looked)
                 count.histogram.extend(_nonzero_amounts(ticks, amounts[name] * share))
 
-    def observe(self, events: Events, frontier: int = END_OF_TIME) -> None:
-        """Take the events of a step, sorted; no event to come is before the frontier."""
+    def observe(
+        self, events: Events, frontier: int = END_OF_TIME, counted: CountedStep | None = None
+    ) -> None:
+        """Take the events of a step, sorted; no event to come is before the frontier.
+
+        Where operators have `counted`, that is taken instead of samples. What they do not count is drawn
+        once, then when something that they do count has moved, and again after a long time.
+        """
         self._step += 1
+        self.has_moved = counted is None
         if events.n_events:
             earliest, latest = int(events.times[0]), int(events.times[-1])
             self._now = latest if self._first is None else max(self._now, latest)
@@ -149,30 +160,70 @@ class LiveStatistics:
             return
         dice = np.random.default_rng((self.sampling.seed, self._step))
         tick = self._now // self._tick
-        is_due = self._looked is None or tick >= self._looked + self._pace
         last = self._now // self._tick
         ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
         edges = np.searchsorted(events.times, ticks * self._tick, side="left")
         self._total.histogram.extend(_nonzero_amounts(ticks, np.diff(edges)))
+        by_type = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}
+        amounts = {name: np.diff(places) for name, places in by_type.items()}
         shares: dict[ItemKey, float] = {}
-        if is_due or self._is_worth_a_look(events):
+        is_due = self._looked is None or tick >= self._looked + self._pace
+        if counted is not None:
+            self._add(ticks, amounts, self._shares_of(counted, tick))
+            is_due &= self._is_drawing(events, counted, tick)
+        if is_due or self._is_worth_a_look(events, counted):
             most = self.sampling.rows_per_type if is_due else self.sampling.rows_per_type // BETWEEN
             sample = self._sample_rows(events, int(edges[0]), max(most, 1), shares, dice)
             self._recent = merge_samples(self._recent, sample)
-        by_type = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}
-        self._add(ticks, {name: np.diff(places) for name, places in by_type.items()}, shares)
+        if counted is None:
+            self._add(ticks, amounts, shares)
         if self._recent is None:
             return
         if is_due:
-            self._sample_tuples(self._recent, tick, dice)
-            self._looked, self._selectivities = tick, None
+            self._sample_tuples(self._recent, tick, dice, counted)
+            self._looked, self._selectivities, self.has_moved = tick, None, True
             self._recent = replace(self._recent, is_new=np.zeros_like(self._recent.is_new))
         if is_due or self._recent.events.n_events > 2 * self.sampling.kept_events:
             n_kept = self.sampling.kept_events // (recent_events.SLOTS * max(len(self._roles), 1))
             self._recent = thin(self._recent, self._now, self._reach, max(n_kept, 1), dice)
 
-    def _is_worth_a_look(self, events: Events) -> bool:
+    def _shares_of(self, counted: CountedStep, tick: int) -> dict[ItemKey, float]:
+        """Take what was counted for questions, and return the share of its type that each item has."""
+        self._is_counted = True
+        for item, (n_rows, n_passed) in counted.items.items():
+            if item in self._counts:
+                self._counts[item].look(n_rows, n_passed, self.sampling.rows_per_type)
+        for name, (n_looked, n_held) in counted.shares.items():
+            self._shares[name].add(tick, n_looked, n_held)
+        self._movement.add(counted.joins)
+        return {item: passed / rows for item, (rows, passed) in counted.items.items() if rows}
+
+    def _is_drawing(self, events: Events, counted: CountedStep, tick: int) -> bool:
+        """Say whether to draw tuples for what is not counted: a window after that was wanted first."""
+        movement, rates = self._movement, self._rates()
+        is_open = any(self._is_open(name, tick) for name in self._shares if name not in counted.shares)
+        is_long_ago = self._looked is not None and tick >= self._looked + UNMOVED * ROUND
+        self.has_moved = movement.has_moved(rates, self.window_seconds)
+        if self.has_moved:
+            self._selectivities = None
+        if not movement.owed and (self.has_moved or is_open or is_long_ago):
+            movement.mark(rates)
+            movement.owed = sum(name not in counted.shares for name in self._shares)
+            movement.since, self._recent = int(events.times[0]), None
+        return bool(movement.owed) and int(events.times[-1]) >= (movement.since or 0) + self._reach
+
+    def _is_open(self, name: str, tick: int) -> bool:
+        """Say whether there never was an answer to a question, and none was given in the beginning."""
+        return name not in self._given and self._shares[name].value(self._looked or tick, 1) is None
+
+    def _rates(self) -> list[float]:
+        given = self.initial.rates
+        return [self._rate(count, given.get(item)) for item, count in self._counts.items()]
+
+    def _is_worth_a_look(self, events: Events, counted: CountedStep | None) -> bool:
         """Say whether rows are needed for rates, or as partners of events that are looked at next."""
+        if counted is not None:
+            return bool(self._movement.owed)
         if any(item.predicates for item in self._counts):
             return True
         n_new = 0 if self._recent is None else int(np.count_nonzero(self._recent.is_new))
@@ -188,46 +239,31 @@ class LiveStatistics:
         shares: dict[ItemKey, float],
         dice: np.random.Generator,
     ) -> RecentSample:
-        """Return a sample of rows from the first that counts, with those of each role.
+        """Return a sample of rows from the first that counts; note which share of its type each item has."""
+        sample, looked = sample_rows(
+            events, first_row, self._reach, most, self._items_of, self._roles, self._columns, dice
+        )
+        self.n_rows += sample.events.n_events
+        for item, (n_looked, n_held) in looked.items():
+            shares[item] = n_held / n_looked
+            self._counts[item].look(n_looked, n_held, self.sampling.rows_per_type)
+        return sample
 
-        Note the share of its type that each item has.
-        """
-        tail = int(np.searchsorted(events.times, events.times[-1] - TAIL_WINDOWS * self._reach, side="left"))
-        tail = max(min(tail, events.n_events - TAIL), first_row)
-        chosen, weights = {}, {}
-        for name in self._items_of:
-            rows = events.rows_of_type(name)
-            first, latest = np.searchsorted(rows, [first_row, tail])
-            rows = rows[max(first, min(latest, rows.size - most)) :]
-            chosen[name] = rows[spread_places(rows.size, most, dice)]
-            weights[name] = rows.size / max(chosen[name].size, 1)
-        used = np.unique(np.concatenate([np.empty(0, np.int64), *chosen.values()]))
-        self.n_rows += used.size
-        sample = excerpt(events, used, self._columns)
-        roles = [NO_ROWS] * len(self._roles)
-        for name, items in self._items_of.items():
-            own = np.searchsorted(used, chosen[name])
-            for item in items:
-                rows = rows_of_item(item, own, sample)
-                if own.size:
-                    shares[item] = rows.size / own.size
-                    self._counts[item].look(own.size, rows.size, self.sampling.rows_per_type)
-                if item in self._roles:
-                    roles[self._roles[item]] = WeightedRows(rows, np.full(rows.size, weights[name]))
-        if ANY in self._roles:
-            amounts = np.zeros(used.size)
-            for name in self._items_of:
-                amounts[np.searchsorted(used, chosen[name])] = weights[name]
-            every = WeightedRows(np.arange(used.size), amounts)
-            roles[self._roles[ANY]] = resample(every, np.zeros(used.size, np.int64), most, dice)
-        return RecentSample(sample, roles, np.ones(used.size, np.bool_))
-
-    def _sample_tuples(self, sample: RecentSample, tick: int, dice: np.random.Generator) -> None:
+    def _sample_tuples(
+        self, sample: RecentSample, tick: int, dice: np.random.Generator, counted: CountedStep | None
+    ) -> None:
         """Draw tuples with an event that is new, for questions whose turn it is and for keys."""
-        for _ in range(min(self.sampling.questions_per_look, len(self._questions))):
+        known = {} if counted is None else counted.shares
+        self._movement.owed = max(0, self._movement.owed - self.sampling.questions_per_look)
+        n_asked = 0
+        for _ in range(len(self._questions)):
             self._turn = (self._turn + 1) % len(self._questions)
             asked = self._questions[self._turn]
-            self._ask({asked.digest: asked}, sample, tick, dice)
+            if asked.digest not in known:
+                self._ask({asked.digest: asked}, sample, tick, dice)
+                n_asked += 1
+            if n_asked == self.sampling.questions_per_look:
+                break
         if self._agreements:
             self._ask(self._agreements, sample, tick, dice)
 
@@ -263,9 +299,10 @@ class LiveStatistics:
             return self.initial
         tick, least = self._now // self._tick, self.sampling.least_tuples
         looked = self._looked or 0
-        as_of = looked + (tick - looked) // ROUND * ROUND  # between looks, the answers stay the same
+        waited = 0 if self._is_counted else (tick - looked) // ROUND * ROUND
+        as_of = looked + waited  # between looks, the answers stay the same
         given = self.initial.rates
-        rates = {item: self._rate(count, given.get(item)) for item, count in self._counts.items()}
+        rates = dict(zip(self._counts, self._rates(), strict=True))
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._selectivities_at(as_of)
         shares = {key: self._shares[key].value(as_of, least) for key in self._agreements}
@@ -327,6 +364,8 @@ class LiveStatistics:
             "shares": {name: share.to_json() for name, share in self._shares.items()},
             "roles": [digest_of(role) for role in self._roles],
             "recent": recent_events.to_json(self._recent),
+            "counted": self._is_counted,
+            "movement": self._movement.to_json(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -350,6 +389,7 @@ class LiveStatistics:
         known = {digest: number for number, digest in enumerate(state["roles"])}
         roles = [known.get(digest_of(role)) for role in self._roles]
         self._recent = recent_events.from_json(state["recent"], roles)
+        self._is_counted, self._movement = state["counted"], Movement.from_json(state["movement"])
         self._selectivities = None
 
 

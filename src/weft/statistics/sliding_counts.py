@@ -1,7 +1,7 @@
 """What live statistics count: events of an item, tuples that satisfy predicates, unwatched steps."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -100,7 +100,7 @@ class UnwatchedSteps:
 
     def to_json(self) -> list[Any]:
         """Return all of it as values of JSON, which later steps do not change."""
-        return list(astuple(self))
+        return [dict(self.counts), self.n_events, self.since, self.until, self.cost]
 
     @classmethod
     def from_json(cls, state: Sequence[Any]) -> Self:

@@ -31,6 +31,7 @@ def test_a_journal_survives_json() -> None:
         wake=12,
         oldest=-7,
         adaptation={"plan": "é"},
+        adapted=Segment(1, 0, 12, 7, 9, 9),
     )
     assert Journal.from_json(journal.to_json()) == journal
     assert Journal.from_json(Journal("1 shards").to_json()) == Journal("1 shards")

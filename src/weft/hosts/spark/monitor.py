@@ -47,8 +47,8 @@ class BatchMetrics:
     once among the `late` ones, but in each part among the `duplicates` and the `buffered` ones.
     `watermark` is None as long as there is none. `stopped` gives the reason for each query that has
     exceeded its budget, now or earlier; `started` queries began empty in a stream that was running,
-    `ended` ones are no longer asked. `changes` are those of plans. `sent_rows` and `sent_bytes` are what
-    sites sent each other, where queries are placed.
+    `ended` ones are no longer asked. `changes` are alarms and what they came to: other plans, or why these
+    are kept. `sent_rows` and `sent_bytes` are what sites sent each other, where queries are placed.
     """
 
     batch: int
@@ -227,6 +227,8 @@ class _Watch:
                     self._told.add((kind, name))
                     yield text.format(name, metrics.stopped.get(name)), None
         for change in metrics.changes:
+            if change.kept is not None or change.measured is not None:
+                continue
             told = f"{change.shard} goes on with version {change.version} of its plan"
             yield f"{told}, {change.predicted:.0%} cheaper by the statistics: {change.reason}", None
         if metrics.rows:

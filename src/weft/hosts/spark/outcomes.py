@@ -26,7 +26,7 @@ from weft.runtime.stages.report import Report
 GROUP = "weft_group"  # the number of the query group, among outcomes of several
 CHANGES = (
     "array<struct<step: long, version: long, reason: string, queries: array<string>, way: string, "
-    "predicted: double, measured: double>>"
+    "predicted: double, measured: double, kept: string>>"
 )
 STOPPED = "map<string, string>"  # query -> reason
 TRANSFERS = "array<struct<projection: string, source: string, target: string, rows: long, bytes: long>>"
@@ -100,11 +100,11 @@ class Outcomes:
 
     @property
     def changes(self) -> DataFrame:
-        """The changes of plans: one row for each shard and new version of its plan.
+        """The alarms of shards, and what came of each: a new version of the plan, or why it is kept.
 
-        It says why the plan was made, which queries it is for, how the shard switches, the share of the cost
-        that it is predicted to save, and for a change of before the share of the counted work that it did
-        save.
+        A row says what raised the alarm, which queries were planned anew, how the shard switches, and the
+        share of their cost that this is predicted to save. Where `kept` says why, the plan stays. A change
+        comes again once the share of the counted work that it did save is known.
         """
         return self._report_entries("changes", CHANGES, "shard")
 

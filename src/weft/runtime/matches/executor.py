@@ -6,11 +6,13 @@ from functools import lru_cache
 import numpy as np
 
 from weft.errors import BudgetError
-from weft.plan.nodes import Plan, Scan
+from weft.plan.dag import topological_order
+from weft.plan.nodes import Filter, Plan, Scan
 from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
+from weft.runtime.matches.state import NodeState
 from weft.runtime.matches.table import Table, as_lists, offsets_of
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import wake_after
@@ -55,6 +57,35 @@ class MatchExecutor(Executor):
     def repeat(self, arrivals: Arrivals, frontier: int) -> None:
         for _ in self.run(arrivals.events, frontier):
             pass
+
+    def rebuilt(self, plan: Plan, frontier: int) -> "MatchExecutor | None":
+        """Return an executor of another plan, which goes on with what this one has for outputs of both.
+
+        The others are run over the events that are kept. None where that cannot be: where events wait, or
+        outputs of both plans have more in common with the others than single events.
+        """
+        same = Plan(tuple(output for output in plan.outputs if output in self.plan.outputs))
+        others = plan.without(frozenset(output.query for output in same.outputs))
+        if self._events is None or self._waiting is not None or self.program.plan != self.plan:
+            return None
+        mine, built = topological_order(same), MatchExecutor(others, self.meter.budget)
+        both = [node for node in mine if node in built._states]
+        if not mine or not all(isinstance(node, Scan | Filter) for node in both):
+            return None
+        built.begin(self.meter.budget, self._since)
+        built.repeat(Arrivals(self._events), frontier)
+        n_dropped = self._events.n_events - (0 if built._events is None else built._events.n_events)
+        states = {
+            node: NodeState(state.held.shifted(-n_dropped), state.pending.shifted(-n_dropped))
+            for node, state in built._states.items()
+        }
+        for node in mine:
+            known = states.get(node)
+            if known is None or known.held.n_rows < self._states[node].held.n_rows:
+                states[node] = self._states[node]
+        made = MatchExecutor(plan, self.meter.budget)
+        made._events, made._states = self._events, {node: states[node] for node in made.program.order}
+        return made
 
     def step(self, arrivals: Arrivals, frontier: int) -> Iterator[Found]:
         for matches in self.run(arrivals.events, frontier):

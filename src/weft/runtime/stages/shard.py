@@ -30,6 +30,7 @@ from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor, is_timeout
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
 from weft.runtime.stages.site_executor import SitePlan
+from weft.runtime.stages.step_adapter import StepAdapter, forget_text
 from weft.runtime.stages.walk_log import rows_to_log, stored_walker
 from weft.runtime.state.journal import MILLISECOND, Journal, ServedQuery, Store, journal_in
 from weft.runtime.state.log import EVENTS, LogWriter, read_log
@@ -84,6 +85,7 @@ class Shard:
         self.store = store
         self.memory = memory
         self.reader = program.reader
+        self._adapter = None if program.adapter is None else StepAdapter(program.adapter, store)
 
     def step(self, arrived: Arrived, watermark: int) -> StepOutcome | None:
         """Take what came in a micro-batch; return None when there was nothing to do.
@@ -123,13 +125,15 @@ class Shard:
         previous_wake = journal.wake
         journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, walker, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
-        journal = self._observe(journal, plan, executor, arrivals, report)
+        if self._adapter is not None and isinstance(plan, Plan):
+            journal = self._adapter.observe(journal, executor, arrivals.events, report)
         self.store.set_journal(journal.to_json())
         self.store.wake(journal.wake, previous_wake)
         asked = self.program.fingerprints, self.program.adapter is not None
         token = journal.tokens[-1]
         self.memory.keep(self.name, _Remembered(executor, walker, plan, journal.step, token, *asked))
         _fill(report, journal, executor, results)
+        report.adapting = 0.0 if self._adapter is None else self._adapter.seconds
         report.seconds = perf_counter() - started
         return StepOutcome(results, own, late, report)
 
@@ -162,8 +166,9 @@ class Shard:
         report.ended = [name for name in known if name not in wanted]
         report.stopped = {name: served.stopped for name, served in queries.items() if served.stopped}
         is_same = {name: served.fingerprint for name, served in known.items()} == dict(wanted)
-        is_adapted = is_same and self.program.adapter is not None
-        return replace(journal, queries=queries, adaptation=journal.adaptation if is_adapted else None)
+        if not is_same or self.program.adapter is None:
+            journal = replace(forget_text(self.store, journal), adaptation=None)
+        return replace(journal, queries=queries)
 
     def _stop_queries(self, journal: Journal, error: BudgetError, report: Report) -> Journal:
         """Return the journal without the queries that exceeded their budget."""
@@ -178,9 +183,9 @@ class Shard:
         return replace(journal, queries={**journal.queries, **stopped})
 
     def _current_plan(self, journal: Journal) -> ShardPlan:
-        plan, adapter = self.program.plan, self.program.adapter
-        if adapter is not None and isinstance(plan, Plan):
-            plan = adapter.plan(journal.adaptation, plan)
+        plan = self.program.plan
+        if self._adapter is not None and isinstance(plan, Plan):
+            plan = self._adapter.plan(journal, plan)
         stopped = frozenset(name for name, served in journal.queries.items() if served.stopped)
         return plan.without(stopped) if stopped and not isinstance(plan, SitePlan) else plan
 
@@ -207,9 +212,8 @@ class Shard:
             executor.repeat(arrivals, journal.frontier)
         elif since < journal.step:  # time alone has passed
             executor.repeat(Arrivals(in_pool_of(executor, self.reader.nothing())), journal.frontier)
-        adapter = self.program.adapter
-        if adapter is not None and isinstance(plan, Plan) and running != plan:
-            adapter.switch(executor, plan, journal.adaptation)
+        if self._adapter is not None and isinstance(plan, Plan) and running != plan:
+            self._adapter.switch(executor, plan, journal)
         executor.begin(self.program.budget, first_steps)
         return executor, self._walker(journal, plan, walker)
 
@@ -281,24 +285,6 @@ class Shard:
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
         return journal
-
-    def _observe(
-        self,
-        journal: Journal,
-        plan: ShardPlan,
-        executor: ShardExecutor,
-        arrivals: Arrivals,
-        report: Report,
-    ) -> Journal:
-        """Let the adapter see the step, and return the journal with what it remembers."""
-        adapter = self.program.adapter
-        if adapter is None or not isinstance(plan, Plan):
-            return journal
-        begun = perf_counter()
-        observed = adapter.observe(journal.adaptation, executor, arrivals.events, journal.frontier)
-        report.adapting = perf_counter() - begun
-        report.changes = observed.changes
-        return replace(journal, adaptation=observed.state)
 
 
 def _queries_of(plan: ShardPlan) -> frozenset[str] | None:

@@ -150,11 +150,12 @@ class ShardExecutor(Protocol):
 
 @stored
 class PlanChange:
-    """A shard that goes on with another version of its plan, since a step, and why.
+    """An alarm in a step of a shard, what raised it, and the version of the plan that runs since.
 
-    `predicted` is the share of the cost that the plan saves by the statistics; `measured` is the share of the
-    counted work per event that it did save, in the steps since against those before, once known. `shard` is
-    its name, where changes of several are told.
+    `kept` says why the plan stays; where it is None, the shard goes on with another one. `predicted` is the
+    share of the cost of the queries that the new trees save by the statistics; `measured` is the share of the
+    counted work per event that the plan did save, in the steps since against those before, once known.
+    `shard` is its name, where changes of several are told.
     """
 
     step: int
@@ -165,13 +166,31 @@ class PlanChange:
     predicted: float
     measured: float | None = None
     shard: str | None = None
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterState:
+    """What an adapter remembers of a shard: a little that every step changes, and a text that few steps do.
+
+    The values of the former are those of JSON, its `token` tells the state from any other. The text is read
+    only where a process has not got the state at hand.
+    """
+
+    passing: Mapping[str, Any]
+    text: Callable[[], str]
+
+    @property
+    def token(self) -> str:
+        return str(self.passing["token"])
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """An adapter's state after a step, as plain values of JSON, and the changes of the plan in that step."""
+    """An adapter's state after a step, whether its text is another than before, and what alarms came to."""
 
-    state: Mapping[str, Any]
+    state: AdapterState
+    is_rewritten: bool
     changes: tuple[PlanChange, ...] = ()
 
 
@@ -182,16 +201,16 @@ class Adapter(Protocol):
     nothing else.
     """
 
-    def plan(self, state: Mapping[str, Any] | None, given: Plan) -> Plan:
+    def plan(self, state: AdapterState | None, given: Plan) -> Plan:
         """Return the plan to run now; in the beginning, without a state, the one given."""
 
     def executor(self, plan: Plan, budget: Budget) -> ShardExecutor:
         """Return an executor that `switch` can change."""
 
-    def switch(self, executor: ShardExecutor, plan: Plan, state: Mapping[str, Any] | None) -> None:
+    def switch(self, executor: ShardExecutor, plan: Plan, state: AdapterState | None) -> None:
         """Let an executor that is up to date go on with another plan of the same queries."""
 
     def observe(
-        self, state: Mapping[str, Any] | None, executor: ShardExecutor, events: Events, frontier: int
+        self, state: AdapterState | None, executor: ShardExecutor, events: Events, frontier: int
     ) -> Observation:
         """Return the state after a step that took new events."""

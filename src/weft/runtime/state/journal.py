@@ -81,12 +81,14 @@ class Journal:
     queries: Mapping[str, ServedQuery] = field(default_factory=dict)
     wake: int | None = None  # milliseconds
     oldest: int = BEGINNING
-    adaptation: Mapping[str, Any] | None = None  # the state of what changes the plan, if anything does
+    adaptation: Mapping[str, Any] | None = None  # what an adapter remembers of every step
+    adapted: Segment | None = None  # and the rest, which few steps change
 
     @property
     def segments(self) -> list[Segment]:
-        """The segments of all logs."""
-        return [segment for log in self.logs.values() for segment in log]
+        """The segments of all logs, and what changes the plan has written."""
+        others = [] if self.adapted is None else [self.adapted]
+        return [segment for log in self.logs.values() for segment in log] + others
 
     def frontier_at(self, watermark: int) -> int:
         """Return the frontier, in microseconds, that a watermark in milliseconds stands for.
