@@ -23,7 +23,7 @@ from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget, Meter, Stopped
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.merge import merge_events
-from weft.runtime.matches.execute import Found
+from weft.runtime.matches.execute import Found, Skipped
 from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import BEGINNING
@@ -39,6 +39,7 @@ class MigratingExecutor:
 
     def __init__(self, plan: Plan, budget: Budget) -> None:
         self._budget = budget
+        self._skipped: Skipped | None = None
         self._since: Mapping[str, int] = {output.query: 0 for output in plan.outputs}
         self._tenures = [PlanTenure(MatchExecutor(plan, budget))]
         self._log: Events | None = None  # while there are several plans: all events that one of them keeps
@@ -66,6 +67,17 @@ class MigratingExecutor:
     @property
     def known(self) -> tuple[Events, ...]:
         return self._latest.known if self._log is None else (self._log,)
+
+    @property
+    def skipped(self) -> Skipped | None:
+        """What the walk of the matches has no use for any more, whichever plan finds it."""
+        return self._skipped
+
+    @skipped.setter
+    def skipped(self, skipped: Skipped | None) -> None:
+        self._skipped = skipped
+        for tenure in self._tenures:
+            tenure.executor.skipped = skipped
 
     @property
     def needs_every_event(self) -> bool:
@@ -116,6 +128,7 @@ class MigratingExecutor:
         if plan == self.plan:
             return
         executor = MatchExecutor(plan, self._budget)
+        executor.skipped = self._skipped
         executor.begin(self._budget, self._since)
         log = self._everything()
         if log is None or way == "rebuild":

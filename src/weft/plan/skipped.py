@@ -9,6 +9,7 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
 
     A row that begins before the last event of a match that was kept, in its partition, can be in none that
     counts; nor can it negate one, unless the scope begins before the match. Timeouts are told in any case.
+    What a twofold walk has kept by its first event waits to be walked by its last one.
 
     >>> from weft.plan.nodes import Branch, MatchWalk, Scan
     >>> branches = (Branch(Scan("A"), ("a",), ()),)
@@ -29,10 +30,16 @@ def skipped_by(plan: Plan) -> dict[Node, tuple[Output, ...]]:
             looked_back_at.update(negated_nodes(node.absence))
         if node in looked_back_at:
             looked_back_at.update(inputs_of(node))
+    kept = {
+        branch.node
+        for output in skipping.values()
+        for branch in output.branches
+        if output.walk is not None and output.walk.is_twofold
+    }
     return {
         node: tuple(skipping[query] for query in sorted(queries))
         for node, queries in readers(plan).items()
-        if queries <= skipping.keys() and node not in looked_back_at
+        if queries <= skipping.keys() and node not in looked_back_at and node not in kept
     }
 
 

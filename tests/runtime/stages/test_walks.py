@@ -61,6 +61,18 @@ def test_a_walk_keeps_what_may_matter_and_nothing_else() -> None:
     assert not stream.store.segments
 
 
+def test_a_walk_by_first_events_and_again_by_last_ones_keeps_what_is_on_its_way() -> None:
+    """The longest match is chosen when its first event is, and comes out steps later."""
+    text = f"{NEXT} PREFER LONGEST SUPPRESS 1 ms"
+    expected = [(row, row + 9) for row in range(0, 40, 10)]
+    for n_rows in (1, 2, 5, 40):
+        stream, table = stream_of(text, 40)
+        for start in range(0, 40, n_rows):
+            stream.deliver(table.slice(start, n_rows))
+        stream.finish()
+        assert found(stream) == expected
+
+
 def test_the_log_of_a_walk_is_written_anew_when_most_of_it_is_old() -> None:
     """A long quiet time of one key, whose row changes with every match that it swallows."""
     stream, table = stream_of(f"{QUIET} RETURN SUPPRESSED() AS n", 3_000, "A", apart=0.001)

@@ -13,7 +13,7 @@ from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Executor, Found
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import NodeState
-from weft.runtime.matches.table import Table, as_lists, offsets_of
+from weft.runtime.matches.table import Table, as_lists, events_table, offsets_of
 from weft.runtime.stages.shard_executor import Activity, Arrivals, Holdings
 from weft.runtime.state.journal import wake_after
 from weft.runtime.state.segments import arrivals_of
@@ -72,6 +72,7 @@ class MatchExecutor(Executor):
         both = [node for node in mine if node in built._states]
         if not mine or not all(isinstance(node, Scan | Filter) for node in both):
             return None
+        built.skipped = self.skipped
         built.begin(self.meter.budget, self._since)
         built.repeat(Arrivals(self._events), frontier)
         n_dropped = self._events.n_events - (0 if built._events is None else built._events.n_events)
@@ -80,10 +81,10 @@ class MatchExecutor(Executor):
             for node, state in built._states.items()
         }
         for node in mine:
-            known = states.get(node)
-            if known is None or known.held.n_rows < self._states[node].held.n_rows:
-                states[node] = self._states[node]
+            own = self._states[node]
+            states[node] = _with_either(states[node], own) if node in both else own
         made = MatchExecutor(plan, self.meter.budget)
+        made.skipped = self.skipped
         made._events, made._states = self._events, {node: states[node] for node in made.program.order}
         return made
 
@@ -116,6 +117,15 @@ class MatchExecutor(Executor):
         if latest is None or reach is None or reach.clock != "time":
             return None  # nothing is left, or events alone can end it
         return wake_after(max(latest, frontier) + reach.length)
+
+
+def _with_either(one: NodeState, other: NodeState) -> NodeState:
+    """Return the state of single events that one of two states has."""
+    held, pending = (
+        events_table(np.union1d(mine.first, theirs.first))
+        for mine, theirs in ((one.held, other.held), (one.pending, other.pending))
+    )
+    return NodeState(held, pending)
 
 
 def has_any(table: Table, is_marked: Array) -> Array:

@@ -23,7 +23,6 @@ from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import divide_at
 from weft.runtime.columns.merge import drop_delivered, in_pool_of, renumber_repeats
 from weft.runtime.matches.execute import Found
-from weft.runtime.matches.executor import MatchExecutor
 from weft.runtime.matches.walk import Walker, new_walker, owner_of
 from weft.runtime.stages.match_codec import MATCHES, last_times
 from weft.runtime.stages.report import Report
@@ -110,9 +109,6 @@ class Shard:
             plan = self._current_plan(journal)
             try:
                 executor, walker = self._executor(journal, plan, report)
-                since = {name: served.since for name, served in journal.queries.items()}
-                if walker is not None and isinstance(executor, MatchExecutor):
-                    executor.skipped = partial(walker.skipped, since=since)
                 own, arrivals = self._arrivals(timely, arrived, executor, journal.step + 1, report)
                 results: list[Result] = list(executor.step(arrivals, frontier))
                 break
@@ -121,7 +117,8 @@ class Shard:
                     raise
                 journal = self._stop_queries(journal, error, report)
         if walker is not None:
-            results = [*walker.walk_found((one for one in results if isinstance(one, Found)), since)]
+            found = (one for one in results if isinstance(one, Found))
+            results = [*walker.walk_found(found, _first_steps(journal))]
         previous_wake = journal.wake
         journal = self._write_log(journal.next_step(uuid4().hex, frontier), executor, walker, arrivals)
         journal = replace(journal, wake=executor.wakes_at(frontier))
@@ -192,7 +189,10 @@ class Shard:
     def _executor(
         self, journal: Journal, plan: ShardPlan, report: Report
     ) -> tuple[ShardExecutor, Walker | None]:
-        """Return executor and walker after the last step: those at hand, brought up to date, or new ones."""
+        """Return executor and walker after the last step: those at hand, brought up to date, or new ones.
+
+        What the walker has skipped is of no use to one that is brought up to date or changes its plan, either.
+        """
         remembered = self.memory.pop(self.name)
         since, running, walker = 0, plan, None
         if remembered is not None and self._serves(remembered, plan) and _leads_to(remembered, journal):
@@ -200,7 +200,9 @@ class Shard:
             walker = remembered.walker if since == journal.step else None
         else:
             executor = self.program.executor(plan)
-        first_steps = {name: served.since for name, served in journal.queries.items()}
+        first_steps = _first_steps(journal)
+        walker = self._walker(journal, plan, walker)
+        executor.skipped = None if walker is None else partial(walker.skipped, since=first_steps)
         executor.begin(self.program.budget, first_steps)
         missed = read_log(self.store, journal, EVENTS, since)
         if missed:
@@ -215,7 +217,7 @@ class Shard:
         if self._adapter is not None and isinstance(plan, Plan) and running != plan:
             self._adapter.switch(executor, plan, journal)
         executor.begin(self.program.budget, first_steps)
-        return executor, self._walker(journal, plan, walker)
+        return executor, walker
 
     def _walker(self, journal: Journal, plan: ShardPlan, known: Walker | None) -> Walker | None:
         """Return what walks the matches of a plan, if any are walked: one up to date, or from the log."""
@@ -285,6 +287,11 @@ class Shard:
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
         return journal
+
+
+def _first_steps(journal: Journal) -> dict[str, int]:
+    """Return the first step that each query sees."""
+    return {name: served.since for name, served in journal.queries.items()}
 
 
 def _queries_of(plan: ShardPlan) -> frozenset[str] | None:

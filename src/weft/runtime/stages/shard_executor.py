@@ -12,7 +12,7 @@ from weft.plan.nodes import Plan
 from weft.plan.sites import Finding
 from weft.runtime.budget import Budget, NodeMetrics, Stopped
 from weft.runtime.columns.events import Array, Events
-from weft.runtime.matches.execute import Found
+from weft.runtime.matches.execute import Found, Skipped
 from weft.runtime.trends.rows import TrendRows
 from weft.runtime.trends.shared import Counters
 
@@ -112,9 +112,12 @@ class ShardExecutor(Protocol):
 
     In the one step of a batch, a query that exceeds its budget is `stopped`: nothing more of it is found, and
     everything of the others. Where this is None, the error is raised, and the step gave nothing that counts.
+
+    Where matches are walked, `skipped` says what of them is of no use any more.
     """
 
     stopped: Stopped | None
+    skipped: Skipped | None
 
     @property
     def known(self) -> tuple[Events, ...]:

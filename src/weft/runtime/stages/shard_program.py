@@ -135,7 +135,6 @@ def run_once(
     found = executor.step(Arrivals(program.add_received(own, matches, 1), matches), END_OF_TIME)
     if isinstance(program.plan, Plan) and is_walked:
         walker = new_walker()
-        if isinstance(executor, MatchExecutor):
-            executor.skipped = walker.skipped
+        executor.skipped = walker.skipped
         found = walk_steps((one for one in found if isinstance(one, Found)), walker)
     return executor, own, found

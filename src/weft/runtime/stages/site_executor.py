@@ -32,7 +32,7 @@ from weft.runtime.columns.merge import (
     merge_events,
     recode_strings,
 )
-from weft.runtime.matches.execute import Executor, Found
+from weft.runtime.matches.execute import Executor, Found, Skipped
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.matches.table import Lists, flatten_events
@@ -84,6 +84,7 @@ class SiteExecutor:
 
     needs_every_event = True  # where an executor lags behind, which matches came since cannot be told
     stopped: Stopped | None = None
+    skipped: Skipped | None = None
 
     def __init__(self, plan: SitePlan, budget: Budget) -> None:
         self.plan = plan

@@ -16,6 +16,7 @@ from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import RAISING, Budget, Stopped
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.columns.merge import merge_events
+from weft.runtime.matches.execute import Skipped
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard_executor import Activity, Arrivals, FoundTrends, Holdings, found_trends
 from weft.runtime.state.journal import BEGINNING, MILLISECOND
@@ -97,6 +98,7 @@ class TrendExecutor:
 
     needs_every_event = False
     stopped: Stopped | None = None
+    skipped: Skipped | None = None
 
     def __init__(self, plan: TrendPlan, budget: Budget | None = None) -> None:
         self.plan = plan
