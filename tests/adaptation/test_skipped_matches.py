@@ -5,17 +5,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pytest
-from tests.helpers.engine import Bindings, arrow_events, expected_outcome
+from tests.helpers.engine import Bindings, arrow_events, derived_schema, expected_outcome, outcome_of
 from tests.helpers.random_plans import random_plan
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, merged, plans_of, program_of
 
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.codec import from_json, to_json
+from weft.optimizer.pipeline import choose_plan
+from weft.optimizer.planning import Planning
+from weft.optimizer.stored_plan import StoredPlan
 from weft.plan.nodes import Plan
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
-from weft.runtime.stages.shard_executor import AdapterState, Observation, ShardExecutor
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.merge import in_pool_of
+from weft.runtime.matches.execute import Found
+from weft.runtime.matches.walk import new_walker
+from weft.runtime.stages.shard_executor import AdapterState, Arrivals, Observation, ShardExecutor
+from weft.runtime.state.segments import with_arrival
 
 SECOND = 1_000_000
 PATTERNS = {"p": "SEQ(A a, B b, C c)", "q": "SEQ(A a, B b, C c, A d)", "r": "SEQ(B b, NOT A n, C c, A a)"}
@@ -25,9 +33,10 @@ BETWEEN = 4  # steps from one change to the next: less than a window
 WAYS: tuple[Way, ...] = ("rebuild", "parallel")
 
 
-def case_of(clause: str, names: str = "pqr") -> Case:
+def case_of(clause: str) -> Case:
     dice = random.Random(4)
-    queries = (f"QUERY {name} PATTERN {PATTERNS[name]} WHERE [k] WITHIN 60 seconds {clause}" for name in names)
+    rest = f"WHERE [k] WITHIN 60 seconds {clause}"
+    queries = (f"QUERY {name} PATTERN {pattern} {rest}" for name, pattern in PATTERNS.items())
     drawn = ((dice.choice("ABC"), dice.randint(1, 2)) for _ in range(N_EVENTS))
     events = tuple(event(row, kind, row * SECOND, k=k) for row, (kind, k) in enumerate(drawn))
     return Case("\n".join(queries), events)
@@ -122,3 +131,36 @@ def test_plans_that_change_keep_no_more_than_the_greediest_of_them(way: Way, is_
     for now, *others in zip(kept(stream), *each, strict=True):
         assert now <= n_plans * max(others)
     assert sum(buffered(stream)) <= 1.1 * sum(buffered(static(SKIP)))
+
+
+PAIR = """
+QUERY p PATTERN SEQ(A a, B b, C c) WHERE [k] WITHIN 1000 seconds AFTER MATCH SKIP PAST LAST
+QUERY q PATTERN SEQ(A a, D d, E e) WHERE [k] WITHIN 50 seconds AFTER MATCH SKIP PAST LAST
+"""
+
+
+def test_a_plan_that_takes_over_what_another_has_takes_what_any_query_needs() -> None:
+    """Of events that both queries have, one lacks those that it skipped, the other those that are old."""
+    dealt = [
+        ("A", 1),
+        *(("ABCDE"[place % 5], 2) for place in range(60)),
+        *(("A", 2),) * 9,
+        ("B", 1),
+        ("C", 1),
+    ]
+    case = Case(PAIR, tuple(event(row, kind, row * SECOND, k=k) for row, (kind, k) in enumerate(dealt)))
+    plans = []
+    for tree in (["a", ["d", "e"]], ["a", ["d", "e"]], [["a", "d"], "e"]):
+        stored = StoredPlan({"p": ([["a", "b"], "c"],), "q": (tree,)})
+        plans.append(choose_plan(case.queries, derived_schema(case), Planning(plan=stored)).plan)
+    table, layout = arrow_events(case)
+    events = with_arrival(ingest(table, layout), 1)
+    walker, executor = new_walker(), MigratingExecutor(plans[0], Budget())
+    executor.skipped = walker.skipped
+    found: list[Found] = []
+    for plan, start, stop in zip(plans, (0, 50, 70), (50, 70, len(dealt)), strict=True):
+        executor.switch(plan, "rebuild")
+        new = in_pool_of(executor, events.take(slice(start, stop)))
+        frontier = int(new.times[-1]) + 1
+        found += walker.walk_found([*executor.step(Arrivals(new), frontier)])
+    assert outcome_of(plans[-1], found).matches == expected_outcome(case)
