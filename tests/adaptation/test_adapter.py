@@ -13,9 +13,10 @@ from tests.helpers.engine import Bindings, arrow_events, derived_schema
 from tests.helpers.strategies import Case, event
 from tests.helpers.streams import Stream, cut, merged, program_of
 
-from weft.adaptation.adapter import KEPT_SHARED, PER_EVENT, StreamAdapter
+from weft.adaptation.adapter import KEPT_SHARED, StreamAdapter
 from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
+from weft.adaptation.reckoning import PER_EVENT
 from weft.adaptation.settings import Adaptation, Decider
 from weft.adaptation.shard_state import ShardState
 from weft.optimizer.pipeline import choose_plan

@@ -51,7 +51,7 @@ class Drawn:
     seed: int
 
     def plan(self, state: AdapterState | None, given: Plan) -> Plan:
-        return from_json("plan", state.text()) if state else given
+        return from_json("plan", state.text()) if state and state.passing else given
 
     def executor(self, plan: Plan, budget: Budget) -> MigratingExecutor:
         return MigratingExecutor(plan, budget)

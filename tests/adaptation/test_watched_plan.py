@@ -77,7 +77,7 @@ def component_of(text: str, dice: random.Random) -> WatchedComponent:
     inquiry = inquiry_of([form for query in queries for form in normalize(query)])
     known, model = drawn_statistics(inquiry, dice), Measured()
     chosen = choose_plan(queries, SCHEMA, Planning(statistics=known, cost=model, steps=10))
-    watch = Watch(SCHEMA, model, lambda: Invariants(model, None, 0.0), is_shared=True)
+    watch = Watch(SCHEMA, model, lambda: Invariants(model, None, 0.0), is_shared=True, planning=Planning())
     return WatchedComponent(queries, watch, chosen.stored.trees, known, {})
 
 

@@ -4,22 +4,25 @@ All that it depends on is in the journal: the trees that run, the statistics eac
 with, those of the latest window, and a log of the latest changes. A step that is repeated decides the same.
 
 Watching takes a small share of the run. A step that is not watched counts its events by type, and nothing
-else; one that is watched takes what the operators have counted. The time of a run is not measured but
-reckoned, from the number of events and the work of the plan: what the cost model expects, or what was counted
-if that is more, so that a plan that drift has made slow is looked at sooner.
+else; one that is watched takes what the operators have counted. The time of a run is reckoned, from its
+events and the work of the plan: what the cost model expects, or what was counted if that is more, so that a
+plan that drift has made slow is looked at sooner.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
 from weft.adaptation.decisions import DecisionFunction, Invariants, Static, Threshold, Unconditional
+from weft.adaptation.deferred import WAITS
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.plan_counts import PlanCounts
+from weft.adaptation.reckoning import cost_of, work_of
 from weft.adaptation.settings import Adaptation
 from weft.adaptation.shard_state import ShardState, StateReader
 from weft.adaptation.watched_component import Replan, Watch, WatchedComponent
 from weft.cost.measured import Measured
+from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
@@ -34,7 +37,6 @@ from weft.statistics.sliding_counts import UnwatchedSteps
 
 MOST_LOGGED = 16
 MOST_KNOWN = 64  # states and plans that a process has at hand
-PER_EVENT = 1000.0  # nanoseconds that Spark takes to bring an event to a shard, at least
 PER_LOOK, PER_QUESTION = 1e6, 5e5  # nanoseconds to watch a step, and for each selectivity that is drawn for
 KEPT_BEST = "its trees are still the best found"
 KEPT_SHARED = "other trees are cheaper for the query alone, but not in the shared plan"
@@ -43,7 +45,8 @@ KEPT_SHARED = "other trees are cheaper for the query alone, but not in the share
 class StreamAdapter:
     """Adapts the plans of the shards of one part of a stream.
 
-    `cost` is what the plan costs in nanoseconds for a second of events, where that is known.
+    `statistics` are those of a shard when the plan was made, but agreement on keys that are `guessed` was not
+    known. `cost` is what the plan costs there in nanoseconds for a second of events, where that is known.
     """
 
     def __init__(
@@ -54,13 +57,17 @@ class StreamAdapter:
         statistics: Statistics,
         adaptation: Adaptation,
         cost: float | None = None,
+        *,
+        planning: Planning | None = None,
+        guessed: Collection[str] = (),
     ) -> None:
         self.adaptation = adaptation
         self.statistics = statistics
         self._model = Measured().at_rate(statistics.events_per_second)
-        watch = Watch(schema, self._model, self._decision, stored_plan.is_shared)
+        planning = planning or Planning()
+        watch = Watch(schema, self._model, self._decision, stored_plan.is_shared, planning)
         varies = adaptation.selection == "violation-probability"
-        self.reader = StateReader(queries, watch, stored_plan, statistics, varies=varies)
+        self.reader = StateReader(queries, watch, stored_plan, statistics, varies=varies, guessed=guessed)
         self._cost = cost
         self._known: dict[str, ShardState] = {}
         self._counts: list[PlanCounts] = []
@@ -91,9 +98,9 @@ class StreamAdapter:
         """Return the state after a step that took new events."""
         own, running = self._state(state), _migrating(executor)
         self._known.pop("" if state is None else state.token, None)
-        is_first, before = not own.step, tuple(own.log)
+        is_first, before = state is None or WAITS in state.passing, tuple(own.log)
         own.step += 1
-        work = self._work(running)
+        work = work_of(running.meter, self._model)
         # After a switch in parallel, a recovered shard runs the new plan alone: it counts otherwise.
         cost = cost_of(events, own.cost, work if own.way == "rebuild" else 0.0)
         kept: list[PlanChange] = []
@@ -114,11 +121,16 @@ class StreamAdapter:
     def _state(self, given: AdapterState | None) -> ShardState:
         """Return the state of a shard: the one at hand, or what was written of it."""
         if given is None:
-            cost = self.reader.first.cost if self._cost is None else self._cost
-            return self.reader.beginning(cost)
+            return self.reader.beginning(self._first_cost)
+        if WAITS in given.passing:
+            return self.reader.after_waiting(given, self._first_cost)
         if given.token not in self._known:
             self._keep(given.token, self.reader.read(given))
         return self._known[given.token]
+
+    @property
+    def _first_cost(self) -> float:
+        return self.reader.first.cost if self._cost is None else self._cost
 
     def _keep(self, token: str, state: ShardState) -> None:
         self._known[token] = state
@@ -156,11 +168,6 @@ class StreamAdapter:
         state.live.observe(events, frontier, counted)
         state.is_awake |= state.live.has_moved or self.adaptation.decide != "invariants"
         return self._answer(state) if events.n_events and state.is_awake else []
-
-    def _work(self, executor: MigratingExecutor) -> float:
-        """Return the nanoseconds that the rows built and examined in this step stand for."""
-        built, examined = (sum(own.values()) for own in (executor.meter.built, executor.meter.examined))
-        return self._model.row_out * built + self._model.candidate * examined
 
     def _is_worth_planning(self, state: ShardState, component: WatchedComponent, known: Statistics) -> bool:
         """Say whether there is more work ahead than it takes to plan: no plan saves more than all of it."""
@@ -268,23 +275,3 @@ def _note_work(state: ShardState, latest: float) -> None:
         before = state.work[0]
         state.log[-1] = replace(state.log[-1], measured=1.0 - latest / before if before > 0 else 0.0)
     state.work = [latest]
-
-
-def cost_of(events: Events, cost_per_second: float, work: float) -> float:
-    """Return the nanoseconds that a step takes.
-
-    The plan is expected to cost so many for a second of the stream; `work` are those that the rows it built
-    and examined stand for.
-
-    >>> import numpy as np
-    >>> import pyarrow as pa
-    >>> from weft.runtime.columns.events import StringPool
-    >>> times, codes, nothing = np.array([0, 10**6]), np.array([0, 1]), StringPool(pa.array([], "string"))
-    >>> events = Events(times, codes, ("A", "B"), {}, pa.array([1, 2]), nothing)
-    >>> cost_of(events, 5e6, 0.0), cost_of(events, 5e6, 9e6)
-    (5002000.0, 9002000.0)
-    """
-    if not events.n_events:
-        return 0.0
-    seconds = int(events.times[-1] - events.times[0]) / 1e6
-    return PER_EVENT * events.n_events + max(cost_per_second * seconds, work)

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from weft.adaptation.shard_statistics import shard_share, shard_statistics
 from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.adaptation.adapter import StreamAdapter
+    from weft.adaptation.deferred import DeferredAdapter
     from weft.optimizer.stored_plan import StoredPlan
     from weft.pattern.nodes import Query
     from weft.schema import Schema
@@ -82,20 +84,47 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class AdaptedGroup:
-    """The queries of a group, and what their plan was chosen by, as they travel to the workers."""
+    """The queries of a group, and what their plan was chosen by, as they travel to the workers.
+
+    The statistics are those of all events, which `keys` deal to some shards, and so is the cost of the plan,
+    in nanoseconds for a second of events. Of the planning there is what the search for a plan goes by.
+    """
 
     queries: tuple["Query", ...]
     schema: "Schema"
     stored_plan: "StoredPlan"
     statistics: "Statistics"
     adaptation: Adaptation
-    cost: float | None = None  # of the plan, in nanoseconds for a second of events
+    planning: Mapping[str, Any]
+    cost: float | None = None
+    keys: tuple[str, ...] = ()
+    n_shards: int = 1
 
-    def adapter(self) -> "StreamAdapter":
-        """Return what changes the plan while it runs."""
-        # Imported here, and the optimizer with it: a worker without such a group needs none of it.
+    def adapter(self) -> "DeferredAdapter":
+        """Return what changes the plan while it runs, once the stream has run for a while."""
+        # Imported here: a worker without such a group needs none of it.
+        from weft.adaptation.deferred import DeferredAdapter
+
+        return DeferredAdapter(self.adaptation, self._shard_cost, self.stream_adapter)
+
+    def stream_adapter(self) -> "StreamAdapter":
+        """Return what watches the shards and plans anew."""
+        # Imported here, and the optimizer with it: that takes a tenth of a second.
         from weft.adaptation.adapter import StreamAdapter
+        from weft.optimizer.planning import Planning
 
         return StreamAdapter(
-            self.queries, self.schema, self.stored_plan, self.statistics, self.adaptation, self.cost
+            self.queries,
+            self.schema,
+            self.stored_plan,
+            shard_statistics(self.statistics, self.keys, self.n_shards),
+            self.adaptation,
+            self._shard_cost,
+            planning=Planning(**self.planning),
+            guessed=[key for key in self.keys if key not in self.statistics.agreements],
         )
+
+    @property
+    def _shard_cost(self) -> float | None:
+        share = shard_share(self.statistics, self.keys, self.n_shards)
+        return None if self.cost is None else self.cost * share

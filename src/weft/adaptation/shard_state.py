@@ -1,7 +1,7 @@
 """What an adapter remembers of a shard, as text of JSON and back."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -61,8 +61,9 @@ class StateReader:
         statistics: Statistics,
         *,
         varies: bool = False,
+        guessed: Collection[str] = (),
     ) -> None:
-        self.queries, self._watch, self._varies = tuple(queries), watch, varies
+        self.queries, self._watch, self._varies, self._guessed = tuple(queries), watch, varies, guessed
         self._stored_plan, self._statistics = stored_plan, statistics
         self.inquiry = inquiry_of([form for query in queries for form in normalize(query)])
         self._asked: dict[tuple[str, ...], _Asked] = {}
@@ -70,7 +71,7 @@ class StateReader:
     @cached_property
     def components(self) -> list[tuple[Query, ...]]:
         """The queries that are planned together."""
-        return components_of(self.queries, self._watch.schema)
+        return components_of(self.queries, self._watch.schema, self._watch.planning)
 
     @cached_property
     def first(self) -> WatchedPlan:
@@ -96,8 +97,13 @@ class StateReader:
 
     def beginning(self, cost: float) -> ShardState:
         """Return the state of a shard before its first step."""
-        live = LiveStatistics(self.inquiry, initial=self._statistics)
+        live = LiveStatistics(self.inquiry, initial=self._statistics, guessed=self._guessed)
         return ShardState(0, 0, "rebuild", cost, live, [], [0.0], UnwatchedSteps())
+
+    def after_waiting(self, given: AdapterState, cost: float) -> ShardState:
+        """Return the state of a shard of which nothing but its events was counted."""
+        unwatched = UnwatchedSteps.from_json(given.passing["unwatched"])
+        return replace(self.beginning(cost), step=given.passing["step"], unwatched=unwatched)
 
     def write(self, state: ShardState) -> str:
         """Return all of a state that only steps that are watched change."""

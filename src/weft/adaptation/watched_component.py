@@ -15,7 +15,7 @@ Complexity  O(K b) prices to verify the invariants of b blocks; planning anew is
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from weft.adaptation.decisions import DecisionFunction
@@ -66,16 +66,20 @@ class Replan:
 
 @dataclass(frozen=True)
 class Watch:
-    """What it takes to watch queries: a schema, a cost model, a decision function for each pattern."""
+    """What it takes to watch queries: a schema, a cost model, a decision function for each pattern.
+
+    What is planned anew is searched for in the way of the `planning` that gave the first plan.
+    """
 
     schema: Schema
     model: CostModel
     decide: Callable[[], DecisionFunction]
     is_shared: bool
+    planning: Planning
 
     def weave(self, queries: Sequence[Query], trees: Mapping[str, Trees], statistics: Statistics) -> Weave:
         """Return queries with the trees that they have."""
-        weave = weave_for(self.schema, Planning(plan="auto", statistics=statistics, cost=self.model))
+        weave = weave_for(self.schema, replace(self.planning, statistics=statistics, cost=self.model))
         for query in queries:
             weave.add(query, _NamedTrees(iter(trees.get(query.name, ())), weave.plans.best))
         weave.adopt(StoredPlan(trees, self.is_shared))
@@ -222,7 +226,8 @@ class WatchedComponent:
             pattern = weave.multitree.patterns[key]
             for shared in (weave.multitree.shared_parts(key), ()):
                 weave.replace_if_cheaper({key: weave.plans.best(pattern, shared)})
-        weave.improve(limit, seed=seed)
+        planning = self._watch.planning
+        weave.improve(limit, heuristic=planning.heuristic, sizes=planning.sizes, seed=seed)
         return Replan(weave.stored_plan().trees, alarm, before, weave.cost, weave)
 
     def lines(self) -> list[str]:

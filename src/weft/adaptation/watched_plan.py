@@ -5,6 +5,7 @@ its trees were chosen with. What is answered in one of them leaves all others as
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from weft.adaptation.watched_component import Replan, Trees, Watch, WatchedComponent
@@ -81,12 +82,15 @@ class WatchedPlan:
         return [*(f"Planned anew {rule}." for rule in rules), *headline, *watched]
 
 
-def components_of(queries: Sequence[Query], schema: Schema) -> list[tuple[Query, ...]]:
+def components_of(
+    queries: Sequence[Query], schema: Schema, planning: Planning | None = None
+) -> list[tuple[Query, ...]]:
     """Return the queries that are planned together, as they may share parts, directly or not.
 
     A query whose alternatives are in several components of patterns connects these.
     """
-    weave: Weave = weave_for(schema, Planning(cost="partial-matches"))
+    wanted = replace(planning or Planning(), statistics=None, cost="partial-matches")
+    weave: Weave = weave_for(schema, wanted)
     for query in queries:
         weave.add(query, lambda pattern: order_tree(pattern_order(pattern.shape)))
     names = [query.name for query in queries]

@@ -39,6 +39,7 @@ from weft.plan.nodes import Plan
 from weft.plan.sites import SiteProgram
 from weft.runtime.trends.executor import TrendPlan
 
+SEARCHED_BY = ("plan", "heuristic", "neighborhood", "k", "prefix_only")  # options of a planning
 ASSIGNMENT, PLACEMENT = "assignment", "placement"  # the names of notes beside a checkpoint
 
 
@@ -143,7 +144,9 @@ class StreamDetection(Streamed, OnePlaceDetection):
 
     def _match_shards(self) -> list[PlannedShards]:
         return [
-            PlannedShards(group, planned.group.queries, planned.optimized.plan, self._adapted_group(planned))
+            PlannedShards(
+                group, planned.group.queries, planned.optimized.plan, self._adapted_group(group, planned)
+            )
             for group, planned in zip(self._members(trends=False), self._plans, strict=True)
         ]
 
@@ -163,20 +166,21 @@ class StreamDetection(Streamed, OnePlaceDetection):
             for group, queries in self._members(trends=True).items()
         }
 
-    def _adapted_group(self, planned: PlannedGroup) -> AdaptedGroup | None:
+    def _adapted_group(self, group: ShardGroup, planned: PlannedGroup) -> AdaptedGroup | None:
         """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
-        adaptation = self.workload.streaming.adaptation
-        if adaptation.decide == "off" or self.workload.planning.plan not in ("auto", "mcep"):
+        adaptation, planning = self.workload.streaming.adaptation, self.workload.planning
+        if adaptation.decide == "off" or planning.plan not in ("auto", "mcep"):
             return None
-        stored, cost = planned.optimized.stored, planned.optimized.cost
-        is_time = self.workload.planning.cost == "measured"
         return AdaptedGroup(
             planned.group.queries,
             self.source.schema,
-            stored,
+            planned.optimized.stored,
             self.statistics,
             adaptation,
-            cost if is_time else None,
+            {name: getattr(planning, name) for name in SEARCHED_BY},
+            planned.optimized.cost if planning.cost == "measured" else None,
+            group.keys,
+            group.n_shards(self.assignment.n_shards),
         )
 
     def explain(self) -> str:
@@ -185,8 +189,8 @@ class StreamDetection(Streamed, OnePlaceDetection):
         for group, planned in zip(self._members(trends=False), self._plans, strict=True):
             lines += ["", self._headline(group), *search_lines(planned, self.workload.planning)]
             lines += plan_lines(planned.optimized.plan)
-            adapted = self._adapted_group(planned)
-            lines += [] if adapted is None else adapted.adapter().lines()
+            adapted = self._adapted_group(group, planned)
+            lines += [] if adapted is None else adapted.stream_adapter().lines()
         for group, plan in self._trend_plans().items():
             lines += ["", self._headline(group), *trend_lines(plan.templates)]
         return "\n".join([*lines, *caution_lines(self._cautions)]).lstrip("\n")

@@ -6,7 +6,7 @@ nothing else, and added up in exponential histograms. So the same batches give t
 state is small.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,7 @@ class LiveStatistics:
     """What the latest `window_seconds` of a stream say of items, predicate groups and keys.
 
     `n_rows` and `n_tuples` count what was looked at; `has_moved` says whether a step that was counted may
-    have changed an answer.
+    have changed an answer. Of the `initial` statistics, agreement on the keys `guessed` was not measured.
 
     >>> import pyarrow as pa
     >>> from weft.runtime.columns.events import StringPool
@@ -65,6 +65,7 @@ class LiveStatistics:
         *,
         initial: Statistics | None = None,
         sampling: Sampling | None = None,
+        guessed: Collection[str] = (),
     ) -> None:
         self.sampling = sampling or Sampling()
         self.initial = initial or Statistics()
@@ -110,7 +111,7 @@ class LiveStatistics:
         self._is_counted = self.has_moved = False
         given = self.initial.selectivities
         told = (asked.digest for asked in self._questions if asked.question.group in given)
-        self._given = {*told, *(self._agreements.keys() & self.initial.agreements.keys())}
+        self._given = {*told, *(self._agreements.keys() & self.initial.agreements.keys())}.difference(guessed)
 
     @property
     def types(self) -> Iterable[str]:
@@ -160,8 +161,7 @@ class LiveStatistics:
             return
         dice = np.random.default_rng((self.sampling.seed, self._step))
         tick = self._now // self._tick
-        last = self._now // self._tick
-        ticks = np.arange(max(last - TICKS + 1, int(events.times[0]) // self._tick), last + 2)
+        ticks = np.arange(max(tick - TICKS + 1, int(events.times[0]) // self._tick), tick + 2)
         edges = np.searchsorted(events.times, ticks * self._tick, side="left")
         self._total.histogram.extend(_nonzero_amounts(ticks, np.diff(edges)))
         by_type = {name: np.searchsorted(events.rows_of_type(name), edges) for name in self._items_of}

@@ -191,7 +191,7 @@ class Shard:
     ) -> tuple[ShardExecutor, Walker | None]:
         """Return executor and walker after the last step: those at hand, brought up to date, or new ones.
 
-        What the walker has skipped is of no use to one that is brought up to date or changes its plan, either.
+        What the walker has skipped is of no use to one that is brought up to date or changes its plan either.
         """
         remembered = self.memory.pop(self.name)
         since, running, walker = 0, plan, None

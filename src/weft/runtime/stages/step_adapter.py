@@ -47,8 +47,10 @@ class StepAdapter:
 
     def _state(self, journal: Journal) -> AdapterState | None:
         passing, written = journal.adaptation, journal.adapted
-        if passing is None or written is None:
+        if passing is None:
             return None
+        if written is None:
+            return AdapterState(passing, str)
         return AdapterState(passing, lambda: self._store.segment(written.number).decode())
 
     def _timed(
