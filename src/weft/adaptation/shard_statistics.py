@@ -58,7 +58,7 @@ def _n_implied(group: GroupKey, keys: Sequence[str]) -> int:
     """Return of how many items the predicates of a group say that they are in the shard of another one."""
     variables = [column_variable(place) for place in range(len(group.items))]
     agreeing = [set(_agreeing(group.predicates, key)) for key in keys]
-    return len(variables) - len(connected_components(variables, set.intersection(*agreeing)))
+    return len(variables) - len(connected_components(variables, set[tuple[str, str]].intersection(*agreeing)))
 
 
 def _agreeing(predicates: Sequence[Expression], key: str) -> list[tuple[str, str]]:
