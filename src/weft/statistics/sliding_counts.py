@@ -86,8 +86,8 @@ class UnwatchedSteps:
         self.since, self.until = (
             (min(self.since, first), max(self.until, last)) if self.n_events else (first, last)
         )
-        for name in types:
-            self.counts[name] = self.counts.get(name, 0) + int(events.rows_of_type(name).size)
+        for name, n_events in events.count_types(types).items():
+            self.counts[name] = self.counts.get(name, 0) + n_events
         self.n_events += events.n_events
         self.cost += cost
 
