@@ -1,4 +1,4 @@
-"""A stream is looked at once it has run for a while; until then its events are counted, across restarts too."""
+"""A stream is looked at once it has run for a while; until then its events are counted, restarts or not."""
 
 import random
 from dataclasses import replace

@@ -39,15 +39,17 @@ def test_an_option_is_that_of_the_adaptation(name: str) -> None:
     assert replace(made, **{name: getattr(usual, name)}) == usual
 
 
-def test_without_options_nothing_is_adapted() -> None:
-    assert AdaptOptions().adaptation() == Adaptation("off")
+def test_without_options_nothing_is_asked_for() -> None:
+    assert AdaptOptions().adaptation() is None
+    assert AdaptOptions(adapt="off").adaptation() == Adaptation("off")
+    assert AdaptOptions(adapt_k="all").adaptation() == Adaptation("invariants", k=None)
     assert AdaptOptions(adapt="unconditional").adaptation() == Adaptation("unconditional")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"adapt_k": "all"}, "--adapt-k needs --adapt"),
+        ({"adapt": "off", "adapt_k": "all"}, "--adapt-k: with --adapt off, nothing is adapted"),
         ({"adapt": "invariants", "adapt_k": "most"}, "--adapt-k is 'most'; expected a whole number or all"),
         ({"adapt": "invariants", "adapt_k": "0"}, "--adapt-k is 0; it must be at least 1"),
         ({"adapt": "invariants", "adapt_distance": "far"}, "--adapt-distance is 'far'; expected a share"),

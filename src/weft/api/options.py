@@ -45,22 +45,23 @@ class Streaming:
         The checkpoint location of the query that will be started. Weft remembers there which queries share
         shards, so that they find their state again when the workload has changed.
     adapt
-        When to plan anew while the rates and selectivities drift. "off", the default, is never; "invariants"
-        does so when a condition under which the plan was the best is violated, "threshold" when a statistic
-        has changed by half, "unconditional" in every step that is watched; or a `weft.Adaptation`. Only plans
-        that were searched for (plan "auto" or "mcep") are adapted. The matches are the same.
+        When to plan anew while the rates and selectivities drift. "invariants" does so when a condition under
+        which the plan was the best is violated, "threshold" when a statistic has changed by half,
+        "unconditional" in every step that is watched; or a `weft.Adaptation`. "off" is never. Only plans that
+        were searched for (plan "auto" or "mcep") are adapted. The matches are the same. The default, None, is
+        "invariants" where plans are compared by their measured cost, and "off" else and with sites.
     """
 
     checkpoint: str | None = None
-    adapt: Adaptation | Decider = "off"
+    adapt: Adaptation | Decider | None = None
 
     def __post_init__(self) -> None:
         _ = self.adaptation  # what it cannot be is said at once
 
     @property
     def adaptation(self) -> Adaptation:
-        """How plans are adapted."""
-        return self.adapt if isinstance(self.adapt, Adaptation) else Adaptation(decide=self.adapt)
+        """How plans are adapted, where they are."""
+        return self.adapt if isinstance(self.adapt, Adaptation) else Adaptation(self.adapt or "invariants")
 
 
 @dataclass(frozen=True, kw_only=True)

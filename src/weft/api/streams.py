@@ -168,8 +168,10 @@ class StreamDetection(Streamed, OnePlaceDetection):
 
     def _adapted_group(self, group: ShardGroup, planned: PlannedGroup) -> AdaptedGroup | None:
         """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
-        adaptation, planning = self.workload.streaming.adaptation, self.workload.planning
-        if adaptation.decide == "off" or planning.plan not in ("auto", "mcep"):
+        streaming, planning = self.workload.streaming, self.workload.planning
+        is_wanted = streaming.adapt is not None or planning.cost == "measured"
+        adaptation = streaming.adaptation
+        if adaptation.decide == "off" or planning.plan not in ("auto", "mcep") or not is_wanted:
             return None
         return AdaptedGroup(
             planned.group.queries,
@@ -217,7 +219,7 @@ class SiteStreamDetection(Streamed, SiteDetection):
 
     def __init__(self, workload: Workload, sites: Sites, lateness: Lateness) -> None:
         super().__init__(workload, sites)
-        if workload.streaming.adaptation.decide != "off":
+        if workload.streaming.adapt is not None and workload.streaming.adaptation.decide != "off":
             raise WeftError("`adapt` cannot be combined with `sites`: a placement is kept")
         if sites.network is None:
             raise WeftError(

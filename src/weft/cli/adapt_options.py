@@ -14,11 +14,11 @@ PREFIX = "adapt_"
 class AdaptOptions:
     """When a stream plans anew, and takes the new plan; what is not given is as in weft.Adaptation."""
 
-    adapt: Decider = option(
-        "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants), "
-        "when a statistic has changed by half (threshold), in every step that is watched (unconditional), or "
-        "never (off). The matches are the same.",
-        default="off",
+    adapt: Decider | None = option(
+        "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants, "
+        "the default, but not with --site), when a statistic has changed by half (threshold), in every step "
+        "that is watched (unconditional), or never (off). The matches are the same.",
+        default=None,
     )
     adapt_k: str | None = option(
         "Of invariants: how many conditions of each part of the plan are watched.",
@@ -59,17 +59,19 @@ class AdaptOptions:
         default=None,
     )
 
-    def adaptation(self) -> Adaptation:
-        """Return what the options say; what they cannot say is refused."""
+    def adaptation(self) -> Adaptation | None:
+        """Return what the options say, if they say anything; what they cannot say is refused."""
         given = {own.name: getattr(self, own.name) for own in fields(self) if own.name.startswith(PREFIX)}
         named = {name.removeprefix(PREFIX): value for name, value in given.items() if value is not None}
         if named and self.adapt == "off":
             first = next(name for name, value in given.items() if value is not None)
             raise WeftError(
-                f"{_shown(first)} needs --adapt\n  hint: say when to plan anew, as in --adapt invariants"
+                f"{_shown(first)}: with --adapt off, nothing is adapted\n  hint: leave out one of the two"
             )
+        if self.adapt is None and not named:
+            return None
         try:
-            return Adaptation(self.adapt, **_read(named))
+            return Adaptation(self.adapt or "invariants", **_read(named))
         except WeftError as error:
             name, _, rest = str(error).partition(" of the adaptation ")
             raise WeftError(f"{_shown(PREFIX + name)} {rest}" if rest else str(error)) from None

@@ -98,7 +98,7 @@ def stream(
         check_windows(bound)
         sites.check()
         adaptation = adapting.adaptation()
-        if sites.site is not None and adaptation.decide != "off":
+        if sites.site is not None and adaptation is not None and adaptation.decide != "off":
             raise WeftError(f"--adapt {adaptation.decide}: a placement is kept; leave out --adapt or --site")
         planning_of(planning, sharing)
         if sites.history is not None:
@@ -171,7 +171,7 @@ class StreamJob:
     policies: PolicyOptions
     feed: options.SourceOptions
     running: options.RunningOptions
-    adaptation: Adaptation
+    adaptation: Adaptation | None
     planning: options.PlanOptions
     sites: options.StreamSiteOptions
     sharing: Sharing
