@@ -109,7 +109,7 @@ def test_the_summary_says_spark(
         summaries.append(json.loads(shown.stdout))
     assert [summary["engine"] for summary in summaries] == ["spark", "local"]
     for summary in summaries:
-        del summary["engine"], summary["seconds"]
+        del summary["engine"], summary["seconds"], summary["search"]
     assert summaries[0] == summaries[1]
     lines = [(files / f"out-{number}.jsonl").read_text() for number in range(2)]
     assert [json.loads(line) for line in lines[0].splitlines()] == [
