@@ -62,6 +62,7 @@ SETTINGS: dict[str, Planning] = {
     "rewriting": Planning(plan="motto", cost="partial-matches"),
     "merging": Planning(plan="mst", cost="partial-matches"),
     "sub-expressions": Planning(plan="lcse", cost="partial-matches"),
+    "redundancy": Planning(plan="spass", cost="partial-matches"),
 }
 
 

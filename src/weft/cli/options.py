@@ -169,7 +169,7 @@ class PlanOptions:
 
     plan: str = option(
         "How queries are ordered and shared: auto searches for the best; mcep and motto are the methods it "
-        "unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
+        "unites; trivial, reorder, share, mst, lcse and spass are baselines; a file is a plan stored "
         "with --save-plan.",
         metavar="NAME|FILE.json",
         default="auto",

@@ -16,7 +16,7 @@ from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
 from weft.statistics.model import Statistics
 
-Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
+Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse", "spass"]
 NeighborhoodName = Literal["mixed", "edge", "vertex"]
 CostName = Literal["measured", "partial-matches"]
 
@@ -34,8 +34,9 @@ class Planning:
     plan
         `auto` searches for the best plan that shares, rewrites and reorders; `mcep` searches without
         rewriting, `motto` rewrites without reordering, `mst` shares whole queries, `lcse` the longest common
-        sub-expressions, `share` as much as possible; `reorder` is the best tree of each query without
-        sharing, `trivial` pattern order without sharing. Or a plan read with `load_plan`.
+        sub-expressions, `spass` what is most redundant, `share` as much as possible; `reorder` is the best
+        tree of each query without sharing, `trivial` pattern order without sharing. Or a plan read with
+        `load_plan`.
     statistics
         Rates and selectivities, or the path of a file of them; otherwise they are estimated.
     search_seconds, steps
