@@ -209,6 +209,12 @@ class PlanOptions:
         "count of the papers.",
         default="measured",
     )
+    objective: str = option(
+        "What is to be low: throughput the work in all, latency the work that is left when the last event of "
+        "a match comes; a number from 0 to 1 weighs the two.",
+        metavar="throughput|latency|WEIGHT",
+        default="throughput",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,7 @@ class _Work(Generic[Key]):
         costs = {}
         for node, window in pattern.part(tree).nodes:
             shape, step = pattern.numbers.priced[node]
-            if step.is_join or step.is_filter:
+            if step.left:
                 costs[node, window] = self._model.node(shape, step, window)
         return costs
 
