@@ -67,7 +67,13 @@ def plan_groups(
         n_left = sum(len(group.queries) for group in waiting)
         group = waiting.pop(0)
         if searched is not None and all(query.name in searched.stored.trees for query in group.queries):
-            kept = plan(group, Planning(plan=searched.stored, cost=planning.cost, sharing=planning.sharing))
+            given = Planning(
+                plan=searched.stored,
+                cost=planning.cost,
+                objective=planning.objective,
+                sharing=planning.sharing,
+            )
+            kept = plan(group, given)
             optimized = replace(kept.optimized, notes=searched.notes, search=searched.search)
             planned.append(replace(kept, optimized=optimized))
             searched = replace(searched, notes=(), search=None)  # told once
@@ -91,7 +97,12 @@ def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    same = Planning(plan=planned.optimized.stored, statistics=statistics, cost=planning.cost)
+    same = Planning(
+        plan=planned.optimized.stored,
+        statistics=statistics,
+        cost=planning.cost,
+        objective=planning.objective,
+    )
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": same} | {name: replace(same, plan=name) for name in baselines}
     return {name: choose_plan(planned.group.queries, schema, wanted).cost for name, wanted in chosen.items()}
@@ -104,6 +115,8 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
     """
     is_measured, scale = planning.cost == "measured", _scale(planning)
     unit = "Cost in microseconds for a second of events" if is_measured else "Partial matches at a moment"
+    if planning.latency_weight:
+        unit = f"{unit}, {planning.latency_weight:.0%} by what waits for the last event of a match"
     shown = ", ".join(f"{name} {cost / scale:,.1f}" for name, cost in costs.items())
     lines = [f"{unit}: {shown}", *search_lines(planned, planning)]
     long = [

@@ -164,12 +164,13 @@ class StreamDetection(Streamed, OnePlaceDetection):
         }
 
     def _adapted_group(self, planned: PlannedGroup) -> AdaptedGroup | None:
-        """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
+        """Return what it takes to adapt a plan; one asked for by name, by a file or by latency stays."""
         adaptation = self.workload.streaming.adaptation
-        if adaptation.decide == "off" or self.workload.planning.plan not in ("auto", "mcep"):
+        planning = self.workload.planning
+        if adaptation.decide == "off" or planning.plan not in ("auto", "mcep") or planning.latency_weight:
             return None
         stored, cost = planned.optimized.stored, planned.optimized.cost
-        is_time = self.workload.planning.cost == "measured"
+        is_time = planning.cost == "measured"
         return AdaptedGroup(
             planned.group.queries,
             self.source.schema,

@@ -169,7 +169,7 @@ class PlanOptions:
 
     plan: str = option(
         "How queries are ordered and shared: auto searches for the best; mcep and motto are the methods it "
-        "unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
+        "unites; trivial, reorder, share, mst, lcse and spass are baselines; a file is a plan stored "
         "with --save-plan.",
         metavar="NAME|FILE.json",
         default="auto",
@@ -208,6 +208,12 @@ class PlanOptions:
         "By which cost plans are compared: measured is the time that this engine takes, partial-matches the "
         "count of the papers.",
         default="measured",
+    )
+    objective: str = option(
+        "What is to be low: throughput the work in all, latency the work that is left when the last event of "
+        "a match comes; a number from 0 to 1 weighs the two.",
+        metavar="throughput|latency|WEIGHT",
+        default="throughput",
     )
 
 

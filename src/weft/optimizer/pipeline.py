@@ -16,6 +16,7 @@ from weft.optimizer.search import BeginLimit, Search, SearchRecord, search_plan
 from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.spass import spass_trees
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.timeouts import returns_of, timeouts_of
 from weft.optimizer.trees import Tree, order_tree
@@ -139,9 +140,13 @@ def _choose(
             return _rewrite(weave, begin, strategy, planning)
         case "lcse":
             multitree.replace(lcse_trees(multitree.patterns))
+        case "spass":
+            cover = spass_trees(multitree.patterns, multitree.model)
+            multitree.replace(cover.trees)
+            notes = [cover.note()]
         case "share":
             multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
-    return Choice(strategy not in ("trivial", "reorder"))
+    return Choice(strategy not in ("trivial", "reorder"), notes)
 
 
 def _pattern_tree(pattern: Pattern) -> Tree:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from weft.cost.late_work import LateWork
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.normalize.apply_strategy import without_strategy
@@ -65,7 +66,7 @@ class Weave:
         self.statistics = statistics
         self.model: CostModel = model or PartialMatches()
         self.queries: dict[str, Query] = {}
-        self.numbers = InternTable()
+        self.numbers = InternTable(counts_latency=isinstance(self.model, LateWork))
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
         self.plans = OrderPlans(self.model) if prefix_only else LocalPlans(self.model)

@@ -5,6 +5,7 @@ relates their columns and by its extent, a check by its input and what it forbid
 and what it demands.
 """
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
@@ -100,8 +101,21 @@ class Pattern(SubPatterns):
             key=lambda option: option[0],
         )
         step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, checks)
-        number = self.numbers.node(thing, self.shape_under(wanted.order), step)
-        return NumberedNodes((*left.nodes, *right.nodes, (number, window)), columns, checks)
+        own = self._number_work(thing, self.shape_under(wanted.order), step, window)
+        return NumberedNodes((*left.nodes, *right.nodes, *own), columns, checks)
+
+    def _number_work(
+        self, thing: Hashable, shape: Shape, step: PlanStep, window: float
+    ) -> tuple[tuple[int, float], ...]:
+        """Return a node, and before it what waits of its work for the last event, where that counts."""
+        if not self.numbers.counts_latency:
+            return ((self.numbers.node(thing, shape, step), window),)
+        late = round(self.shape.late_share(step.mask), 9)  # as equal shares are one node
+        number = self.numbers.node(thing, shape, step._replace(late=0.0))
+        if not late:
+            return ((number, window),)
+        waiting = step._replace(late=late, is_wait=True)
+        return ((self.numbers.node(("wait", number, late), shape, waiting), window), (number, window))
 
     def _describe_join(
         self, left: NumberedNodes, right: NumberedNodes, wanted: Demands
@@ -121,9 +135,9 @@ class Pattern(SubPatterns):
         missing = [(place(a), place(b)) for a, b in self.within(wanted.order, tree.mask) - general.order]
         thing = ("filter", inner.number, tuple(sorted(missing)), wanted.extent)
         step = PlanStep(tree.mask, tree.mask, is_filter=True)
-        number = self.numbers.node(thing, self.shape_under(general.order), step)
-        node = (number, self.window_of(general.extent))
-        return NumberedNodes((*inner.nodes, node), inner.columns, 0)
+        window = self.window_of(general.extent)
+        own = self._number_work(thing, self.shape_under(general.order), step, window)
+        return NumberedNodes((*inner.nodes, *own), inner.columns, 0)
 
     def _number_checks(self, below: NumberedNodes, mask: int) -> NumberedNodes:
         """Add the negations that can be checked now."""
@@ -132,8 +146,8 @@ class Pattern(SubPatterns):
                 continue
             negated, forbidden = self._describe_check(place, below.columns)
             thing = ("check", below.number, forbidden)
-            number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, below.checks))
-            nodes = (*below.nodes, (negated, self.window), (number, self.window))
+            own = self._number_work(thing, self.shape, PlanStep(mask, mask, 0, below.checks), self.window)
+            nodes = (*below.nodes, (negated, self.window), *own)
             below = NumberedNodes(nodes, below.columns, below.checks | 1 << place)
         return below
 
