@@ -267,6 +267,7 @@ class StreamAdapter:
             dict(zip(self._inquiry.keys, agreements, strict=True)),
             total_rate,
             self.statistics.duration,
+            self.statistics.corrections,
         )
 
 

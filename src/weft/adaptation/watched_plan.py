@@ -26,7 +26,7 @@ from weft.optimizer.orders.decided import Block, Condition, Decided, Side, local
 from weft.optimizer.orders.exact_tree import decide_exact_tree
 from weft.optimizer.pipeline import plan_of_weave, weave_for
 from weft.optimizer.planning import Planning
-from weft.optimizer.shape_of import item_key, shape_of
+from weft.optimizer.shape_of import shape_of
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.pattern import Pattern
 from weft.optimizer.stored_plan import Named, StoredPlan
@@ -38,6 +38,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.nodes import Plan
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
+from weft.statistics.sub_patterns import item_key
 
 Trees: TypeAlias = tuple[Named, ...]
 MOST_OFFERS = 4  # parts that a pattern could share and does not, for which that is watched

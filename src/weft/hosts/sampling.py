@@ -17,11 +17,13 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from weft.optimizer.correct_statistics import correct
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.statistics.measure import measure
 from weft.statistics.model import Inquiry, Statistics
+from weft.statistics.partial_matches import count_partial_matches
 from weft.statistics.sampling import MICROSECONDS
 
 ROWS = 100_000  # events that a sample holds at most, about
@@ -38,12 +40,14 @@ class Sample:
 
     `duration` are the seconds in which the complete stream has as many events. Slices without events
     do not count: what matters is how many events meet in a window while there are events at all.
-    `span` are the seconds from the first to the last event of the complete stream, where that is known.
+    `span` are the seconds from the first to the last event of the complete stream, where that is known, and
+    `part` is the share of the events of the slices that were fetched.
     """
 
     events: Events
     duration: float
     span: float | None
+    part: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ def estimate(sampler: Sampler, inquiry: Inquiry, *, is_quick: bool = False, seed
     if sample is None:
         return Statistics()
     measured = measure(sample.events, inquiry, duration=sample.duration, seed=seed)
+    counts = count_partial_matches(sample.events, inquiry.forms, seed=seed)
+    measured = correct(measured, counts, inquiry.forms, duration=sample.duration, part=sample.part)
     return replace(measured, duration=None if sample.span is None else max(sample.span, sample.duration))
 
 

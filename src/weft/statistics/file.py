@@ -29,12 +29,12 @@ from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, var
 from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read_queries, text_of_file
 from weft.normalize.pipeline import normalize
-from weft.optimizer.shape_of import item_key
 from weft.pattern.canonical import column_variable, in_columns, own_predicates, rename_variables
 from weft.pattern.nodes import Conjunction, Event, Kleene
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
 from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
+from weft.statistics.sub_patterns import item_key
 from weft.tree import find
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

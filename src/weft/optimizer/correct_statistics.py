@@ -1,0 +1,61 @@
+"""Correct what rates and selectivities let expect of sub-patterns by how many partial matches were counted."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+from weft.cost.shape import items_of
+from weft.optimizer.demands import Context
+from weft.optimizer.shape_of import shape_of
+from weft.optimizer.trees import leaf
+from weft.pattern.normal_form import NormalForm
+from weft.statistics.model import PatternKey, Statistics
+from weft.statistics.partial_matches import PatternCount
+from weft.statistics.sub_patterns import names_of
+
+UNCERTAIN = 1.0  # matches expected and found besides: where few were, what else is known counts for more
+
+
+def correct(
+    statistics: Statistics,
+    counts: Mapping[PatternKey, PatternCount],
+    forms: Iterable[NormalForm],
+    *,
+    duration: float,
+    part: float = 1.0,
+) -> Statistics:
+    """Return statistics with a correction for each sub-pattern that was counted.
+
+    `duration` are the seconds in which the complete stream has as many events as those among which was
+    counted, of which each was taken with the probability `part`.
+    """
+    corrections: dict[PatternKey, float] = {}
+    same_span = replace(statistics, duration=duration)
+    for form in forms:
+        names = names_of(form)
+        if names is None:
+            continue
+        shape = shape_of(replace(form, negations=()), same_span, _PLAIN)
+        known: dict[int, float] = {}
+        for mask, key in names.known(counts):
+            if key not in corrections:
+                thinned = duration * part ** (mask.bit_count() - 1)
+                count, prior = counts[key], _composed(known, mask)
+                expected = prior * shape.rows_per_second(mask, shape.window) * thinned / count.weight
+                corrections[key] = prior * (count.n_found + UNCERTAIN) / (expected + UNCERTAIN)
+            known[mask] = corrections[key]
+    return replace(statistics, corrections=corrections)
+
+
+def _composed(known: Mapping[int, float], mask: int) -> float:
+    """Return the correction of a sub-pattern two of whose items are independent, given all others."""
+    factors = [
+        math.log(known[mask ^ 1 << a] * known[mask ^ 1 << b] / known.get(mask ^ 1 << a ^ 1 << b, 1.0))
+        for a, b in combinations(items_of(mask), 2)
+        if mask ^ 1 << a in known and mask ^ 1 << b in known
+    ]
+    return math.exp(sum(factors) / len(factors)) if factors else 1.0
+
+
+_PLAIN = Context(lambda name: None, False, lambda form: leaf(0))  # forms have no negations here
