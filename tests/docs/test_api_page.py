@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from scripts import api_page
 
 import weft
-from scripts import api_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 

@@ -26,7 +26,8 @@ from weft.statistics.model import Inquiry, Statistics
 from weft.statistics.partial_matches import count_partial_matches
 from weft.statistics.sampling import MICROSECONDS
 
-ROWS = 100_000  # events that a sample holds at most, about
+ROWS = 100_000  # events that a quick look takes at most, about
+MANY_ROWS = 400_000  # the same where time is taken
 WINDOWS_PER_SLICE = 8
 SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a second, and all of time
 BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row

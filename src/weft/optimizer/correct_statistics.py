@@ -1,4 +1,4 @@
-"""Correct what rates and selectivities let expect of sub-patterns by how many partial matches were counted."""
+"""Correct what statistics let expect of sub-patterns by how many partial matches were counted."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -6,15 +6,13 @@ from dataclasses import replace
 from itertools import combinations
 
 from weft.cost.shape import items_of
-from weft.optimizer.demands import Context
+from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import shape_of
-from weft.optimizer.trees import leaf
 from weft.pattern.normal_form import NormalForm
-from weft.statistics.model import PatternKey, Statistics
-from weft.statistics.partial_matches import PatternCount
+from weft.statistics.model import PatternCount, PatternKey, Statistics
 from weft.statistics.sub_patterns import names_of
 
-UNCERTAIN = 1.0  # matches expected and found besides: where few were, what else is known counts for more
+UNSEEN = 1.0  # matches that may be there at most where none was found
 
 
 def correct(
@@ -31,21 +29,31 @@ def correct(
     counted, of which each was taken with the probability `part`.
     """
     corrections: dict[PatternKey, float] = {}
+    context = context_of(None)
     same_span = replace(statistics, duration=duration)
     for form in forms:
         names = names_of(form)
         if names is None:
             continue
-        shape = shape_of(replace(form, negations=()), same_span, _PLAIN)
+        shape = shape_of(replace(form, negations=()), same_span, context)
         known: dict[int, float] = {}
         for mask, key in names.known(counts):
             if key not in corrections:
                 thinned = duration * part ** (mask.bit_count() - 1)
                 count, prior = counts[key], _composed(known, mask)
                 expected = prior * shape.rows_per_second(mask, shape.window) * thinned / count.weight
-                corrections[key] = prior * (count.n_found + UNCERTAIN) / (expected + UNCERTAIN)
+                corrections[key] = prior * _estimate(count.n_found, expected) / expected
             known[mask] = corrections[key]
     return replace(statistics, corrections=corrections)
+
+
+def _estimate(n_found: int, expected: float) -> float:
+    """Return how many matches there are, of which some were found and some would have been expected.
+
+    >>> [round(_estimate(*numbers), 2) for numbers in ((50, 2.0), (0, 100.0), (0, 0.01))]
+    [50.01, 0.99, 0.01]
+    """
+    return n_found + UNSEEN * expected / (UNSEEN + expected) / (1 + n_found)
 
 
 def _composed(known: Mapping[int, float], mask: int) -> float:
@@ -56,6 +64,3 @@ def _composed(known: Mapping[int, float], mask: int) -> float:
         if mask ^ 1 << a in known and mask ^ 1 << b in known
     ]
     return math.exp(sum(factors) / len(factors)) if factors else 1.0
-
-
-_PLAIN = Context(lambda name: None, False, lambda form: leaf(0))  # forms have no negations here

@@ -80,6 +80,17 @@ class PatternKey:
     variables: tuple[str, ...] = field(compare=False)
 
 
+class PatternCount(NamedTuple):
+    """How many partial matches were found, and how many each of them stands for."""
+
+    n_found: int
+    weight: float = 1.0
+
+    @property
+    def rows(self) -> float:
+        return self.n_found * self.weight
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """Ask how often a group holds among events in a given order, at most `window` seconds apart.

@@ -119,9 +119,9 @@ class SubPatternNames:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def names_of(form: NormalForm) -> SubPatternNames | None:
-    """Return the names of the sub-patterns of a form; None where a window counts events, or items have any type.
+    """Return the names of the sub-patterns of a form.
 
-    How many partial matches such patterns have depends on all events of the stream.
+    None where a window counts events, or items have any type: all events of the stream would count.
     """
     if isinstance(form.window, CountWindow) or any(item.type == EVERY_TYPE for item in form.items):
         return None
