@@ -9,7 +9,7 @@ from weft.cost.shape import items_of
 from weft.optimizer.pipeline import context_of
 from weft.optimizer.shape_of import shape_of
 from weft.pattern.normal_form import NormalForm
-from weft.statistics.model import PatternCount, PatternKey, Statistics
+from weft.statistics.model import ItemKey, PatternCount, PatternKey, Statistics
 from weft.statistics.sub_patterns import names_of
 
 UNSEEN = 1.0  # matches that may be there at most where none was found
@@ -45,6 +45,21 @@ def correct(
                 corrections[key] = prior * _estimate(count.n_found, expected) / expected
             known[mask] = corrections[key]
     return replace(statistics, corrections=corrections)
+
+
+def learn(
+    statistics: Statistics,
+    rates: Mapping[ItemKey, float],
+    counts: Mapping[PatternKey, PatternCount],
+    forms: Iterable[NormalForm],
+) -> Statistics:
+    """Return statistics with rates and partial matches as a run over the whole stream found them.
+
+    What it did not count stays as it was.
+    """
+    found = replace(statistics, rates={**statistics.rates, **rates}, corrections={})
+    corrections = correct(found, counts, forms, duration=statistics.span).corrections
+    return replace(found, corrections={**statistics.corrections, **corrections})
 
 
 def _estimate(n_found: int, expected: float) -> float:

@@ -26,6 +26,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
+from weft.statistics.model import PatternKey
 
 SEARCH_SHARE = 0.1  # of the time that the plan is expected to run, in nanoseconds for a second of events
 REWRITING_SHARE = 0.5  # of the search, for a plan of rewritten queries from which it may start
@@ -34,12 +35,16 @@ MOST_REWRITTEN = 500  # patterns; with more, the graph of rewritten queries take
 
 @dataclass(frozen=True)
 class Optimized:
-    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes."""
+    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes.
+
+    `computed` has the sub-patterns whose partial matches are the rows of nodes.
+    """
 
     plan: Plan
     stored: StoredPlan
     cost: float
     expected: Mapping[Node, float]
+    computed: Mapping[Node, PatternKey]
     notes: tuple[str, ...] = ()
     is_cut_short: bool = False  # whether the search ended at the seconds it may take, and not by itself
 
@@ -74,9 +79,11 @@ def choose_plan(
     patterns = weave.assemble_all(is_shared=is_shared)
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
+    computed = {node: key for pattern in patterns.values() for node, key in pattern.computed.items()}
     cost = weave.cost if is_shared else weave.cost_unshared
     is_cut_short = limit.is_reached and bool(limit.seconds)
-    return Optimized(plan, weave.stored_plan(is_shared=is_shared), cost, expected, tuple(notes), is_cut_short)
+    stored = weave.stored_plan(is_shared=is_shared)
+    return Optimized(plan, stored, cost, expected, computed, tuple(notes), is_cut_short)
 
 
 def weave_for(schema: Schema | None, planning: Planning) -> Weave:

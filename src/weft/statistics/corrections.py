@@ -12,15 +12,18 @@ from weft.statistics.sub_patterns import names_of
 MOST_COMPOSED = 12  # items of a form, all of whose subsets get a correction
 
 
+def known_corrections(form: NormalForm, known: Mapping[PatternKey, float]) -> dict[int, float]:
+    """Return the corrections that are known of a form, by masks of its items; none of a long one."""
+    names = names_of(form) if known and len(form.items) <= MOST_COMPOSED else None
+    return {} if names is None else {mask: known[key] for mask, key in names.known(known)}
+
+
 def corrections_of(form: NormalForm, known: Mapping[PatternKey, float]) -> dict[int, float]:
     """Return the corrections of a form by masks of its items, where they are not 1.
 
     What is not known of a sub-pattern is composed of what is known of its parts.
     """
-    names = names_of(form) if known and len(form.items) <= MOST_COMPOSED else None
-    if names is None:
-        return {}
-    found = {mask: known[key] for mask, key in names.known(known)}
+    found = known_corrections(form, known)
     if not found:
         return {}
     logarithms = np.full(1 << len(form.items), np.nan)
