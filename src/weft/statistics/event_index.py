@@ -22,7 +22,7 @@ class Equality(NamedTuple):
     other: str
 
 
-class Demand(NamedTuple):
+class PartnerRule(NamedTuple):
     """What is asked of the events of an item: their order, a window in microseconds, and equal values.
 
     `before` and `after` are the masks of the items before and after it. A window below 0 is none.
@@ -66,19 +66,19 @@ class EventIndex:
             self._rows[item] = rows_of_item(item, rows, self.events)
         return self._rows[item]
 
-    def partners(self, columns: Columns, demand: Demand) -> Partners:
-        """Return the events that are in order, within the window and equal as demanded."""
+    def partners(self, columns: Columns, rule: PartnerRule) -> Partners:
+        """Return the events that are in order, within the window and equal as the rule says."""
         stacked = np.stack(list(columns.values()))
         nothing = np.full(stacked.shape[1], -1)
-        before = [column for place, column in columns.items() if demand.before >> place & 1]
-        after = [column for place, column in columns.items() if demand.after >> place & 1]
+        before = [column for place, column in columns.items() if rule.before >> place & 1]
+        after = [column for place, column in columns.items() if rule.after >> place & 1]
         last_before = np.max(before, axis=0) if before else nothing
         first_after = np.min(after, axis=0) if after else nothing
         limits = np.stack([stacked.min(axis=0), stacked.max(axis=0), last_before, first_after])
-        found = self._pieces_of(demand.item, tuple(equality.name for equality in demand.equalities))
-        edges = self._edges(columns, demand.equalities, found, stacked.shape[1])
+        found = self._pieces_of(rule.item, tuple(equality.name for equality in rule.equalities))
+        edges = self._edges(columns, rule.equalities, found, stacked.shape[1])
         events = self.events
-        ends = find_partners(events.times, events.ranks, found.rows, edges, limits, demand.window)
+        ends = find_partners(events.times, events.ranks, found.rows, edges, limits, rule.window)
         return Partners(found.rows, ends[0], np.maximum(ends[1] - ends[0], 0))
 
     def _pieces_of(self, item: ItemKey, names: tuple[str, ...]) -> _Pieces:

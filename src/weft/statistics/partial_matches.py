@@ -24,7 +24,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.runtime.columns.evaluate import Scope, column_number, evaluate, is_true
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.table import Table
-from weft.statistics.event_index import Columns, Demand, Equality, EventIndex, Partners
+from weft.statistics.event_index import Columns, Equality, EventIndex, PartnerRule, Partners
 from weft.statistics.model import PatternCount, PatternKey
 from weft.statistics.sub_patterns import SubPatternNames, item_key, names_of
 
@@ -137,14 +137,14 @@ class _Search:
     ) -> tuple[dict[int, Array], float]:
         """Return matches with an item more, and how many each one found stands for."""
         about = [p for needed, p in self._conditions if needed >> added & 1 and not needed & ~mask]
-        demand = Demand(
+        rule = PartnerRule(
             self.items[added],
             self._before[added],
             self._after[added],
             self._window,
             self._equalities(columns, added, about),
         )
-        partners = self.counter.index.partners(columns, demand)
+        partners = self.counter.index.partners(columns, rule)
         total = int(partners.lengths.sum())
         for n_candidates in CANDIDATES:
             candidates = _candidates(columns, added, partners, _evenly(total, n_candidates, dice))
