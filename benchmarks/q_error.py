@@ -119,7 +119,7 @@ def _measure(name: str, workload: Workload, say: Say) -> list[Measure]:
     known = detection.statistics
     by_what = {
         "rates and selectivities": replace(known, corrections={}),
-        "a quick look": replace(detection.sample_statistics(), duration=known.duration),
+        "a quick look": replace(workload.prepared().sample_statistics(), duration=known.duration),
         "a whole look": known,
         "an earlier run": detection.learn(workload.analysis),
     }

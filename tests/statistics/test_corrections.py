@@ -49,6 +49,12 @@ def test_a_list_leaves_what_is_known_of_the_others() -> None:
     assert found[0b11000] == pytest.approx(2.0)
 
 
+def test_nothing_at_all_is_a_correction_too() -> None:
+    found = corrections_of(form_of(TEXT), known_of(TEXT, {0b00011: 0.0}))
+    assert found[0b00011] == 0
+    assert 0 <= found[0b00111] < 1e-100
+
+
 def test_long_patterns_are_looked_up_step_by_step() -> None:
     text = f"PATTERN SEQ({', '.join(f'T{n} v{n}' for n in range(12))}) WITHIN 1 minute"
     chain = {(1 << size) - 1: 2.0 ** (size - 1) for size in range(2, 13)}

@@ -114,8 +114,8 @@ def many_events(n_bursts: int, per_burst: int) -> Events:
 
 
 def test_more_matches_than_are_looked_at_are_estimated() -> None:
-    """All quadruples in order within bursts: of 300 bursts of 40 events, a few millions."""
-    events = many_events(300, 40)
+    """All quadruples in order within bursts: of 400 bursts of 80 events, tens of millions."""
+    events = many_events(400, 80)
     form = form_of("PATTERN SEQ(A a, B b, C c, D d) WHERE a.x < b.x AND c.x < d.x WITHIN 1 minute")
     names = names_of(form)
     assert names is not None
@@ -151,7 +151,7 @@ def exact_count(mask: int, codes: np.ndarray, values: np.ndarray, bursts: np.nda
 
 
 def test_the_same_seed_gives_the_same_counts() -> None:
-    events = many_events(300, 40)
+    events = many_events(400, 80)
     forms = [form_of("PATTERN SEQ(A a, B b, C c) WITHIN 1 minute")]
     first, again, other = (count_partial_matches(events, forms, seed=seed) for seed in (0, 0, 1))
     assert first == again

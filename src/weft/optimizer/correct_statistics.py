@@ -12,7 +12,7 @@ from weft.pattern.normal_form import NormalForm
 from weft.statistics.model import ItemKey, PatternCount, PatternKey, Statistics
 from weft.statistics.sub_patterns import names_of
 
-UNSEEN = 1.0  # matches that may be there at most where none was found
+UNSEEN = 0.3  # matches that are expected at most where none was found
 
 
 def correct(
@@ -66,7 +66,7 @@ def _estimate(n_found: int, expected: float) -> float:
     """Return how many matches there are, of which some were found and some would have been expected.
 
     >>> [round(_estimate(*numbers), 2) for numbers in ((50, 2.0), (0, 100.0), (0, 0.01))]
-    [50.01, 0.99, 0.01]
+    [50.01, 0.3, 0.01]
     """
     return n_found + UNSEEN * expected / (UNSEEN + expected) / (1 + n_found)
 

@@ -10,6 +10,7 @@ from weft.statistics.model import PatternKey
 from weft.statistics.sub_patterns import names_of
 
 MOST_COMPOSED = 12  # items of a form, all of whose subsets get a correction
+SMALLEST = 1e-300  # what stands for 0, which has no logarithm
 
 
 def known_corrections(form: NormalForm, known: Mapping[PatternKey, float]) -> dict[int, float]:
@@ -27,7 +28,7 @@ def corrections_of(form: NormalForm, known: Mapping[PatternKey, float]) -> dict[
     if not found:
         return {}
     logarithms = np.full(1 << len(form.items), np.nan)
-    logarithms[list(found)] = np.log(list(found.values()))
+    logarithms[list(found)] = np.log(np.maximum(list(found.values()), SMALLEST))
     lists = sum(1 << place for place, item in enumerate(form.items) if item.is_list)
     factors = np.exp(compose_corrections(logarithms, lists))
     return {int(mask): float(factors[mask]) for mask in np.flatnonzero(factors != 1.0)} | found

@@ -244,7 +244,7 @@ class _Reader:
     def _sub_pattern(self, fields: Mapping[str, Json], place: str) -> PatternKey:
         query, form = self._read(fields, place)
         names = names_of(form)
-        if names is None or query.returns or len(form.items) + form.items[0].is_list < 2:
+        if names is None or query.returns or len(form.items) < 2:
             remedy = 'write for example "SEQ(A a, B b)" and "1 hour"'
             raise self._error(place, "no pattern of two events or more, within a time", remedy)
         return names.key((1 << len(form.items)) - 1)

@@ -29,7 +29,7 @@ from weft.statistics.model import PatternCount, PatternKey
 from weft.statistics.sub_patterns import SubPatternNames, item_key, names_of
 
 MOST_COUNTED = 2_048  # sub-patterns
-SINGLE, KEPT = 8_192, 1_024  # events that are extended, and partial matches
+SINGLE, KEPT = 8_192, 4_096  # events that are extended, and partial matches
 CANDIDATES = (4_096, 65_536)  # looked at at first, and again when hardly any of them was a match
 ENOUGH = 16
 WIDTH = 2  # sub-patterns of a size that are extended
