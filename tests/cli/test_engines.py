@@ -94,7 +94,7 @@ def test_the_summary_says_local(files: Path, options: tuple[str, ...]) -> None:
 
 
 def test_an_analyzed_run_stores_what_it_counted(files: Path) -> None:
-    """The next run expects what this one found; without --explain analyze, what a look at the events tells."""
+    """The next run expects what this one found, and not what a look at the events tells."""
     stored = files / "statistics.json"
     shown = run(files, "--explain", "analyze", "--save-statistics", str(stored))
     assert shown.exit_code == 0, shown.stderr

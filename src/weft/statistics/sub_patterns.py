@@ -93,13 +93,14 @@ class SubPatternNames:
         return _digest(parts)
 
     def _leaf(self, place: int) -> str:
+        """Return the name of an item; items stand in the order of these, that of their types."""
         item = self.form.items[place]
         own = in_columns(own_predicates(item, self.form), (item.variable,))
         if not item.is_list:
-            return _digest((item.type, own))
+            return f"{item.type} {_digest(own)}"
         about = [p for p in self.form.predicates if variables_of(p) == {item.variable} and speaks_of_list(p)]
         bounds = item.least, item.most, item.strategy
-        return _digest((item.type, own, bounds, in_columns(about, (item.variable,))))
+        return f"{item.type} {_digest((own, bounds, in_columns(about, (item.variable,))))}"
 
     def _relation(self, a: int, b: int) -> str:
         """Return what relates two items, in this order of the two."""
