@@ -14,6 +14,7 @@ NoticeKind = Literal[
     "rejected rows",  # rows that are no events
     "renamed columns",  # RETURN columns of one name and several types
     "time zone",  # constants read in a zone that may surprise
+    "no events",  # an input without rows
     "no matches",  # a query without matches on events
     "compilation",  # kernels that are compiled while somebody waits
     "short search",  # a search for a plan that was cut short

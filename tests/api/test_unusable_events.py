@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import weft
@@ -61,3 +62,22 @@ def test_columns_of_one_name_are_refused() -> None:
     refuse_duplicates(["ts", "Id", "id"])
     with pytest.raises(DataError, match=r"columns 'Id' and 'id', which differ in case alone\n  hint: rename"):
         refuse_duplicates(["ts", "Id", "id"], ignores_case=True)
+
+
+def test_frames_of_pandas_that_are_no_table_of_events() -> None:
+    twice = pd.DataFrame([[1, "A", "B"]], columns=["ts", "type", "type"])
+    assert "several columns 'type'\n  hint: rename or drop all but one" in message_of(twice)
+    mixed = pd.DataFrame({"ts": pd.to_datetime(["2026-03-01"] * 2), "type": ["A", 4625]})
+    assert message_of(mixed).startswith("`events` cannot be taken as Arrow: ")
+    assert "type" in message_of(mixed)
+    numbers = pd.DataFrame({"ts": [1, 2], "type": ["A", "B"]})
+    assert "expected timestamp; convert it, for example with pandas.to_datetime" in message_of(numbers)
+
+
+def test_a_file_without_rows_is_told(tmp_path: Path) -> None:
+    (tmp_path / "header.csv").write_text("ts,type,id\n")
+    detection = weft.prepare(str(tmp_path / "header.csv"), QUERY, time="ts", type="type", notices=False)
+    assert detection.matches.to_pylist() == []
+    assert [(notice.kind, notice.reason) for notice in detection.notices] == [
+        ("no events", "the input has no rows")
+    ]

@@ -11,6 +11,11 @@ from weft.tree import find
 
 EARLIEST, LATEST = (np.datetime64(str(year), "us") for year in (2000, 2100))
 MOST_NAMED = 5
+EMPTY = Notice(
+    kind="no events",
+    reason="the input has no rows",
+    remedy="is it the right one, and is there more in its files than a header?",
+)
 
 
 def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: InputCounts) -> Iterator[Notice]:
@@ -27,6 +32,8 @@ def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: Inpu
     """
     if rows.n_rejected:
         yield _rejected(rows)
+    if not rows.n_events + rows.n_rejected:
+        yield EMPTY
     if not rows.n_events:
         return
     yield from _odd_times(rows)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
@@ -41,6 +41,8 @@ class EventRoles:
 class EventMeaning(EventRoles):
     """Columns that have the roles, and what queries may mention of events."""
 
+    to_time: ClassVar = "to_timestamp or timestamp_millis"  # turns numbers and texts into times
+
     schema: Schema
 
     @classmethod
@@ -51,7 +53,7 @@ class EventMeaning(EventRoles):
             found = str(kinds[roles.time]).removesuffix(NOT_A_VALUE)
             raise DataError(
                 f"the time column {roles.time!r} is {found}, expected timestamp; "
-                f"convert it, for example with to_timestamp or timestamp_millis"
+                f"convert it, for example with {cls.to_time}"
             )
         if roles.type is None and not roles.types:
             raise DataError(

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.errors import DataError
 from weft.hosts.local.arrow_events import ArrowEvents
 from weft.hosts.local.derived import DerivedType, derive_type
 from weft.hosts.local.memory import spool_limit
@@ -18,6 +19,8 @@ from weft.hosts.meaning import EventMeaning, EventRoles, refuse_duplicates
 @dataclass(frozen=True, kw_only=True)
 class LocalEvents(EventMeaning):
     """Rows in Arrow, and what their columns mean."""
+
+    to_time: ClassVar = "pandas.to_datetime"
 
     rows: ArrowEvents
     derived: Mapping[str, DerivedType] = field(default_factory=dict)
@@ -39,9 +42,15 @@ def events_in_memory(given: Any) -> ArrowEvents:
     """
     if isinstance(given, pa.Table):
         return _events_of(given)
+    names = getattr(given, "columns", None)  # of frames
+    if names is not None:
+        refuse_duplicates([name for name in names if isinstance(name, str)])
     if isinstance(given, pa.RecordBatch) or not hasattr(given, "__arrow_c_stream__"):
         return _events_of(pa.table(given))
-    reader = pa.RecordBatchReader.from_stream(given)
+    try:
+        reader = pa.RecordBatchReader.from_stream(given)
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise DataError(f"`events` cannot be taken as Arrow: {error}") from None
     with Spool(spool_limit()) as spool:
         for batch in reader:
             spool.add(0, batch)
