@@ -60,13 +60,13 @@ def test_what_a_run_did_not_count_stays() -> None:
     after = learn(before, {ItemKey("A"): 0.02}, {names.key(0b110): PatternCount(90)}, [form])
     assert after.rates == {**KNOWN.rates, ItemKey("A"): 0.02}
     assert after.corrections[names.key(0b011)] == 7.0
-    assert expected(after, 0b110) * HOUR == pytest.approx(90)
+    assert expected(after, 0b110) * HOUR == pytest.approx(90, rel=1e-3)
 
 
 def test_a_random_part_of_long_slices_says_the_same() -> None:
-    """Bursts in a window that is nearly as long as the stream: events are drawn, and pairs are still right."""
+    """With slices as long as the stream, events are drawn at random: pairs and triples are still right."""
     dice = np.random.default_rng(4)
-    seconds = np.sort(np.repeat(np.arange(200) * 100.0, 60) + dice.random(12_000) * 10)
+    seconds = np.sort(np.repeat(np.arange(200) * 1_000.0, 60) + dice.random(12_000) * 10)
     table = pa.table(
         {
             "ts": pa.array((seconds * SECOND).astype(np.int64)).cast(pa.timestamp("us", "UTC")),
@@ -76,13 +76,13 @@ def test_a_random_part_of_long_slices_says_the_same() -> None:
         }
     )
     form = form_of(TEXT)
-    inquiry = inquiry_of([form])._replace(longest=10_000.0)
+    inquiry = inquiry_of([form])._replace(longest=100_000.0)
     events = local_events(table, type="type", id="id")
     whole, part = (
         estimate(LocalSampler(events, ["A", "B", "C"], ["x"], rows=rows), inquiry)
         for rows in (100_000, 3_000)
     )
-    sample = LocalSampler(events, ["A", "B", "C"], ["x"], rows=3_000).sample_events(10_000.0)
+    sample = LocalSampler(events, ["A", "B", "C"], ["x"], rows=3_000).sample_events(100_000.0)
     assert sample is not None
     assert sample.part == pytest.approx(0.25, rel=0.01)
     for mask in (0b011, 0b101, 0b111):
