@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.kernels.arrays import mix_hashes
+from weft.kernels.arrays import as_input, mix_hashes
 from weft.kernels.partners import find_partners
 from weft.runtime.columns.events import Array, Events, comparable
 from weft.statistics.model import ItemKey
@@ -77,8 +77,8 @@ class EventIndex:
         limits = np.stack([stacked.min(axis=0), stacked.max(axis=0), last_before, first_after])
         found = self._pieces_of(rule.item, tuple(equality.name for equality in rule.equalities))
         edges = self._edges(columns, rule.equalities, found, stacked.shape[1])
-        events = self.events
-        ends = find_partners(events.times, events.ranks, found.rows, edges, limits, rule.window)
+        times, ranks = as_input(self.events.times), as_input(self.events.ranks)
+        ends = find_partners(times, ranks, found.rows, edges, limits, rule.window)
         return Partners(found.rows, ends[0], np.maximum(ends[1] - ends[0], 0))
 
     def _pieces_of(self, item: ItemKey, names: tuple[str, ...]) -> _Pieces:
