@@ -33,6 +33,7 @@ from placement_cluster import measure_cluster
 from placement_figures import measure_placement
 from placement_reference import measure_reference
 from public_plans import measure_public_plans
+from q_error import measure_q_error
 from ratios import measure_ratio
 from result_tables import RESULTS
 from rewriting import measure_rewriting
@@ -207,6 +208,11 @@ def traffic_section(settings: Settings) -> list[Measure]:
     return measure_traffic(settings.traffic_days, settings.search_seconds, settings.repeat, console.log)
 
 
+def q_error_section(settings: Settings) -> list[Measure]:
+    """Compare the rows that joins build with those expected, on a bank, on traffic and on a cluster."""
+    return measure_q_error(settings.traffic_days, console.log)
+
+
 def costs_section(settings: Settings) -> list[Measure]:
     """Fit the prices of the measured cost, and compare costs with times."""
     return measure_costs(settings.stock_seconds / 5, console.log)
@@ -320,6 +326,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "public-plans": public_plans_section,
     "scale": scale_section,
     "traffic": traffic_section,
+    "q_error": q_error_section,
     "costs": costs_section,
     "graph": graph_section,
     "stream": stream_section,

@@ -18,7 +18,13 @@ MODELS = (PartialMatches(), CandidatePairs(), Measured(), LateWork(Measured(), 0
 @pytest.mark.parametrize("seed", range(20))
 def test_the_prices_of_a_subset_are_the_costs_of_its_nodes(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
-    shape = random_shape(dice, dice.randint(1, 4), n_lists=dice.randint(0, 1), n_checks=dice.randint(0, 3))
+    shape = random_shape(
+        dice,
+        dice.randint(1, 4),
+        n_lists=dice.randint(0, 1),
+        n_checks=dice.randint(0, 3),
+        n_corrections=seed % 4,
+    )
     prices = model.prices(shape)
     rows, equal, tariff = prices.rows, prices.equal, prices.tariff
     for mask in range(1, 1 << shape.n_items):

@@ -201,4 +201,5 @@ class _Asked:
             dict(zip(self.keys, agreements, strict=True)),
             total_rate,
             initial.duration,
+            initial.corrections,
         )

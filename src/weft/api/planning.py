@@ -7,22 +7,27 @@ from typing import Any
 
 from weft.codec import write_text
 from weft.cost.shape import MOST_EXACT
+from weft.explanation.analysis import Analysis, input_kinds
 from weft.hosts.divide import QueryGroup
 from weft.hosts.host import Host
 from weft.language.read import text_of_file
 from weft.normalize.pipeline import normalize
+from weft.optimizer.correct_statistics import learn
 from weft.optimizer.pipeline import Optimized, choose_plan
 from weft.optimizer.planning import Planning, Strategy
 from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import CountWindow, Query
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.site_program import attributes_by_type
 from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
+from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import Node
 from weft.schema import Schema
-from weft.statistics.model import Statistics
+from weft.statistics.model import ItemKey, PatternCount, PatternKey, Statistics
+from weft.statistics.sampling import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,24 @@ def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics)
     planning = Planning(plan=planned.optimized.stored, statistics=statistics)
     rates = choose_plan(planned.group.queries, schema, planning).expected
     return {node: rate * statistics.span for node, rate in rates.items()}
+
+
+def learn_from(planned: Sequence[PlannedGroup], analysis: Analysis, statistics: Statistics) -> Statistics:
+    """Return statistics corrected by the rows that a run built; plans with stopped queries teach nothing."""
+    rates: dict[ItemKey, float] = {}
+    counts: dict[PatternKey, PatternCount] = {}
+    for own, analyzed in zip(planned, analysis.plans, strict=True):
+        if any(query.name in analysis.stopped for query in own.group.queries):
+            continue
+        for node, kind in input_kinds(analyzed.plan).items():
+            if kind.type != EVERY_TYPE:
+                rates[kind] = max(float(analyzed.metrics[node].rows), UNSEEN) / statistics.span
+        partial = nearest_joins(analyzed.plan)
+        for node, key in own.optimized.computed.items():
+            if node in analyzed.metrics and node not in partial:
+                counts[key] = PatternCount(analyzed.metrics[node].rows)
+    forms = [form for own in planned for query in own.group.queries for form in normalize(query)]
+    return learn(statistics, rates, counts, forms)
 
 
 def compare_costs(

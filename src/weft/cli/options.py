@@ -223,7 +223,9 @@ class StoredPlanOptions(PlanOptions):
 
     save_plan: str | None = option("Store the plan that was chosen.", metavar="FILE.json", default=None)
     save_statistics: str | None = option(
-        "Store the statistics that were used.", metavar="FILE.json", default=None
+        "Store the statistics that were used; with --explain analyze, as the run found them.",
+        metavar="FILE.json",
+        default=None,
     )
 
 

@@ -12,6 +12,7 @@ from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlan
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
+from weft.explanation.analysis import Analysis
 from weft.hosts.progress import SearchProgress
 from weft.io.event_files import EventColumns
 from weft.optimizer.planning import STRATEGIES, ObjectiveName, Planning, Strategy
@@ -122,6 +123,12 @@ def choose_plan(detection: Detection, planning: StoredPlanOptions) -> None:
     search_plan(detection)
     if planning.save_plan is not None:
         save_plan(detection.plan, planning.save_plan)
+
+
+def learn_statistics(detection: Detection, analysis: Analysis | None, path: str) -> None:
+    """Store the statistics once more, corrected by what a run counted."""
+    if analysis is not None:
+        save_statistics(detection.learn(analysis), path)
 
 
 def search_plan(detection: Detection) -> None:

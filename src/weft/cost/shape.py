@@ -60,7 +60,8 @@ class Shape:
     """Rates in events per second, the order, selectivities, and the window in seconds.
 
     `before[i]` is the mask of the items that precede item i; `agreement` is how often two events
-    agree on all keys of the pattern.
+    agree on all keys of the pattern. `corrections` say of some masks how many times as many partial matches
+    there are as all that would give.
 
     >>> chain = Shape(rates=(2.0, 3.0), before=(0, 0b01), window=10.0)
     >>> chain.instances(0b11, 10.0)  # 20 * 30 pairs, half of them in order
@@ -74,6 +75,7 @@ class Shape:
     agreement: float = 1.0
     lists: Mapping[int, ListBounds] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
+    corrections: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -144,7 +146,7 @@ class Shape:
             rows *= self.agreement ** (n_plain - 1)
         for item in items_of(mask & self.list_mask):
             rows *= self.expected_lists(item, mask, window)
-        return min(rows, MOST_ROWS)
+        return min(rows * self.corrections.get(mask, 1.0), MOST_ROWS)
 
     def rows_per_second(self, mask: int, window: float, *, checks: int = -1) -> float:
         """Return how many partial matches of some items come into being in a second.
@@ -237,6 +239,8 @@ class Shape:
         for item in self.lists:
             for mask in masks[masks >> item & 1 == 1]:
                 rows[mask] *= self.expected_lists(item, int(mask), self.window)
+        for mask, factor in self.corrections.items():
+            rows[mask] *= factor
         if self.list_mask != self.everything:
             for item in self.lists:
                 rows[1 << item] = self.rates[item] * self.window

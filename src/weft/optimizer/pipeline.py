@@ -27,16 +27,21 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
+from weft.statistics.model import PatternKey
 
 
 @dataclass(frozen=True)
 class Optimized:
-    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes."""
+    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes.
+
+    `computed` has the sub-patterns whose partial matches are the rows of nodes.
+    """
 
     plan: Plan
     stored: StoredPlan
     cost: float
     expected: Mapping[Node, float]
+    computed: Mapping[Node, PatternKey]
     notes: tuple[str, ...] = ()
     search: Search | None = None  # None where nothing was searched for
 
@@ -83,9 +88,10 @@ def choose_plan(
     patterns = weave.assemble_all(is_shared=choice.is_shared)
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
+    computed = {node: key for pattern in patterns.values() for node, key in pattern.computed.items()}
     cost = weave.cost if choice.is_shared else weave.cost_unshared
     stored = weave.stored_plan(is_shared=choice.is_shared)
-    return Optimized(plan, stored, cost, expected, tuple(choice.notes), choice.search)
+    return Optimized(plan, stored, cost, expected, computed, tuple(choice.notes), choice.search)
 
 
 def weave_for(schema: Schema | None, planning: Planning) -> Weave:

@@ -216,3 +216,36 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
                     last_of[subset] = item
             item += 1
     return best, last_of
+
+
+@njit(cache=True)
+def compose_corrections(known: Array, lists: int) -> Array:
+    """Return the logarithm of a factor for each subset; those that are not known are NaN.
+
+    Given all others, two items of a subset are taken to be independent, and what this says is averaged over
+    all pairs. Of single items and of unknown pairs the factor is 1; an item of `lists` changes nothing.
+    """
+    composed = np.zeros(known.size)
+    for subset in range(1, known.size):
+        if not np.isnan(known[subset]):
+            composed[subset] = known[subset]
+            continue
+        if subset & lists:
+            composed[subset] = composed[subset & ~lists]
+            continue
+        n_members, n_pairs, one_less, two_less = 0, 0, 0.0, 0.0
+        first = subset
+        while first:
+            bit = first & -first
+            first ^= bit
+            n_members += 1
+            one_less += composed[subset ^ bit]
+            second = first
+            while second:
+                other = second & -second
+                second ^= other
+                n_pairs += 1
+                two_less += composed[subset ^ bit ^ other]
+        if n_members > 2:
+            composed[subset] = 2 * one_less / n_members - two_less / n_pairs
+    return composed

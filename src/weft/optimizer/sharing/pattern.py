@@ -29,6 +29,7 @@ from weft.optimizer.trees import Demands, Tree, check_early, leaf, relabel, unch
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within, same_clock
 from weft.plan.nodes import Extent
+from weft.statistics.corrections import known_corrections
 from weft.statistics.model import Statistics
 
 
@@ -39,6 +40,7 @@ class Pattern(SubPatterns):
         self, form: NormalForm, statistics: Statistics, context: Context, numbers: InternTable
     ) -> None:
         super().__init__(form, statistics, context, numbers)
+        self.statistics = statistics
         self.negated = tuple(shape_of(negation.form, statistics, context) for negation in form.negations)
 
     @property
@@ -51,7 +53,13 @@ class Pattern(SubPatterns):
         if order == self.own.order:
             return self.shape
         before = [mask_of(a for a, later in order if later == b) for b in range(self.n_items)]
-        return replace(self.shape, before=tuple(before))
+        known = known_corrections(self.form_under(order), self.statistics.corrections)
+        return replace(self.shape, before=tuple(before), corrections={**self.shape.corrections, **known})
+
+    def form_under(self, order: Order) -> NormalForm:
+        """Return the form of the pattern under a weaker order."""
+        named = frozenset((self.variables[a], self.variables[b]) for a, b in order)
+        return replace(self.form, order=named)
 
     def window_of(self, extent: Extent | None) -> float:
         """Return the seconds that an extent lasts."""
