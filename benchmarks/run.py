@@ -32,6 +32,8 @@ from peers import measure_peers
 from placement_cluster import measure_cluster
 from placement_figures import measure_placement
 from placement_reference import measure_reference
+from public_plans import measure_public_plans
+from q_error import measure_q_error
 from ratios import measure_ratio
 from result_tables import RESULTS
 from rewriting import measure_rewriting
@@ -178,6 +180,17 @@ def weave_section(settings: Settings) -> list[Measure]:
     )
 
 
+def public_plans_section(settings: Settings) -> list[Measure]:
+    """Compare strategies as users run them: everything counts, and nothing is given but the strategy."""
+    return measure_public_plans(
+        lambda: local_session(MASTER, name="weft benchmarks"),
+        settings.stock_seconds,
+        settings.traffic_days,
+        settings.repeat,
+        console.log,
+    )
+
+
 def scale_section(settings: Settings) -> list[Measure]:
     """Compare plans for more and for larger patterns."""
     return measure_scale(
@@ -193,6 +206,11 @@ def scale_section(settings: Settings) -> list[Measure]:
 def traffic_section(settings: Settings) -> list[Measure]:
     """Compare plans for a hundred patterns on real traffic."""
     return measure_traffic(settings.traffic_days, settings.search_seconds, settings.repeat, console.log)
+
+
+def q_error_section(settings: Settings) -> list[Measure]:
+    """Compare the rows that joins build with those expected, on a bank, on traffic and on a cluster."""
+    return measure_q_error(settings.traffic_days, console.log)
 
 
 def costs_section(settings: Settings) -> list[Measure]:
@@ -305,8 +323,10 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "first_contact": first_contact_section,
     "optimum": optimum_section,
     "weave100": weave_section,
+    "public-plans": public_plans_section,
     "scale": scale_section,
     "traffic": traffic_section,
+    "q_error": q_error_section,
     "costs": costs_section,
     "graph": graph_section,
     "stream": stream_section,

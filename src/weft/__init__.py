@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from weft.notices import Notice as Notice
     from weft.notices import NoticeWarning as NoticeWarning
     from weft.optimizer.planning import Planning as Planning
+    from weft.optimizer.search import Search as Search
     from weft.optimizer.stored_plan import StoredPlan as StoredPlan
     from weft.pattern.nodes import Query as Query
     from weft.placement.network import Network as Network
@@ -81,6 +82,7 @@ _EXPORTS = {
     "notices": "Notice NoticeWarning",
     "optimizer.planning": "Planning",
     "optimizer.stored_plan": "StoredPlan",
+    "optimizer.search": "Search",
     "pattern.nodes": "Query",
     "placement.network": "Network",
     "runtime.budget": "Budget",

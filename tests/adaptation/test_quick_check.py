@@ -34,11 +34,15 @@ def decided_by(name: str, shape: Shape, model: CostModel) -> Decided:
 @pytest.mark.parametrize("model", MODELS, ids=["partial matches", "measured"])
 @pytest.mark.parametrize("name", ["greedy", "zstream", "exact tree"])
 @pytest.mark.parametrize("distance", [0.0, 0.3])
-def test_what_is_violated_is_suspected_and_little_else(name: str, model: CostModel, distance: float) -> None:
+@pytest.mark.parametrize("n_corrections", [0, 8])
+def test_what_is_violated_is_suspected_and_little_else(
+    name: str, model: CostModel, distance: float, n_corrections: int
+) -> None:
     n_violated = n_suspected = 0
     for seed in range(30):
         dice = random.Random(seed)
-        pattern = random_shape(dice, dice.randint(2, 6), n_lists=0, n_checks=dice.choice([0, 2]))
+        n_checks = dice.choice([0, 2])
+        pattern = random_shape(dice, dice.randint(2, 6), n_checks=n_checks, n_corrections=n_corrections)
         first, *later = [*walk(dice, pattern, 5), *even_numbers(dice, pattern, 5)]
         watched = select_invariants(decided_by(name, first, model), first, model, None)
         check = QuickCheck(watched, Terms(first, model))

@@ -10,12 +10,15 @@ import measures
 import node_work
 import numpy as np
 import optimum
+import placement_cluster
 import plots
 import pytest
+import q_error
 import result_tables
 import scale
 import stock_statistics
 import stocks
+import traffic
 import weave100
 from measures import Measure
 
@@ -26,7 +29,7 @@ from weft.statistics.model import ItemKey
 
 
 @pytest.mark.parametrize(
-    "module", [calibrate, measures, node_work, optimum, result_tables, scale, stock_statistics]
+    "module", [calibrate, measures, node_work, optimum, q_error, result_tables, scale, stock_statistics]
 )
 def test_examples_in_docstrings(module) -> None:
     found = doctest.testmod(module)
@@ -156,3 +159,17 @@ def test_without_matplotlib_there_is_a_note_and_no_picture(monkeypatch, tmp_path
     monkeypatch.setattr(plots, "CAN_DRAW", False)
     assert "matplotlib is missing" in plots.plot_gains("x", "patterns", {"in cost": {"RE": [(10, 2.0)]}})
     assert not list(tmp_path.iterdir())
+
+
+def test_q_errors_are_small_and_data_that_are_missing_are_told(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(q_error, "N_BANK_EVENTS", 30_000)
+    monkeypatch.setattr(traffic, "OBSERVATIONS", tmp_path / "missing.parquet")
+    monkeypatch.setattr(placement_cluster, "EVENTS", tmp_path / "missing.parquet")
+    found = {(one.section, one.what): one.value for one in q_error.measure_q_error(1.0, lambda text: None)}
+    assert str(found["q_error, traffic", "the observations"]).startswith("skipped")
+    assert str(found["q_error, cluster", "the events"]).startswith("skipped")
+    bank = {what: value for (section, what), value in found.items() if section == "q_error, bank"}
+    assert bank["joins"] > 15
+    assert bank["by a whole look: of nine in ten, at most"] < q_error.MOST
+    assert bank["by an earlier run: median"] < 1.05
+    assert bank["by rates and selectivities: of nine in ten, at most"] > q_error.MOST

@@ -93,6 +93,18 @@ def test_the_summary_says_local(files: Path, options: tuple[str, ...]) -> None:
     assert "│ engine   │   local │" in run(files, *options).stdout
 
 
+def test_an_analyzed_run_stores_what_it_counted(files: Path) -> None:
+    """The next run expects what this one found, and not what a look at the events tells."""
+    stored = files / "statistics.json"
+    shown = run(files, "--explain", "analyze", "--save-statistics", str(stored))
+    assert shown.exit_code == 0, shown.stderr
+    (learned,) = json.loads(stored.read_text())["corrections"]
+    assert (learned["pattern"], learned["where"]) == ("SEQ(A a, B b)", "[user]")
+    again = run(files, "--statistics", str(stored), "--explain", "analyze")
+    (joined,) = [line for line in again.stdout.splitlines() if " join " in line and "%" in line][:1]
+    assert joined.split()[:3] == ["1", "1", "1"], "one query, one row expected, one found"
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("options", [("--engine", "spark"), ("--master", "local[2]"), ()])
@@ -109,7 +121,7 @@ def test_the_summary_says_spark(
         summaries.append(json.loads(shown.stdout))
     assert [summary["engine"] for summary in summaries] == ["spark", "local"]
     for summary in summaries:
-        del summary["engine"], summary["seconds"]
+        del summary["engine"], summary["seconds"], summary["search"]
     assert summaries[0] == summaries[1]
     lines = [(files / f"out-{number}.jsonl").read_text() for number in range(2)]
     assert [json.loads(line) for line in lines[0].splitlines()] == [

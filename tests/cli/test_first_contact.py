@@ -106,6 +106,8 @@ def test_planning_options_are_checked_before_spark_starts(tmp_path: Path) -> Non
         ),
         (("--heuristic", "tabu", "--plan", "share"), "heuristic is 'tabu', which plan='share' does not use"),
         (("--plan", "best"), "--plan best: expected auto"),
+        (("--objective", "speed"), "--objective speed: expected throughput, latency, or a number"),
+        (("--objective", "2"), "objective is 2.0; expected 'throughput', 'latency' or a number from 0 to 1"),
     ):
         result = CliRunner().invoke(app, [*given, *options])
         assert result.exit_code == 1
@@ -122,6 +124,7 @@ def test_planning_options_become_a_planning() -> None:
         neighborhood_size=3,
         prefix_only=True,
         cost="partial-matches",
+        objective="0.25",
         search_seconds=2.0,
     )
     assert planning_of(options, "static") == Planning(
@@ -133,6 +136,7 @@ def test_planning_options_become_a_planning() -> None:
         k=3,
         prefix_only=True,
         cost="partial-matches",
+        objective=0.25,
         search_seconds=2.0,
         sharing="static",
     )

@@ -73,6 +73,7 @@ def test_queries_without_events_are_explained_as_json_too(files: Path) -> None:
         ),
         (("--neighborhood-size", 8), "edge", "Planning: neighborhood mixed of 8, steps 300"),
         (("--prefix-only",), "edge", "Planning: prefix_only True, steps 300"),
+        (("--objective", "latency"), "replies", "Planning: objective latency, steps 300"),
     ],
 )
 def test_ways_to_search_are_reached_and_shown(

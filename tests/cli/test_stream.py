@@ -209,7 +209,7 @@ def test_a_stream_finds_what_a_run_finds(spark: SparkSession, files: Path, forma
     assert result.exit_code == 0, result.stderr
     summary = json.loads(result.stdout)
     counts = ["batches", "events", "rejected", "late"]
-    assert list(summary) == [*counts, "matches", "seconds", "stopped", "notices"]
+    assert list(summary) == [*counts, "matches", "seconds", "stopped", "notices", "search"]
     assert summary["notices"] == []
     assert (summary["events"], summary["rejected"], summary["late"]) == (8, 0, 0)
     assert summary["matches"] == {"theft": 2, "silence": 1}

@@ -26,4 +26,4 @@ class CandidatePairs:
     def prices(self, shape: Shape) -> Prices:
         tariff = Tariff(pair=self.weight, row_out=1.0, leaf=1.0)
         shares = shape.all_equality_shares
-        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff)
+        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff, shape.all_ones)

@@ -47,9 +47,15 @@ def share_of_orderings(before: tuple[int, ...], items: Iterable[int]) -> float:
 
 
 def random_shape(
-    dice: random.Random, n_items: int, *, n_lists: int = 0, n_groups: int = 3, n_checks: int = 0
+    dice: random.Random,
+    n_items: int,
+    *,
+    n_lists: int = 0,
+    n_groups: int = 3,
+    n_checks: int = 0,
+    n_corrections: int = 0,
 ) -> Shape:
-    """Return a shape with random rates, order, predicate groups, lists, keys and negations."""
+    """Return a shape with random rates, order, predicate groups, lists, keys, negations and corrections."""
     everything = range(n_items)
     groups = []
     for _ in range(dice.randint(0, n_groups) if n_items > 1 else 0):
@@ -70,4 +76,9 @@ def random_shape(
             for item in dice.sample(everything, n_lists)
         },
         checks=tuple(Check(dice.randrange(1, 1 << n_items), dice.uniform(0.1, 0.9)) for _ in range(n_checks)),
+        corrections={
+            mask: dice.choice([0.01, 0.3, 5.0, 40.0])
+            for mask in (dice.randrange(1, 1 << n_items) for _ in range(n_corrections))
+            if mask & (mask - 1)
+        },
     )

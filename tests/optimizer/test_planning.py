@@ -30,6 +30,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "neighborhood": ({"neighborhood": "face"}, "neighborhood is 'face'; expected 'mixed', 'edge', 'vertex'"),
     "cost": ({"cost": "money"}, "cost is 'money'; expected 'measured', 'partial-matches'"),
+    "objective": (
+        {"objective": "speed"},
+        "objective is 'speed'; expected 'throughput', 'latency' or a number",
+    ),
+    "weight": ({"objective": 1.5}, "objective is 1.5; expected 'throughput', 'latency' or a number from 0"),
+    "no weight": ({"objective": float("nan")}, "objective is nan; expected 'throughput'"),
     "sharing": ({"sharing": "all"}, "sharing is 'all'; expected 'dynamic', 'static', 'none'"),
     "seconds": ({"search_seconds": -1}, "search_seconds is -1; it must not be negative"),
     "seconds that are no number": ({"search_seconds": float("nan")}, "search_seconds is nan"),

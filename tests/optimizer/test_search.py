@@ -232,7 +232,7 @@ def test_the_default_limit_follows_the_work_to_come() -> None:
     assert seconds(replace(batch, search_seconds=60, steps=3)) == (None, False)
 
 
-@pytest.mark.parametrize("plan", ["trivial", "reorder", "share", "lcse"])
+@pytest.mark.parametrize("plan", ["trivial", "reorder", "share", "lcse", "spass"])
 def test_where_nothing_is_searched_for_there_is_no_report(plan: str) -> None:
     assert planned(workload_of(*HELPFUL), plan=plan).search is None
 

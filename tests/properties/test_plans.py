@@ -62,6 +62,12 @@ SETTINGS: dict[str, Planning] = {
     "rewriting": Planning(plan="motto", cost="partial-matches"),
     "merging": Planning(plan="mst", cost="partial-matches"),
     "sub-expressions": Planning(plan="lcse", cost="partial-matches"),
+    "latency": Planning(plan="auto", objective="latency", cost="partial-matches"),
+    "latency and throughput": Planning(plan="mcep", objective=0.5, cost="partial-matches"),
+    "latency of orders": Planning(
+        plan="mcep", objective=0.9, prefix_only=True, heuristic="tabu", cost="partial-matches"
+    ),
+    "redundancy": Planning(plan="spass", cost="partial-matches"),
 }
 
 

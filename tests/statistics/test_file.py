@@ -15,7 +15,7 @@ from weft.normalize.pipeline import normalize
 from weft.pattern.canonical import rename_variables
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
 from weft.statistics.file import from_document, load_statistics, save_statistics, to_document
-from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
+from weft.statistics.model import GroupKey, ItemKey, PatternKey, Statistics, group_key
 
 SCHEMA = Schema(
     {
@@ -130,6 +130,55 @@ def test_there_and_back(pattern: str, where: str, tmp_path: Path) -> None:
     assert second.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
 
 
+def with_correction(pattern: str, where: str = "", within: str = "") -> dict[str, Any]:
+    entry = {"pattern": pattern, "where": where, "within": within, "times": 12.5}
+    return {"version": VERSION, "corrections": [entry]}
+
+
+def correction_of(pattern: str, where: str = "", within: str = "") -> PatternKey:
+    (key,) = from_document(with_correction(pattern, where, within), SCHEMA).corrections
+    return key
+
+
+PATTERNS = [
+    ("SEQ(A a, B b)", "a.x < b.x", "1 hour"),
+    ("SEQ(A a, AND(B b, C c), D d)", "[user] AND a.x < b.x AND b.x + c.x > d.x", "90 seconds"),
+    ("AND(A a, A b, B c)", '[user, "odd name"] AND a.x > 3 AND a.x < b.x AND (b.y < c.y OR b.flag)', ""),
+    ("SEQ(A a, B+ b[], C c)", "b[i].x > b[i-1].x AND SUM(b.x) > c.x", "5 minutes"),
+    ("SEQ(A a, B{2,5} b[])", "NOT (a.x <= b.x OR a.y < 3)", "1 day"),
+    ("AND(SEQ(A a, B b), SEQ(A c, B d))", "a.x = c.x", "1 minute"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "where", "within"), PATTERNS)
+def test_corrections_there_and_back(pattern: str, where: str, within: str, tmp_path: Path) -> None:
+    known = Statistics(corrections={correction_of(pattern, where, within): 1 / 3})
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    save_statistics(known, first)
+    loaded = load_statistics(first, SCHEMA)
+    assert loaded == known
+    save_statistics(loaded, second)
+    assert second.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
+
+
+def test_a_correction_is_that_of_an_order_and_a_window() -> None:
+    expected = correction_of("SEQ(A a, B b)", "[user] AND a.x < b.x", "1 hour")
+    assert correction_of("SEQ(A q, B p)", "p.x > q.x AND [user]", "60 minutes") == expected
+    for other in (
+        correction_of("AND(A a, B b)", "[user] AND a.x < b.x", "1 hour"),
+        correction_of("SEQ(B b, A a)", "[user] AND a.x < b.x", "1 hour"),
+        correction_of("SEQ(A a, B b)", "[user] AND a.x < b.x", "2 hours"),
+        correction_of("SEQ(A a, B b)", "[user] AND a.x < b.x"),
+        correction_of("SEQ(A a, B b)", "a.x < b.x", "1 hour"),
+    ):
+        assert other != expected
+
+
+def test_a_file_without_corrections_costs_what_it_did() -> None:
+    assert from_document(EXAMPLE, SCHEMA).corrections == {}
+    assert "corrections" not in to_document(from_document(EXAMPLE, SCHEMA))
+
+
 def test_an_and_that_belongs_together_stays_together() -> None:
     """Pairs of elements where x rises or y is small are excluded: two predicates would say more."""
     whole = group_of("A+ a[]", "NOT (a[i].x <= a[i-1].x OR a[i].y < 3)")
@@ -210,6 +259,24 @@ REFUSED: list[tuple[Any, str]] = [  # those without a version get the one that i
     ),
     (with_selectivity("AND(A a, B b", "a.x < b.x"), r"^s\.json: selectivities\[0\]:\d:\d+: "),
     (with_selectivity("(SEQ(A a, B b))+", "a.x < b.x"), r"^s\.json: selectivities\[0\]"),
+    (with_correction("A a", within="1 hour"), r"corrections\[0\]: found no pattern of two events or more"),
+    (
+        with_correction("SEQ(A a, B b)", within="5 EVENTS"),
+        r"corrections\[0\]: found no pattern of two events",
+    ),
+    (
+        with_correction("SEQ(A a, NOT B b, C c)"),
+        r"corrections\[0\]: found a pattern with alternatives or neg",
+    ),
+    (with_correction("SEQ(A a, B b)", within="an hour"), r"^s\.json: corrections\[0\]"),
+    (
+        {"corrections": [{"pattern": "SEQ(A a, B b)", "times": -1}]},
+        r'corrections\[0\]: found "times": -1, expected a number of at least 0',
+    ),
+    (
+        {"corrections": [{"pattern": "SEQ(A a, B b)", "times": 2}, {"pattern": "SEQ(A p, B q)", "times": 3}]},
+        r"corrections\[1\]: found the same events and conditions as in corrections\[0\]; remove one of them",
+    ),
     ({"agreements": []}, r"agreements: found \[\], expected an object; write for example"),
     ({"agreements": {"usr": 0.1}}, r'agreements: .*attribute "usr"; did you mean "user"\?'),
     (

@@ -94,7 +94,8 @@ class Terms:
         inside = [group.mask & ~mask == 0 for group in shape.groups]
         survivals = [passed >> number & 1 for number in range(len(shape.checks))]
         powers = [*rates, n_items, max(0, n_items - 1), *inside, *[0] * len(inside), *survivals]
-        return shape.order_fraction(mask), np.array(powers, np.float64)
+        factor = shape.order_fraction(mask) * shape.corrections.get(mask, 1.0)
+        return factor, np.array(powers, np.float64)
 
     def _rows_per_second(self, mask: int, checks: int) -> Term:
         factor, powers = self._instances(mask, checks)

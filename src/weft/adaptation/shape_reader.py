@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from weft.cost.shape import Shape
 from weft.optimizer.demands import Context
-from weft.optimizer.shape_of import item_key, shape_of
+from weft.optimizer.shape_of import shape_of
 from weft.pattern.nodes import TimeWindow
 from weft.pattern.normal_form import NormalForm
 from weft.statistics.model import Statistics
+from weft.statistics.sub_patterns import item_key
 
 
 class ShapeReader:

@@ -207,4 +207,5 @@ class _Asked:
             dict(zip(self.keys, agreements, strict=True)),
             total_rate,
             initial.duration,
+            initial.corrections,
         )

@@ -316,6 +316,14 @@ class Detection(ABC):
         """
         raise runs_once()
 
+    def learn(self, analysis: Analysis) -> Statistics:  # noqa: ARG002
+        """Return the statistics, corrected by the events and partial matches that an analyzed run counted.
+
+        Given to `Planning(statistics=...)`, or stored with `save_statistics`, they are what the next plan is
+        chosen by.
+        """
+        raise WeftError("a run teaches something in a batch without sites alone")
+
     def why(self, name: str, *, key: Key | None = None, at: datetime | str | None = None) -> Why:
         """Say how far a query gets on the events of a batch, step by step, and what it misses most narrowly.
 

@@ -11,6 +11,7 @@ from weft.api.planning import (
     compare_costs,
     estimate_statistics,
     expected_rows,
+    learn_from,
     merge_plans,
     plan_group,
     plan_groups,
@@ -209,6 +210,9 @@ class BatchDetection(OnePlaceDetection):
             self.host, {names[node]: kind for node, kind in kinds.items()}, self.workload.budget
         )
         return {node: counted.counts[name] for node, name in names.items() if name not in counted.stopped}
+
+    def learn(self, analysis: Analysis) -> Statistics:
+        return learn_from(self._plans, analysis, self.statistics)
 
     def analyze(self, write: Write | None = None) -> Analysis:
         work = [*self._match_work, *self._trend_work]

@@ -7,22 +7,27 @@ from typing import Any
 
 from weft.codec import write_text
 from weft.cost.shape import MOST_EXACT
+from weft.explanation.analysis import Analysis, input_kinds
 from weft.hosts.divide import QueryGroup
 from weft.hosts.host import Host
 from weft.language.read import text_of_file
 from weft.normalize.pipeline import normalize
+from weft.optimizer.correct_statistics import learn
 from weft.optimizer.pipeline import Optimized, choose_plan
 from weft.optimizer.planning import Planning, Strategy
 from weft.optimizer.shape_of import inquiry_of
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import CountWindow, Query
+from weft.pattern.normal_form import EVERY_TYPE
 from weft.placement.normal_form_query import normal_form_queries
 from weft.placement.site_program import attributes_by_type
 from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
+from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import Node
 from weft.schema import Schema
-from weft.statistics.model import Statistics
+from weft.statistics.model import ItemKey, PatternCount, PatternKey, Statistics
+from weft.statistics.sampling import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,13 @@ def plan_groups(
         n_left = sum(len(group.queries) for group in waiting)
         group = waiting.pop(0)
         if searched is not None and all(query.name in searched.stored.trees for query in group.queries):
-            kept = plan(group, Planning(plan=searched.stored, cost=planning.cost, sharing=planning.sharing))
+            given = Planning(
+                plan=searched.stored,
+                cost=planning.cost,
+                objective=planning.objective,
+                sharing=planning.sharing,
+            )
+            kept = plan(group, given)
             optimized = replace(kept.optimized, notes=searched.notes, search=searched.search)
             planned.append(replace(kept, optimized=optimized))
             searched = replace(searched, notes=(), search=None)  # told once
@@ -87,11 +98,34 @@ def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics)
     return {node: rate * statistics.span for node, rate in rates.items()}
 
 
+def learn_from(planned: Sequence[PlannedGroup], analysis: Analysis, statistics: Statistics) -> Statistics:
+    """Return statistics corrected by the rows that a run built; plans with stopped queries teach nothing."""
+    rates: dict[ItemKey, float] = {}
+    counts: dict[PatternKey, PatternCount] = {}
+    for own, analyzed in zip(planned, analysis.plans, strict=True):
+        if any(query.name in analysis.stopped for query in own.group.queries):
+            continue
+        for node, kind in input_kinds(analyzed.plan).items():
+            if kind.type != EVERY_TYPE:
+                rates[kind] = max(float(analyzed.metrics[node].rows), UNSEEN) / statistics.span
+        partial = nearest_joins(analyzed.plan)
+        for node, key in own.optimized.computed.items():
+            if node in analyzed.metrics and node not in partial:
+                counts[key] = PatternCount(analyzed.metrics[node].rows)
+    forms = [form for own in planned for query in own.group.queries for form in normalize(query)]
+    return learn(statistics, rates, counts, forms)
+
+
 def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
     """Return the cost of the plan and of the baselines, under the same statistics."""
-    same = Planning(plan=planned.optimized.stored, statistics=statistics, cost=planning.cost)
+    same = Planning(
+        plan=planned.optimized.stored,
+        statistics=statistics,
+        cost=planning.cost,
+        objective=planning.objective,
+    )
     baselines: tuple[Strategy, ...] = ("trivial", "reorder", "share")
     chosen = {"this plan": same} | {name: replace(same, plan=name) for name in baselines}
     return {name: choose_plan(planned.group.queries, schema, wanted).cost for name, wanted in chosen.items()}
@@ -104,6 +138,8 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
     """
     is_measured, scale = planning.cost == "measured", _scale(planning)
     unit = "Cost in microseconds for a second of events" if is_measured else "Partial matches at a moment"
+    if planning.latency_weight:
+        unit = f"{unit}, {planning.latency_weight:.0%} by what waits for the last event of a match"
     shown = ", ".join(f"{name} {cost / scale:,.1f}" for name, cost in costs.items())
     lines = [f"{unit}: {shown}", *search_lines(planned, planning)]
     long = [

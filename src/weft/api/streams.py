@@ -167,11 +167,13 @@ class StreamDetection(Streamed, OnePlaceDetection):
         }
 
     def _adapted_group(self, group: ShardGroup, planned: PlannedGroup) -> AdaptedGroup | None:
-        """Return what it takes to adapt a plan; one that was asked for by name or by a file stays."""
+        """Return what it takes to adapt a plan; one asked for by name, by a file or by latency stays."""
         streaming, planning = self.workload.streaming, self.workload.planning
         is_wanted = streaming.adapt is not None or planning.cost == "measured"
         adaptation = streaming.adaptation
         if adaptation.decide == "off" or planning.plan not in ("auto", "mcep") or not is_wanted:
+            return None
+        if planning.latency_weight:
             return None
         return AdaptedGroup(
             planned.group.queries,

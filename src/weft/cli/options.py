@@ -169,7 +169,7 @@ class PlanOptions:
 
     plan: str = option(
         "How queries are ordered and shared: auto searches for the best; mcep and motto are the methods it "
-        "unites; trivial, reorder, share, mst and lcse are baselines; a file is a plan stored "
+        "unites; trivial, reorder, share, mst, lcse and spass are baselines; a file is a plan stored "
         "with --save-plan.",
         metavar="NAME|FILE.json",
         default="auto",
@@ -209,6 +209,12 @@ class PlanOptions:
         "count of the papers.",
         default="measured",
     )
+    objective: str = option(
+        "What is to be low: throughput the work in all, latency the work that is left when the last event of "
+        "a match comes; a number from 0 to 1 weighs the two.",
+        metavar="throughput|latency|WEIGHT",
+        default="throughput",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +223,9 @@ class StoredPlanOptions(PlanOptions):
 
     save_plan: str | None = option("Store the plan that was chosen.", metavar="FILE.json", default=None)
     save_statistics: str | None = option(
-        "Store the statistics that were used.", metavar="FILE.json", default=None
+        "Store the statistics that were used; with --explain analyze, as the run found them.",
+        metavar="FILE.json",
+        default=None,
     )
 
 

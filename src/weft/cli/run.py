@@ -13,7 +13,7 @@ from weft.cli.engines import Engine, run_engine
 from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
-from weft.cli.steps import choose_plan, planning_of, prepare_files
+from weft.cli.steps import choose_plan, learn_statistics, planning_of, prepare_files
 from weft.explanation.analysis import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.host import Frame
 from weft.io.event_files import find_events
@@ -97,6 +97,8 @@ def run(
             delivery.run(is_analyzed=explained == "analyze" or sites.site is not None)
         say_notices(own for own in detection.notices if notices and own not in told)
         delivery.summarize(clock.perf_counter() - started, as_json=as_json)
+        if planning.save_statistics is not None and explained == "analyze" and sites.site is None:
+            learn_statistics(detection, delivery.analysis, planning.save_statistics)
         if explained == "plan":
             typer.echo(f"\n{detection.explain()}", err=as_json)
         if delivery.analysis is not None and not (as_json and explained is None):

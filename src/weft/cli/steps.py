@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast, get_args
 
 from weft.api.detect import prepare
 from weft.api.detection import Detection
@@ -12,9 +12,10 @@ from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlan
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
 from weft.errors import WeftError, near_name
+from weft.explanation.analysis import Analysis
 from weft.hosts.progress import SearchProgress
 from weft.io.event_files import EventColumns
-from weft.optimizer.planning import STRATEGIES, Planning, Strategy
+from weft.optimizer.planning import STRATEGIES, ObjectiveName, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
 from weft.plan.trend_sets import Sharing
@@ -84,8 +85,26 @@ def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
         k=options.neighborhood_size,
         prefix_only=options.prefix_only,
         cost=options.cost,
+        objective=chosen_objective(options.objective),
         sharing=sharing,
     )
+
+
+def chosen_objective(text: str) -> ObjectiveName | float:
+    """Return the objective that a text names, or the number that it is.
+
+    >>> chosen_objective("latency"), chosen_objective("0.25")
+    ('latency', 0.25)
+    """
+    for name in get_args(ObjectiveName):
+        if text == name:
+            return cast(ObjectiveName, name)
+    try:
+        return float(text)
+    except ValueError:
+        raise WeftError(
+            f"--objective {text}: expected throughput, latency, or a number from 0 to 1"
+        ) from None
 
 
 def sites_of(options: SiteOptions, network: Network | None = None) -> Sites | None:
@@ -104,6 +123,12 @@ def choose_plan(detection: Detection, planning: StoredPlanOptions) -> None:
     search_plan(detection)
     if planning.save_plan is not None:
         save_plan(detection.plan, planning.save_plan)
+
+
+def learn_statistics(detection: Detection, analysis: Analysis | None, path: str) -> None:
+    """Store the statistics once more, corrected by what a run counted."""
+    if analysis is not None:
+        save_statistics(detection.learn(analysis), path)
 
 
 def search_plan(detection: Detection) -> None:

@@ -341,6 +341,8 @@ def _summarize(
         "stopped": {name: in_options(reason) for name, reason in totals.stopped.items()},
         "notices": [notice.to_dict() for notice in (*detection.notices, *monitor.notices, *at_end)],
     }
+    if detection.search is not None:
+        more["search"] = detection.search.to_dict()
     if sites is not None:
         more["sent"] = {"rows": totals.sent_rows, "bytes": totals.sent_bytes}
     print_summary(detection, results, counts, seconds, more, as_json=as_json)

@@ -60,4 +60,6 @@ class Measured:
         rows = shape.all_instances * sizes / shape.window
         pair = self.candidate * shape.window
         tariff = Tariff(self.fixed, self.row_in, pair, self.row_out, self.row_checked)
-        return Prices(rows, shape.all_equality_shares, shape.all_ready, shape.survivals, tariff)
+        return Prices(
+            rows, shape.all_equality_shares, shape.all_ready, shape.survivals, tariff, shape.all_ones
+        )

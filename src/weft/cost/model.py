@@ -11,6 +11,9 @@ class PlanStep(NamedTuple):
 
     A check of a negation has one part: all its items. So has a filter, which takes what it wants of rows
     that were computed for others too.
+
+    Where what waits for the last event of a match is priced apart, `late` is the share of the work that
+    does, and a step that `is_wait` is this share alone.
     """
 
     mask: int
@@ -18,14 +21,21 @@ class PlanStep(NamedTuple):
     right: int = 0
     checks: int = 0
     is_filter: bool = False
+    late: float | None = None
+    is_wait: bool = False
 
     @property
     def is_check(self) -> bool:
-        return self.left == self.mask and not self.is_filter
+        return self.left == self.mask and not self.is_filter and not self.is_wait
 
     @property
     def is_join(self) -> bool:
-        return self.right != 0
+        return self.right != 0 and not self.is_wait
+
+    @property
+    def whole(self) -> "PlanStep":
+        """The step with all of its work."""
+        return self if self.late is None else self._replace(late=None, is_wait=False)
 
 
 @runtime_checkable

@@ -33,4 +33,4 @@ class PartialMatches:
     def prices(self, shape: Shape) -> Prices:
         """Return the partial matches of every subset; leaves and joins hold them."""
         shares, tariff = shape.all_equality_shares, Tariff(row_out=1.0, leaf=1.0)
-        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff)
+        return Prices(shape.all_instances, shares, shape.all_ready, shape.survivals, tariff, shape.all_ones)

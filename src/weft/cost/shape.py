@@ -8,7 +8,8 @@ so the room between neighbors, where a list or a negated event may lie, is one o
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ class Shape:
     """Rates in events per second, the order, selectivities, and the window in seconds.
 
     `before[i]` is the mask of the items that precede item i; `agreement` is how often two events
-    agree on all keys of the pattern.
+    agree on all keys of the pattern. `corrections` say of some masks how many times as many partial matches
+    there are as all that would give.
 
     >>> chain = Shape(rates=(2.0, 3.0), before=(0, 0b01), window=10.0)
     >>> chain.instances(0b11, 10.0)  # 20 * 30 pairs, half of them in order
@@ -73,6 +75,7 @@ class Shape:
     agreement: float = 1.0
     lists: Mapping[int, ListBounds] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
+    corrections: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -143,7 +146,7 @@ class Shape:
             rows *= self.agreement ** (n_plain - 1)
         for item in items_of(mask & self.list_mask):
             rows *= self.expected_lists(item, mask, window)
-        return min(rows, MOST_ROWS)
+        return min(rows * self.corrections.get(mask, 1.0), MOST_ROWS)
 
     def rows_per_second(self, mask: int, window: float, *, checks: int = -1) -> float:
         """Return how many partial matches of some items come into being in a second.
@@ -192,6 +195,33 @@ class Shape:
     def _equalities(self) -> tuple[tuple[int, float], ...]:
         return tuple((group.mask, group.equality) for group in self.groups if group.equality != 1)
 
+    def late_share(self, mask: int) -> float:
+        """Return how often the last event of a match is among some items, as far as the order tells.
+
+        >>> one_end = Shape(rates=(1.0, 1.0, 1.0), before=(0, 0b001, 0b001), window=1.0)
+        >>> [one_end.late_share(mask) for mask in (0b001, 0b010, 0b110)]
+        [0.0, 0.5, 1.0]
+        """
+        return sum(self._last_shares[item] for item in items_of(mask))
+
+    @cached_property
+    def _last_shares(self) -> tuple[float, ...]:
+        """For each item, how many of the orderings that keep the order end with it."""
+        preceding = reduce(or_, self.before)
+        orderings = [
+            0.0 if preceding >> item & 1 else self.order_fraction(self.everything ^ 1 << item)
+            for item in range(self.n_items)
+        ]
+        return tuple(number / sum(orderings) for number in orderings)
+
+    @cached_property
+    def all_late_shares(self) -> Array:
+        """The same for every subset."""
+        masks, shares = np.arange(1 << self.n_items), np.zeros(1 << self.n_items)
+        for item, share in enumerate(self._last_shares):
+            shares[masks >> item & 1 == 1] += share
+        return shares
+
     @cached_property
     def all_instances(self) -> Array:
         """The instances of every subset in the pattern's own window, before any check."""
@@ -209,10 +239,17 @@ class Shape:
         for item in self.lists:
             for mask in masks[masks >> item & 1 == 1]:
                 rows[mask] *= self.expected_lists(item, int(mask), self.window)
+        for mask, factor in self.corrections.items():
+            rows[mask] *= factor
         if self.list_mask != self.everything:
             for item in self.lists:
                 rows[1 << item] = self.rates[item] * self.window
         return np.asarray(np.minimum(rows, MOST_ROWS))
+
+    @cached_property
+    def all_ones(self) -> Array:
+        """A factor for every subset that changes nothing."""
+        return np.ones(1 << self.n_items)
 
     @cached_property
     def all_equality_shares(self) -> Array:

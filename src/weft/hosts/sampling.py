@@ -17,14 +17,17 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from weft.optimizer.correct_statistics import correct
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
 from weft.runtime.columns.layout import Layout
 from weft.statistics.measure import measure
 from weft.statistics.model import Inquiry, Statistics
+from weft.statistics.partial_matches import count_partial_matches
 from weft.statistics.sampling import MICROSECONDS
 
-ROWS = 100_000  # events that a sample holds at most, about
+ROWS = 100_000  # events that a quick look takes at most, about
+MANY_ROWS = 400_000  # the same where time is taken
 WINDOWS_PER_SLICE = 8
 SHORTEST_SLICE, LONGEST_SLICE = 20, 62  # as powers of two of a microsecond: a second, and all of time
 BUCKET_BITS, PART_BITS = 12, 20  # of the hash of a slice, and of the hash of a row
@@ -38,12 +41,14 @@ class Sample:
 
     `duration` are the seconds in which the complete stream has as many events. Slices without events
     do not count: what matters is how many events meet in a window while there are events at all.
-    `span` are the seconds from the first to the last event of the complete stream, where that is known.
+    `span` are the seconds from the first to the last event of the complete stream, where that is known, and
+    `part` is the share of the events of the slices that were fetched.
     """
 
     events: Events
     duration: float
     span: float | None
+    part: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ def estimate(sampler: Sampler, inquiry: Inquiry, *, is_quick: bool = False, seed
     if sample is None:
         return Statistics()
     measured = measure(sample.events, inquiry, duration=sample.duration, seed=seed)
+    counts = count_partial_matches(sample.events, inquiry.forms, seed=seed)
+    measured = correct(measured, counts, inquiry.forms, duration=sample.duration, part=sample.part)
     return replace(measured, duration=None if sample.span is None else max(sample.span, sample.duration))
 
 

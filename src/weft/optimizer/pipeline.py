@@ -16,6 +16,7 @@ from weft.optimizer.search import BeginLimit, Search, SearchRecord, search_plan
 from weft.optimizer.sharing.limits import Limit, Progress
 from weft.optimizer.sharing.maximal_sharing import maximal_sharing
 from weft.optimizer.sharing.pattern import Pattern
+from weft.optimizer.sharing.spass import spass_trees
 from weft.optimizer.stored_plan import StoredPlan
 from weft.optimizer.timeouts import returns_of, timeouts_of
 from weft.optimizer.trees import Tree, order_tree
@@ -26,16 +27,21 @@ from weft.pattern.normal_form import NormalForm
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import Branch, DistinctUnion, Node, Output, Plan, Project, ReturnedColumn
 from weft.schema import Schema
+from weft.statistics.model import PatternKey
 
 
 @dataclass(frozen=True)
 class Optimized:
-    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes."""
+    """A plan, the same as it is stored, what it costs, and the rows per second expected of its nodes.
+
+    `computed` has the sub-patterns whose partial matches are the rows of nodes.
+    """
 
     plan: Plan
     stored: StoredPlan
     cost: float
     expected: Mapping[Node, float]
+    computed: Mapping[Node, PatternKey]
     notes: tuple[str, ...] = ()
     search: Search | None = None  # None where nothing was searched for
 
@@ -82,9 +88,10 @@ def choose_plan(
     patterns = weave.assemble_all(is_shared=choice.is_shared)
     plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
+    computed = {node: key for pattern in patterns.values() for node, key in pattern.computed.items()}
     cost = weave.cost if choice.is_shared else weave.cost_unshared
     stored = weave.stored_plan(is_shared=choice.is_shared)
-    return Optimized(plan, stored, cost, expected, tuple(choice.notes), choice.search)
+    return Optimized(plan, stored, cost, expected, computed, tuple(choice.notes), choice.search)
 
 
 def weave_for(schema: Schema | None, planning: Planning) -> Weave:
@@ -139,9 +146,13 @@ def _choose(
             return _rewrite(weave, begin, strategy, planning)
         case "lcse":
             multitree.replace(lcse_trees(multitree.patterns))
+        case "spass":
+            cover = spass_trees(multitree.patterns, multitree.model)
+            multitree.replace(cover.trees)
+            notes = [cover.note()]
         case "share":
             multitree.replace(maximal_sharing(weave.sharables.graph, multitree.patterns))
-    return Choice(strategy not in ("trivial", "reorder"))
+    return Choice(strategy not in ("trivial", "reorder"), notes)
 
 
 def _pattern_tree(pattern: Pattern) -> Tree:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from weft.cost.late_work import LateWork
 from weft.cost.measured import Measured
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
@@ -16,14 +17,16 @@ from weft.pattern.nodes import Query
 from weft.plan.trend_sets import Sharing
 from weft.statistics.model import Statistics
 
-Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse"]
+Strategy = Literal["auto", "trivial", "reorder", "share", "mcep", "motto", "mst", "lcse", "spass"]
 NeighborhoodName = Literal["mixed", "edge", "vertex"]
 CostName = Literal["measured", "partial-matches"]
+ObjectiveName = Literal["throughput", "latency"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 SEARCHING: tuple[Strategy, ...] = ("auto", "mcep")
 ORDERING: tuple[Strategy, ...] = ("auto", "mcep", "reorder")
 SECONDS = 3.0  # of search at most, when nothing else is said
+LATENCY = 1 - 1e-6  # the weight of latency alone: of plans that wait as long, that with less work is better
 VERTEX_K = 4  # patterns that a step of the vertex neighborhood changes, when nothing else is said
 
 
@@ -34,8 +37,9 @@ class Planning:
     plan
         `auto` searches for the best plan that shares, rewrites and reorders; `mcep` searches without
         rewriting, `motto` rewrites without reordering, `mst` shares whole queries, `lcse` the longest common
-        sub-expressions, `share` as much as possible; `reorder` is the best tree of each query without
-        sharing, `trivial` pattern order without sharing. Or a plan read with `load_plan`.
+        sub-expressions, `spass` what is most redundant, `share` as much as possible; `reorder` is the best
+        tree of each query without sharing, `trivial` pattern order without sharing. Or a plan read with
+        `load_plan`.
     statistics
         Rates and selectivities, or the path of a file of them; otherwise they are estimated.
     search_seconds, steps
@@ -54,6 +58,9 @@ class Planning:
         Evaluate orders, of which only prefixes are shared, instead of trees.
     cost
         `measured` is what a plan costs this engine, `partial-matches` the cost of the papers; or a model.
+    objective
+        `throughput` is all the work; `latency` the work that is left when the last event of a match comes; a
+        number between 0 and 1 weighs the two, 1 being all latency.
     sharing
         Of work among trend queries: `dynamic`, `static` or `none`.
 
@@ -71,6 +78,7 @@ class Planning:
     k: int | None = None
     prefix_only: bool = False
     cost: CostName | CostModel = "measured"
+    objective: ObjectiveName | float = "throughput"
     sharing: Sharing = "dynamic"
 
     def __post_init__(self) -> None:
@@ -96,6 +104,9 @@ class Planning:
             yield f"search_seconds is {self.search_seconds}; it must not be negative"
         if self.steps is not None and (type(self.steps) is not int or self.steps < 0):
             yield f"steps is {self.steps!r}; expected a whole number, not negative"
+        is_weight = not isinstance(self.objective, str) and 0 <= self.objective <= 1
+        if not is_weight and self.objective not in get_args(ObjectiveName):
+            yield f"objective is {self.objective!r}; expected 'throughput', 'latency' or a number from 0 to 1"
         if type(self.seed) is not int:
             yield f"seed is {self.seed!r}; expected a whole number"
         if self.k is not None and (type(self.k) is not int or self.k < 2):
@@ -124,11 +135,12 @@ class Planning:
             "neighborhood": f"{self.neighborhood}{vertex}",
             "prefix_only": str(self.prefix_only),
             "cost": str(self.cost),
+            "objective": str(self.objective),
             "steps": str(self.steps),
             "seed": str(self.seed),
         }
         usual = {"heuristic": "replies", "neighborhood": "mixed", "prefix_only": "False"}
-        usual |= {"cost": "measured", "steps": "None", "seed": "0"}
+        usual |= {"cost": "measured", "objective": "throughput", "steps": "None", "seed": "0"}
         return {name: value for name, value in shown.items() if value != usual[name]}
 
     def needs_statistics(self, queries: Sequence[Query]) -> bool:
@@ -147,10 +159,16 @@ class Planning:
 
     def model(self, known: Statistics) -> CostModel:
         """Return the prices of nodes for a stream of which this is known."""
-        if not isinstance(self.cost, str):
-            return self.cost
-        is_measured = self.cost == "measured"
-        return Measured().at_rate(known.events_per_second) if is_measured else PartialMatches()
+        model = PartialMatches() if self.cost == "partial-matches" else self.cost
+        if isinstance(model, str):
+            model = Measured().at_rate(known.events_per_second)
+        return LateWork(model, self.latency_weight) if self.latency_weight else model
+
+    @property
+    def latency_weight(self) -> float:
+        """How much the work counts that is left when the last event of a match comes, below 1."""
+        named = {"throughput": 0.0, "latency": LATENCY}
+        return min(named[self.objective] if isinstance(self.objective, str) else self.objective, LATENCY)
 
     @property
     def known(self) -> Statistics:

@@ -151,7 +151,8 @@ def seconds_of(planning: Planning, cost: float, *, is_stream: bool) -> tuple[flo
     if planning.steps is not None or planning.search_seconds is not None:
         return (planning.search_seconds if planning.steps is None else None), False
     duration = planning.known.duration
-    if is_stream or planning.cost != "measured" or duration is None:
+    is_time = planning.cost == "measured" and not planning.latency_weight
+    if is_stream or not is_time or duration is None:
         return SECONDS, False
     share = max(LEAST_SECONDS, SEARCH_SHARE * UNDERESTIMATE * cost * 1e-9 * duration)
     return min(SECONDS, share), share < SECONDS

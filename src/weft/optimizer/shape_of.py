@@ -8,10 +8,12 @@ from weft.cost.shape import Check, Group, ListBounds, Shape, survival
 from weft.expressions import RANK, Aggregate, Attribute, Comparison, Expression, variables_of
 from weft.optimizer.assemble import needs_of
 from weft.optimizer.demands import Context
-from weft.pattern.canonical import in_columns, own_predicates, speaks_of_list
+from weft.pattern.canonical import in_columns, speaks_of_list
 from weft.pattern.nodes import CountWindow, TimeWindow
 from weft.pattern.normal_form import EVERY_TYPE, Item, NegatedForm, NormalForm
+from weft.statistics.corrections import corrections_of
 from weft.statistics.model import GroupKey, Inquiry, ItemKey, Question, Statistics, group_key
+from weft.statistics.sub_patterns import item_key
 from weft.tree import find
 
 MICROSECONDS = 1_000_000.0
@@ -54,12 +56,8 @@ def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shap
         checks=tuple(
             _check(negation, form, before, window, statistics, context) for negation in form.negations
         ),
+        corrections=corrections_of(form, statistics.corrections),
     )
-
-
-def item_key(item: Item, form: NormalForm) -> ItemKey:
-    """Return what the rate of an item is known by."""
-    return ItemKey(item.type, in_columns(own_predicates(item, form), (item.variable,)))
 
 
 def questions_of(form: NormalForm, window: float | None) -> list[Question]:
@@ -108,6 +106,7 @@ def inquiry_of(forms: Sequence[NormalForm]) -> Inquiry:
         questions=list(dict.fromkeys(chain.from_iterable(asked))),
         keys=sorted({key for form in forms for key in form.keys}),
         longest=max((window for window in windows if window is not None), default=None),
+        forms=list(dict.fromkeys(forms)),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from weft.cost.late_work import LateWork
 from weft.cost.model import CostModel
 from weft.cost.partial_matches import PartialMatches
 from weft.normalize.apply_strategy import without_strategy
@@ -32,8 +33,9 @@ from weft.optimizer.stored_plan import Named, StoredPlan, tree_from_names, tree_
 from weft.optimizer.trees import Tree, join_last, specialize
 from weft.pattern.nodes import Query
 from weft.pattern.normal_form import NormalForm
-from weft.plan.nodes import Node
-from weft.statistics.model import Statistics
+from weft.plan.nodes import Join, KleeneExpand, Node
+from weft.statistics.model import PatternKey, Statistics
+from weft.statistics.sub_patterns import names_of
 
 Heuristic = Literal["replies", "annealing", "tabu"]
 Key: TypeAlias = tuple[str, int]  # a query and the number of its alternative
@@ -43,10 +45,11 @@ SIZES = (2, 4)  # patterns that a step changes: an edge or a vertex
 
 @dataclass(frozen=True)
 class AssembledPattern:
-    """A pattern put together, and the rows per second that its nodes are expected to have."""
+    """A pattern put together, the rows per second expected of nodes, and the sub-patterns they compute."""
 
     assembled: Assembled
     expected: Mapping[Node, float]
+    computed: Mapping[Node, PatternKey]
 
 
 class Weave:
@@ -65,7 +68,7 @@ class Weave:
         self.statistics = statistics
         self.model: CostModel = model or PartialMatches()
         self.queries: dict[str, Query] = {}
-        self.numbers = InternTable()
+        self.numbers = InternTable(counts_latency=isinstance(self.model, LateWork))
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
         self.plans = OrderPlans(self.model) if prefix_only else LocalPlans(self.model)
@@ -252,7 +255,8 @@ class Weave:
                 contents,
                 checks_strategy_last=key in tree_like,
             )
-            patterns[key] = AssembledPattern(built, _expected_rows(pattern, contents, context))
+            expected = _expected_rows(pattern, contents, context)
+            patterns[key] = AssembledPattern(built, expected, _computed(pattern, contents))
         return patterns
 
     def _trees_of_siblings(self) -> dict[Key, Tree]:
@@ -271,6 +275,19 @@ class Weave:
                 lists = self.multitree.patterns[first].shape.list_mask
                 chosen |= dict.fromkeys(keys, join_last(self.multitree.trees[first], lists))
         return chosen
+
+
+def _computed(pattern: Pattern, contents: Mapping[Node, Content]) -> dict[Node, PatternKey]:
+    """Return the sub-patterns that nodes compute with no negation passed, for the pattern's own window."""
+    computed: dict[Node, PatternKey] = {}
+    every = (1 << len(pattern.form.negations)) - 1
+    for node, content in contents.items():
+        demands, passed = content.demands, content.checks & every
+        if isinstance(node, Join | KleeneExpand) and not passed and demands.extent == pattern.extent:
+            names = names_of(pattern.form_under(demands.order))
+            if names is not None:
+                computed[node] = names.key(content.tree.mask)
+    return computed
 
 
 def _expected_rows(pattern: Pattern, contents: Mapping[Node, Content], context: Context) -> dict[Node, float]:

@@ -17,7 +17,7 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import needs_of
 from weft.optimizer.demands import Context
 from weft.optimizer.pipeline import context_of
-from weft.optimizer.shape_of import item_key, shape_of
+from weft.optimizer.shape_of import shape_of
 from weft.pattern.nodes import CountWindow, Query
 from weft.pattern.normal_form import Item, NormalForm, project
 from weft.placement.network import bits
@@ -25,6 +25,7 @@ from weft.placement.projection import ProjectedQuery, Projection
 from weft.placement.projection_text import Described, describe, kind_of, leaves_of, operators_of
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, Statistics
+from weft.statistics.sub_patterns import item_key
 
 
 class NormalFormQuery(ProjectedQuery):

@@ -9,12 +9,16 @@
     {"pattern": "AND(A a, B b)", "where": "a.x < b.x", "selectivity": 0.1},
     {"pattern": "A+ a[]", "where": "a[i].x > a[i-1].x", "selectivity": 0.4}
   ],
-  "agreements": {"user": 0.01}
+  "agreements": {"user": 0.01},
+  "corrections": [
+    {"pattern": "SEQ(A a, B b)", "where": "[user] AND a.x < b.x", "within": "1 hour", "times": 12.5}
+  ]
 }
 
 Everything but the version may be left out. Patterns and conditions are in the query language. Names of
 variables, the order of the events and the spelling of conditions do not matter: what a file says holds
-for every query with the same predicates.
+for every query with the same predicates. The order matters in corrections, which say how many times as many
+partial matches a part of a query has as all other numbers let expect.
 """
 
 import json
@@ -25,27 +29,29 @@ from typing import Any
 
 from weft.codec import VERSION, check_version, write_text
 from weft.errors import DataError, QueryError, WeftError, near_name
-from weft.expressions import Aggregate, And, Attribute, Expression, Not, Or, variables_of
+from weft.expressions import Aggregate, Attribute, Expression, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read_queries, text_of_file
 from weft.normalize.pipeline import normalize
-from weft.optimizer.shape_of import item_key
 from weft.pattern.canonical import column_variable, in_columns, own_predicates, rename_variables
-from weft.pattern.nodes import Conjunction, Event, Kleene
+from weft.pattern.nodes import Conjunction, Event, Kleene, Query
 from weft.pattern.normal_form import NormalForm
 from weft.schema import Schema
-from weft.statistics.model import GroupKey, ItemKey, Statistics, group_key
+from weft.statistics.model import GroupKey, ItemKey, PatternKey, Statistics, group_key
+from weft.statistics.pattern_entry import is_writable, pattern_entry, variable_name, where_text
+from weft.statistics.sub_patterns import item_key, names_of
 from weft.tree import find
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 Json = Any  # what json.loads gives
 
 
 # The fields of an object of the file, and whether each is required.
-DOCUMENT = dict.fromkeys(("version", "duration", "total_rate", "rates", "selectivities", "agreements"), False)
+DOCUMENT = dict.fromkeys(
+    ("version", "duration", "total_rate", "rates", "selectivities", "agreements", "corrections"), False
+)
 RATE = {"pattern": True, "per_second": True, "where": False}
 SELECTIVITY = dict.fromkeys(("pattern", "where", "selectivity"), True)
+CORRECTION = {"pattern": True, "times": True, "where": False, "within": False}
 
 
 def save_statistics(statistics: Statistics, path: str | Path) -> None:
@@ -83,20 +89,26 @@ def to_document(statistics: Statistics) -> dict[str, Json]:
         document["duration"] = statistics.duration
     if statistics.total_rate is not None:
         document["total_rate"] = statistics.total_rate
-    return document | {
+    document |= {
         "rates": sorted(rates, key=_text_of_entry),
         "selectivities": sorted(selectivities, key=_text_of_entry),
         "agreements": dict(sorted(statistics.agreements.items())),
     }
+    corrections = [
+        {**pattern_entry(key), "times": times}
+        for key, times in statistics.corrections.items()
+        if is_writable(key)
+    ]
+    return document | ({"corrections": sorted(corrections, key=_text_of_entry)} if corrections else {})
 
 
-def _text_of_entry(entry: Mapping[str, Json]) -> tuple[str, str]:
-    return entry["pattern"], entry.get("where", "")
+def _text_of_entry(entry: Mapping[str, Json]) -> tuple[str, str, str]:
+    return entry["pattern"], entry.get("where", ""), entry.get("within", "")
 
 
 def _entry(items: Sequence[ItemKey], predicates: Sequence[Expression] = ()) -> dict[str, Json]:
     """Return the pattern of some items, and the conditions on each and on all of them."""
-    names = {column_variable(place): _name(place) for place in range(len(items))}
+    names = {column_variable(place): variable_name(place) for place in range(len(items))}
     lists = {name for predicate in predicates for name in _list_variables(predicate)}
     conditions = [rename_variables(predicate, names) for predicate in predicates]
     events: list[Event | Kleene] = []
@@ -106,21 +118,8 @@ def _entry(items: Sequence[ItemKey], predicates: Sequence[Expression] = ()) -> d
         events.append(Kleene(event, 1, None) if column in lists else event)
         own += [rename_variables(predicate, {"$0": name}) for predicate in item.predicates]
     pattern = events[0] if len(events) == 1 else Conjunction(tuple(events))
-    where = {"where": _where([*own, *conditions])} if own or conditions else {}
+    where = {"where": where_text([*own, *conditions])} if own or conditions else {}
     return {"pattern": pattern_to_text(pattern), **where}
-
-
-def _name(place: int) -> str:
-    return LETTERS[place] if place < len(LETTERS) else f"v{place}"
-
-
-def _where(predicates: list[Expression]) -> str:
-    """Write predicates joined by AND; an AND that must not be split is written as a NOT of an OR."""
-    whole = [
-        Not(Or(tuple(Not(part) for part in predicate.operands))) if isinstance(predicate, And) else predicate
-        for predicate in predicates
-    ]
-    return expression_to_text(whole[0] if len(whole) == 1 else And(tuple(whole)))
 
 
 def from_document(document: Json, schema: Schema, *, origin: str = "<statistics>") -> Statistics:
@@ -153,12 +152,17 @@ class _Reader:
         for place, entry in self._entries(fields, "selectivities", SELECTIVITY):
             share = self._number(entry, "selectivity", place, most=1.0)
             self._add(selectivities, self._group(entry, place), share, place)
+        corrections: dict[PatternKey, float] = {}
+        for place, entry in self._entries(fields, "corrections", CORRECTION):
+            times = self._number(entry, "times", place)
+            self._add(corrections, self._sub_pattern(entry, place), times, place)
         return Statistics(
             rates,
             selectivities,
             self._agreements(fields.get("agreements", {})),
             total_rate=self._number(fields, "total_rate", "") if "total_rate" in fields else None,
             duration=self._number(fields, "duration", "") if "duration" in fields else None,
+            corrections=corrections,
         )
 
     def _error(self, place: str, found: str, remedy: str) -> WeftError:
@@ -237,15 +241,35 @@ class _Reader:
             raise self._error(place, f"no condition that speaks of all of {names}", remedy)
         return group_key([item_key(item, form) for item in form.items], in_columns(about, form.variables))
 
+    def _sub_pattern(self, fields: Mapping[str, Json], place: str) -> PatternKey:
+        query, form = self._read(fields, place)
+        names = names_of(form)
+        if names is None or query.returns or len(form.items) < 2:
+            remedy = 'write for example "SEQ(A a, B b)" and "1 hour"'
+            raise self._error(place, "no pattern of two events or more, within a time", remedy)
+        return names.key((1 << len(form.items)) - 1)
+
     def _form(self, fields: Mapping[str, Json], place: str) -> NormalForm:
         """Return the normal form of an entry: events without order that matters, and conditions."""
-        for name in ("pattern", "where"):
+        query, form = self._read(fields, place)
+        if form.keys:
+            remedy = 'how often events agree stands under "agreements"'
+            raise self._error(place, f"agreement on {', '.join(form.keys)}", remedy)
+        if query.window is not None or query.returns:
+            raise self._error(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
+        return form
+
+    def _read(self, fields: Mapping[str, Json], place: str) -> tuple[Query, NormalForm]:
+        """Return the query of an entry, and its normal form."""
+        for name in ("pattern", "where", "within"):
             if not isinstance(fields.get(name, ""), str):
                 found = f'"{name}": {_excerpt(fields[name])}, expected text'
                 raise self._error(place, found, 'write for example "AND(A a, B b)" or "a.x < b.x"')
         text = f"PATTERN {fields['pattern']}"
         if fields.get("where", "").strip():
             text += f"\nWHERE {fields['where']}"
+        if fields.get("within", "").strip():
+            text += f"\nWITHIN {fields['within']}"
         origin = f"{self.origin}: {place}"
         queries = read_queries(text, self.schema, origin=origin, tie_break=True)
         try:
@@ -255,13 +279,7 @@ class _Reader:
         if len(forms) != 1 or forms[0].negations:
             remedy = "join single events by AND, without OR, NOT, * and ?"
             raise self._error(place, f"a pattern with alternatives or negations: {fields['pattern']}", remedy)
-        query, form = queries[0], forms[0]
-        if form.keys:
-            remedy = 'how often events agree stands under "agreements"'
-            raise self._error(place, f"agreement on {', '.join(form.keys)}", remedy)
-        if query.window is not None or query.returns:
-            raise self._error(place, "WITHIN or RETURN", "an entry has a pattern and conditions only")
-        return form
+        return queries[0], forms[0]
 
 
 def _list_variables(predicate: Expression) -> set[str]:

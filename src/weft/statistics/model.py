@@ -22,7 +22,7 @@ from weft.expressions import (
     Or,
 )
 from weft.pattern.canonical import column_variable, exchanges, in_columns
-from weft.pattern.normal_form import EVERY_TYPE
+from weft.pattern.normal_form import EVERY_TYPE, NormalForm
 from weft.tree import find
 
 DEFAULT_RATE = 1.0  # events of a type in a second
@@ -72,6 +72,26 @@ def group_key(items: Sequence[ItemKey], predicates: Iterable[Expression]) -> Gro
 
 
 @dataclass(frozen=True, slots=True)
+class PatternKey:
+    """A sub-pattern: its name, and some items of a form that has it; the name alone tells it from others."""
+
+    name: str
+    form: NormalForm = field(compare=False, repr=False)
+    variables: tuple[str, ...] = field(compare=False)
+
+
+class PatternCount(NamedTuple):
+    """How many partial matches were found, and how many each of them stands for."""
+
+    n_found: int
+    weight: float = 1.0
+
+    @property
+    def rows(self) -> float:
+        return self.n_found * self.weight
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """Ask how often a group holds among events in a given order, at most `window` seconds apart.
 
@@ -86,6 +106,7 @@ class Question:
 class Inquiry(NamedTuple):
     """What a plan would like to know of items, predicate groups and keys.
 
+    Of the sub-patterns of `forms`, it is asked how many partial matches they have.
     `longest` is a window in seconds; agreement on keys is asked for within it, or within the largest window
     of a question where that is longer. Of several questions about one group, the first with an answer counts.
 
@@ -101,6 +122,7 @@ class Inquiry(NamedTuple):
     questions: Sequence[Question] = ()
     keys: Sequence[str] = ()
     longest: float | None = None
+    forms: Sequence[NormalForm] = ()
 
     @property
     def every_item(self) -> tuple[ItemKey, ...]:
@@ -126,11 +148,13 @@ class Inquiry(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """Rates of items, selectivities of predicate groups and agreement on keys.
+    """Rates of items, selectivities of predicate groups and agreement on keys; how far these are off.
 
     `rates` are events in a second. A selectivity is the share of the tuples of events, within the
     window and in the order that the pattern asks for, that satisfy the group. `agreements` are the
-    shares of the pairs of events that agree on an attribute. `total_rate` counts events of all types;
+    shares of the pairs of events that agree on an attribute. `corrections` say how many times as many
+    partial matches a sub-pattern has as these numbers let expect: more where events come in bursts, or where
+    conditions go together. `total_rate` counts events of all types;
     `duration` is the time that the events span, in seconds.
 
     >>> known = Statistics(rates={ItemKey("A"): 47.0})
@@ -143,6 +167,7 @@ class Statistics:
     agreements: Mapping[str, float] = field(default_factory=dict)
     total_rate: float | None = None
     duration: float | None = None
+    corrections: Mapping[PatternKey, float] = field(default_factory=dict)
 
     def rate(self, item: ItemKey) -> float:
         """Return how many events of an item arrive in a second."""

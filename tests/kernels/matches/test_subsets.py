@@ -33,7 +33,7 @@ def check_cost(prices: Prices, subset: int, checks: int) -> float:
         total += prices.tariff.fixed
         total += prices.tariff.row_checked * prices.rows[subset] * share(prices, checks)
         checks |= missing & -missing
-    return total
+    return float(prices.factors[subset]) * total
 
 
 def join_cost(prices: Prices, left: tuple[int, int], right: tuple[int, int]) -> float:
@@ -42,8 +42,9 @@ def join_cost(prices: Prices, left: tuple[int, int], right: tuple[int, int]) -> 
     rows = [prices.rows[subset] * share(prices, checks) for subset, checks in (left, right)]
     equal = prices.equal[both] / (prices.equal[left[0]] * prices.equal[right[0]])
     built = prices.rows[both] * share(prices, left[1]) * share(prices, right[1])
-    cost = tariff.fixed + tariff.row_in * sum(rows) + tariff.pair * rows[0] * rows[1] * equal
-    return float(cost + tariff.row_out * built) + check_cost(prices, both, left[1] | right[1])
+    done = tariff.fixed + tariff.pair * rows[0] * rows[1] * equal + tariff.row_out * built
+    cost = tariff.row_in * sum(rows) + prices.factors[both] * done
+    return float(cost) + check_cost(prices, both, left[1] | right[1])
 
 
 def leaf_cost(prices: Prices, subset: int) -> float:
@@ -65,7 +66,7 @@ def order_cost(prices: Prices, order: Sequence[int], start: int = 0, start_check
     for item in order:
         earlier, mask = mask, mask | 1 << item
         if not earlier:
-            total += 0.0 if mask & start else leaf_cost(prices, mask)
+            total += 0.0 if mask & start else float(prices.factors[mask]) * leaf_cost(prices, mask)
         elif mask & ~start:
             checks = start_checks if earlier == start else int(prices.ready[earlier])
             total += join_cost(prices, (earlier, checks), (1 << item, int(prices.ready[1 << item])))
@@ -137,6 +138,7 @@ def prices_of(n_items: int, tariff: Tariff, n_checks: int, seed: int) -> Prices:
         ready=ready,
         survivals=generator.uniform(0.01, 0.9, n_checks),
         tariff=tariff,
+        factors=generator.uniform(0.1, 1, masks.size),
     )
 
 
@@ -179,7 +181,7 @@ def test_a_check_that_a_given_tree_left_is_done_where_that_is_cheapest() -> None
 
     def parts_of(rows_of_two: float, rows_of_all: float, given: Array) -> Array:
         rows = np.array([0.0, 1.0, 1.0, rows_of_two, 1.0, 1e6, 1e6, rows_of_all])
-        prices = Prices(rows, np.ones(8), ready, np.array([0.01]), tariff)
+        prices = Prices(rows, np.ones(8), ready, np.array([0.01]), tariff, np.ones(8))
         return cheapest_splits(prices, given, nothing(prices), 0)[1]
 
     given[0b011] = 0

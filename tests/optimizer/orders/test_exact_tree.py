@@ -40,7 +40,13 @@ def is_best(found: Tree, options: list[Tree], shape: Shape, model: CostModel) ->
 def test_no_tree_is_cheaper(seed: int, model: CostModel) -> None:
     dice = random.Random(seed)
     n_items = dice.randint(1, 5)
-    shape = random_shape(dice, n_items, n_lists=dice.choice([0, 0, 1, n_items]), n_checks=dice.randint(0, 3))
+    shape = random_shape(
+        dice,
+        n_items,
+        n_lists=dice.choice([0, 0, 1, n_items]),
+        n_checks=dice.randint(0, 3),
+        n_corrections=dice.choice([0, 5]),
+    )
     assert is_best(exact_tree(shape, model), trees_of(shape), shape, model)
 
 
@@ -89,7 +95,13 @@ def rest_cost(tree: Tree, shape: Shape, model: CostModel, existing: Mapping[int,
 def test_no_tree_is_cheaper_when_others_exist(seed: int, model: CostModel) -> None:
     """The others may have checked negations or not; those that they left may be checked on their rows."""
     dice = random.Random(seed)
-    shape = random_shape(dice, 4, n_lists=dice.choice([0, 0, 1]), n_checks=dice.randint(0, 3))
+    shape = random_shape(
+        dice,
+        4,
+        n_lists=dice.choice([0, 0, 1]),
+        n_checks=dice.randint(0, 3),
+        n_corrections=dice.choice([0, 5]),
+    )
     shape = replace(shape, checks=tuple(check for check in shape.checks if check.needs.bit_count() > 1))
     mask = dice.choice([mask for mask in range(15) if mask.bit_count() > 1])
     other = bare_somewhere(dice, dice.choice(list(all_trees(mask, shape.list_mask))))

@@ -19,7 +19,7 @@ from weft.hosts.local.sites import SitesRun
 from weft.hosts.local.wire import RowCounts, good_rows, is_good, required_columns
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
-from weft.hosts.sampling import estimate
+from weft.hosts.sampling import MANY_ROWS, ROWS, estimate
 from weft.pattern.nodes import Query
 from weft.placement.site_statistics import SiteCounts
 from weft.plan.sites import SiteProgram
@@ -101,7 +101,8 @@ class LocalHost(Host[LocalOutcomes]):
 
     def estimate(self, inquiry: Inquiry, *, counts_all: bool, is_quick: bool) -> Statistics:
         types = {item.type for item in inquiry.every_item}
-        sampler = LocalSampler(self.source, types, inquiry.attributes, counts_all)
+        rows = ROWS if is_quick else MANY_ROWS
+        sampler = LocalSampler(self.source, types, inquiry.attributes, counts_all, rows)
         return estimate(sampler, inquiry, is_quick=is_quick)
 
     def site_counts(self, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]) -> SiteCounts:

@@ -83,7 +83,9 @@ class LocalSampler:
         if not events.n_events:
             return None
         seconds = table.num_rows / drawn.n_events * covered_time(events, slice_bits) / MICROSECONDS
-        return Sample(events, seconds, float(max(latest) - min(earliest)) / MICROSECONDS)
+        return Sample(
+            events, seconds, float(max(latest) - min(earliest)) / MICROSECONDS, drawn.part / (1 << PART_BITS)
+        )
 
     def _fetch(self, rows: pa.RecordBatch, last: int, part: int, slice_bits: int) -> pa.RecordBatch:
         """Return the rows of buckets up to the last, or a random part of them."""

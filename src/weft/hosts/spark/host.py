@@ -13,7 +13,7 @@ from weft.explanation.analysis import CountedOutcomes
 from weft.hosts.host import GroupWork, Host, InputCounts, RunOptions, Write
 from weft.hosts.progress import ProgressSource
 from weft.hosts.results import TrendNames
-from weft.hosts.sampling import estimate
+from weft.hosts.sampling import MANY_ROWS, ROWS, estimate
 from weft.hosts.spark.batch import batch_outcomes, site_outcomes
 from weft.hosts.spark.counting import absent_types, count_kinds, count_rows, count_types
 from weft.hosts.spark.failures import plain_failures
@@ -69,7 +69,8 @@ class SparkHost(Host[Outcomes]):
 
     def estimate(self, inquiry: Inquiry, *, counts_all: bool, is_quick: bool) -> Statistics:
         types = {item.type for item in inquiry.every_item}
-        sampler = EventSampler(self.source, types, inquiry.attributes, counts_all)
+        rows = ROWS if is_quick else MANY_ROWS
+        sampler = EventSampler(self.source, types, inquiry.attributes, counts_all, rows)
         return estimate(sampler, inquiry, is_quick=is_quick)
 
     def site_counts(self, site: str, kinds: Mapping[str, ItemKey], attributes: Collection[str]) -> SiteCounts:

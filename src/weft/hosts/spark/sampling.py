@@ -77,7 +77,7 @@ class EventSampler:
             return None
         seconds = table.num_rows / drawn.n_events * covered_time(events, slice_bits) / MICROSECONDS
         latest, earliest = max(row[LATEST] for row in counted), min(row[EARLIEST] for row in counted)
-        return Sample(events, seconds, float(latest - earliest) / MICROSECONDS)
+        return Sample(events, seconds, float(latest - earliest) / MICROSECONDS, drawn.part / (1 << PART_BITS))
 
     def first_events(self) -> Sample | None:
         """Return the first events, by a job that ends when it has them."""

@@ -24,7 +24,8 @@ class Prices(NamedTuple):
 
     `rows` are those of a subset before any check, `equal` the share of pairs that equalities leave among
     its items. `ready` is the mask of the checks whose items are all in the subset, and `survivals` is,
-    for each check, the share of rows that pass it.
+    for each check, the share of rows that pass it. What joins and checks of a subset cost, but for the rows
+    that joins read, is multiplied by its factor.
     """
 
     rows: Array
@@ -32,6 +33,7 @@ class Prices(NamedTuple):
     ready: Array
     survivals: Array
     tariff: Tariff
+    factors: Array
 
 
 @njit(cache=True)
@@ -80,10 +82,15 @@ def _check_cost(tariff: Tariff, survivals: Array, checks: int, rows: float) -> f
 
 
 @njit(cache=True)
-def _join_cost(tariff: Tariff, left_rows: float, right_rows: float, equal: float, built: float) -> float:
+def _join_cost(
+    tariff: Tariff, left_rows: float, right_rows: float, equal: float, built: float, factor: float
+) -> float:
     """Return what a join costs that reads and builds some rows; equalities leave a share of all pairs."""
     read = tariff.row_in * (left_rows + right_rows)
-    return tariff.fixed + read + tariff.pair * left_rows * right_rows * equal + tariff.row_out * built
+    if factor == 1.0:  # as sums in another order differ
+        return tariff.fixed + read + tariff.pair * left_rows * right_rows * equal + tariff.row_out * built
+    done = tariff.fixed + tariff.pair * left_rows * right_rows * equal + tariff.row_out * built
+    return read + factor * done
 
 
 @njit(cache=True)
@@ -99,7 +106,7 @@ def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) ->
     A part is a subset, negative where its given tree is read as it is. The second part is 0 where the
     given tree of the subset itself is taken and checked; both are 0 for a single item.
     """
-    rows, equal, all_ready, survivals, tariff = prices
+    rows, equal, all_ready, survivals, tariff, factors = prices
     n_subsets = given.size
     only_lists = lists == n_subsets - 1
     parts_of = np.zeros((n_subsets, 2), np.int64)
@@ -111,19 +118,21 @@ def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) ->
     for subset in range(1, n_subsets):
         is_single = subset & (subset - 1) == 0
         is_given = given[subset] >= 0
-        ready = all_ready[subset]
+        ready, factor = all_ready[subset], factors[subset]
         checks[subset, 0] = given[subset] if is_single and is_given else ready
         shares[subset, 0] = _share(survivals, checks[subset, 0])
         if is_single:
             if not is_given:
                 held = tariff.fixed + tariff.leaf * rows[subset]
-                costs[subset, 0] = held + _check_cost(tariff, survivals, ready, rows[subset])
+                checked = _check_cost(tariff, survivals, ready, rows[subset])
+                costs[subset, 0] = held + factor * checked
             continue
         best = np.inf
         if is_given:
             share = _share(survivals, given[subset])
             best = reading[subset]
-            best += _check_cost(tariff, survivals, ready & ~given[subset], rows[subset] * share)
+            missing = ready & ~given[subset]
+            best += factor * _check_cost(tariff, survivals, missing, rows[subset] * share)
             parts_of[subset, 0] = -subset
             if given[subset] == ready and reading[subset] == 0:
                 costs[subset, 0] = best
@@ -148,10 +157,10 @@ def cheapest_splits(prices: Prices, given: Array, reading: Array, lists: int) ->
                     left_rows, right_rows = rows[left] * shares[left, i], rows[right] * shares[right, j]
                     built = rows[subset] * shares[left, i] * shares[right, j]
                     total = costs[left, i] + costs[right, j]
-                    total += _join_cost(tariff, left_rows, right_rows, among, built)
+                    total += _join_cost(tariff, left_rows, right_rows, among, built, factor)
                     missing = ready & ~(checks[left, i] | checks[right, j])
                     if missing:  # seldom, and a call costs
-                        total += _check_cost(tariff, survivals, missing, built)
+                        total += factor * _check_cost(tariff, survivals, missing, built)
                     if total < best:
                         best = total
                         parts_of[subset, 0] = -left if i else left
@@ -169,7 +178,7 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
     has passed `start_checks`, and costs nothing here. A list comes first only where there is nothing
     else.
     """
-    rows, equal, ready, survivals, tariff = prices
+    rows, equal, ready, survivals, tariff, factors = prices
     n_subsets = rows.size
     best = np.full(n_subsets, np.inf)
     last_of = np.full(n_subsets, -1, np.int64)
@@ -177,6 +186,7 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
     for subset in range(1, n_subsets):
         if start and subset & start != start:
             continue
+        factor = factors[subset]
         if subset == start:
             best[subset] = 0.0
             continue
@@ -185,7 +195,7 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
             while subset >> item & 1 == 0:
                 item += 1
             if subset & ~lists or lists == everything:
-                best[subset] = tariff.fixed + tariff.leaf * rows[subset]
+                best[subset] = factor * (tariff.fixed + tariff.leaf * rows[subset])
                 last_of[subset] = item
             continue
         item = 0
@@ -197,11 +207,45 @@ def cheapest_lasts(prices: Prices, lists: int, start: int, start_checks: int) ->
                 share, item_share = _share(survivals, checks), _share(survivals, ready[bit])
                 among = equal[subset] / (equal[earlier] * equal[bit])
                 built = rows[subset] * share * item_share
-                total = best[earlier]
-                total += _join_cost(tariff, rows[earlier] * share, rows[bit] * item_share, among, built)
-                total += _check_cost(tariff, survivals, ready[subset] & ~(checks | ready[bit]), built)
+                missing = ready[subset] & ~(checks | ready[bit])
+                parts = rows[earlier] * share, rows[bit] * item_share
+                total = best[earlier] + _join_cost(tariff, parts[0], parts[1], among, built, factor)
+                total += factor * _check_cost(tariff, survivals, missing, built)
                 if total < best[subset]:
                     best[subset] = total
                     last_of[subset] = item
             item += 1
     return best, last_of
+
+
+@njit(cache=True)
+def compose_corrections(known: Array, lists: int) -> Array:
+    """Return the logarithm of a factor for each subset; those that are not known are NaN.
+
+    Given all others, two items of a subset are taken to be independent, and what this says is averaged over
+    all pairs. Of single items and of unknown pairs the factor is 1; an item of `lists` changes nothing.
+    """
+    composed = np.zeros(known.size)
+    for subset in range(1, known.size):
+        if not np.isnan(known[subset]):
+            composed[subset] = known[subset]
+            continue
+        if subset & lists:
+            composed[subset] = composed[subset & ~lists]
+            continue
+        n_members, n_pairs, one_less, two_less = 0, 0, 0.0, 0.0
+        first = subset
+        while first:
+            bit = first & -first
+            first ^= bit
+            n_members += 1
+            one_less += composed[subset ^ bit]
+            second = first
+            while second:
+                other = second & -second
+                second ^= other
+                n_pairs += 1
+                two_less += composed[subset ^ bit ^ other]
+        if n_members > 2:
+            composed[subset] = 2 * one_less / n_members - two_less / n_pairs
+    return composed

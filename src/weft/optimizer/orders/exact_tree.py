@@ -180,7 +180,8 @@ def _subset_masks(units: Sequence[Tree]) -> Array:
 
 def _unit_prices(prices: Prices, masks: Array) -> Prices:
     """Return the prices of subsets of units."""
-    return prices._replace(rows=prices.rows[masks], equal=prices.equal[masks], ready=prices.ready[masks])
+    rows, equal, ready, survivals, tariff, factors = prices
+    return Prices(rows[masks], equal[masks], ready[masks], survivals, tariff, factors[masks])
 
 
 def built_tree(part: int, parts_of: Array, units: Sequence[Tree], given: Mapping[int, Tree]) -> Tree:

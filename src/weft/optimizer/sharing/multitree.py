@@ -126,11 +126,17 @@ class MultiTree(Generic[Key]):
                         yield usable
 
     def _reading(self, pattern: Pattern, tree: Tree) -> float:
-        """Return what it costs to take from an existing tree what a pattern wants of it."""
-        if tree.computed_for is None:
+        """Return what it costs to take from an existing tree what a pattern wants of it.
+
+        That is a filter, and what waits there for the last event of a match of this pattern.
+        """
+        if tree.computed_for is None and not self.numbers.counts_latency:
             return 0.0
-        node, window = pattern.part(tree._replace(unchecked=True)).nodes[-1]
-        return 0.0 if node in self.nodes else self.price(node, window)
+        *inner, last = pattern.part(tree._replace(unchecked=True)).nodes
+        own = [node for node in inner if self.numbers.priced[node[0]][1].is_wait]
+        if tree.computed_for is not None:
+            own.append(last)
+        return sum(self.price(node, window) for node, window in own if node not in self.nodes)
 
     def shared_parts(self, key: Key) -> list[Tree]:
         """Return the largest parts of a pattern's tree that others need too."""

@@ -5,6 +5,7 @@ relates their columns and by its extent, a check by its input and what it forbid
 and what it demands.
 """
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
@@ -28,6 +29,7 @@ from weft.optimizer.trees import Demands, Tree, check_early, leaf, relabel, unch
 from weft.pattern.normal_form import NormalForm
 from weft.plan.extents import is_within, same_clock
 from weft.plan.nodes import Extent
+from weft.statistics.corrections import known_corrections
 from weft.statistics.model import Statistics
 
 
@@ -38,6 +40,7 @@ class Pattern(SubPatterns):
         self, form: NormalForm, statistics: Statistics, context: Context, numbers: InternTable
     ) -> None:
         super().__init__(form, statistics, context, numbers)
+        self.statistics = statistics
         self.negated = tuple(shape_of(negation.form, statistics, context) for negation in form.negations)
 
     @property
@@ -50,7 +53,13 @@ class Pattern(SubPatterns):
         if order == self.own.order:
             return self.shape
         before = [mask_of(a for a, later in order if later == b) for b in range(self.n_items)]
-        return replace(self.shape, before=tuple(before))
+        known = known_corrections(self.form_under(order), self.statistics.corrections)
+        return replace(self.shape, before=tuple(before), corrections={**self.shape.corrections, **known})
+
+    def form_under(self, order: Order) -> NormalForm:
+        """Return the form of the pattern under a weaker order."""
+        named = frozenset((self.variables[a], self.variables[b]) for a, b in order)
+        return replace(self.form, order=named)
 
     def window_of(self, extent: Extent | None) -> float:
         """Return the seconds that an extent lasts."""
@@ -100,8 +109,21 @@ class Pattern(SubPatterns):
             key=lambda option: option[0],
         )
         step = PlanStep(tree.mask, tree.left.mask, tree.right.mask, checks)
-        number = self.numbers.node(thing, self.shape_under(wanted.order), step)
-        return NumberedNodes((*left.nodes, *right.nodes, (number, window)), columns, checks)
+        own = self._number_work(thing, self.shape_under(wanted.order), step, window)
+        return NumberedNodes((*left.nodes, *right.nodes, *own), columns, checks)
+
+    def _number_work(
+        self, thing: Hashable, shape: Shape, step: PlanStep, window: float
+    ) -> tuple[tuple[int, float], ...]:
+        """Return a node, and before it what waits of its work for the last event, where that counts."""
+        if not self.numbers.counts_latency:
+            return ((self.numbers.node(thing, shape, step), window),)
+        late = round(self.shape.late_share(step.mask), 9)  # as equal shares are one node
+        number = self.numbers.node(thing, shape, step._replace(late=0.0))
+        if not late:
+            return ((number, window),)
+        waiting = step._replace(late=late, is_wait=True)
+        return ((self.numbers.node(("wait", number, late), shape, waiting), window), (number, window))
 
     def _describe_join(
         self, left: NumberedNodes, right: NumberedNodes, wanted: Demands
@@ -121,9 +143,9 @@ class Pattern(SubPatterns):
         missing = [(place(a), place(b)) for a, b in self.within(wanted.order, tree.mask) - general.order]
         thing = ("filter", inner.number, tuple(sorted(missing)), wanted.extent)
         step = PlanStep(tree.mask, tree.mask, is_filter=True)
-        number = self.numbers.node(thing, self.shape_under(general.order), step)
-        node = (number, self.window_of(general.extent))
-        return NumberedNodes((*inner.nodes, node), inner.columns, 0)
+        window = self.window_of(general.extent)
+        own = self._number_work(thing, self.shape_under(general.order), step, window)
+        return NumberedNodes((*inner.nodes, *own), inner.columns, 0)
 
     def _number_checks(self, below: NumberedNodes, mask: int) -> NumberedNodes:
         """Add the negations that can be checked now."""
@@ -132,8 +154,8 @@ class Pattern(SubPatterns):
                 continue
             negated, forbidden = self._describe_check(place, below.columns)
             thing = ("check", below.number, forbidden)
-            number = self.numbers.node(thing, self.shape, PlanStep(mask, mask, 0, below.checks))
-            nodes = (*below.nodes, (negated, self.window), (number, self.window))
+            own = self._number_work(thing, self.shape, PlanStep(mask, mask, 0, below.checks), self.window)
+            nodes = (*below.nodes, (negated, self.window), *own)
             below = NumberedNodes(nodes, below.columns, below.checks | 1 << place)
         return below
 

@@ -57,9 +57,14 @@ class Label:
 
 
 class InternTable:
-    """Gives equal things equal numbers; knows how each node is priced, and a label of each sub-pattern."""
+    """Gives equal things equal numbers; knows how each node is priced, and a label of each sub-pattern.
 
-    def __init__(self) -> None:
+    Where latency counts, what waits for the last event of a match is priced apart: patterns that share a
+    node may end in other places.
+    """
+
+    def __init__(self, *, counts_latency: bool = False) -> None:
+        self.counts_latency = counts_latency
         self._numbers: dict[Hashable, int] = {}
         self.priced: dict[int, tuple[Shape, PlanStep]] = {}
         self.labels: dict[int, Label] = {}
