@@ -93,6 +93,14 @@ def expected_rows(planned: PlannedGroup, schema: Schema, statistics: Statistics)
     return {node: rate * statistics.span for node, rate in rates.items()}
 
 
+def work_of(planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics) -> float:
+    """Return what a plan costs in all, whatever it was chosen for."""
+    if not planning.latency_weight:
+        return planned.optimized.cost
+    same = Planning(plan=planned.optimized.stored, statistics=statistics, cost=planning.cost)
+    return choose_plan(planned.group.queries, schema, same).cost
+
+
 def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:
