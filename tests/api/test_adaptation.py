@@ -90,6 +90,21 @@ def test_a_plan_changes_and_the_matches_do_not(spark: SparkSession, tmp_path: Pa
     assert any("version 1 of its plan" in text for text in notices)
 
 
+def test_a_plan_for_latency_stays(spark: SparkSession, tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    write(spark, files, drifting_batches()[:1])
+    explained = weft.prepare(
+        files.stream(spark),
+        QUERIES,
+        watermark="0 seconds",
+        **COLUMNS,
+        planning=weft.Planning(statistics=KNOWN, objective="latency"),
+        streaming=weft.Streaming(adapt=weft.Adaptation(planning=0.0, watching=1.0)),
+    ).explain()
+    assert "Planning: objective latency" in explained
+    assert "Planned anew " not in explained
+
+
 def test_what_adapt_may_be_is_said() -> None:
     with pytest.raises(WeftError, match="adapt is 'sometimes'; expected 'invariants', 'threshold'"):
         weft.Streaming(adapt="sometimes")  # type: ignore[arg-type]

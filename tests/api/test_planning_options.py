@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.strategies import SCHEMA
 from tests.helpers.workloads import Workload, rates, sequence
 
-from weft.api.planning import PlannedGroup, compare_costs, plan_group, plan_groups, why_lines
+from weft.api.planning import PlannedGroup, compare_costs, plan_group, plan_groups, why_lines, work_of
 from weft.hosts.divide import QueryGroup, Together
 from weft.optimizer.planning import Planning
 
@@ -58,6 +58,26 @@ def test_costs_are_shown_in_their_unit() -> None:
     cost, used, *_ = said(planning)
     assert cost.startswith("Partial matches at a moment: this plan 1,530.0, ")
     assert used == "Planning: cost partial-matches, steps 200"
+
+
+def test_what_is_redundant_is_said() -> None:
+    _, used, note = said(Planning(plan="spass", cost="partial-matches"))
+    assert used == "Planning: cost partial-matches"
+    assert note == "Redundancy: no sub-pattern is worth sharing"  # no two operands next to each other
+
+
+def test_a_cost_by_latency_is_told_from_the_work() -> None:
+    planning = Planning(cost="partial-matches", steps=200, objective="latency")
+    cost, used, *_ = said(planning)
+    assert cost.startswith(
+        "Partial matches at a moment, 100% by what waits for the last event of a match: this plan "
+    )
+    assert used == "Planning: cost partial-matches, objective latency, steps 200"
+    fast, lean = planned(planning), planned(replace(planning, objective="throughput"))
+    work = [work_of(one, SCHEMA, planning, WORKLOAD.statistics) for one in (fast, lean)]
+    assert lean.optimized.cost == pytest.approx(work[1])
+    assert fast.optimized.cost < 0.9 * work[0]  # not all of the work waits
+    assert work[1] <= work[0]
 
 
 def test_prefixes_cost_more_where_trees_share_two_sub_patterns() -> None:

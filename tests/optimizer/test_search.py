@@ -228,6 +228,7 @@ def test_the_default_limit_follows_the_work_to_come() -> None:
     assert seconds(batch, is_stream=True) == (SECONDS, False)
     assert seconds(Planning(statistics=Statistics())) == (SECONDS, False)  # nobody knows how long it lasts
     assert seconds(replace(batch, cost="partial-matches")) == (SECONDS, False)
+    assert seconds(replace(batch, objective=0.5)) == (SECONDS, False)  # no time, but a weighed one
     assert seconds(replace(batch, search_seconds=60)) == (60, False)
     assert seconds(replace(batch, search_seconds=60, steps=3)) == (None, False)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weft.api.compilation import compiled_since
 from weft.api.planning import estimate_statistics
 from weft.api.refusals import look_up, needs_sites, runs_once
-from weft.api.run_notices import absent_types, run_notices
+from weft.api.run_notices import absent_types, run_notices, types_in
 from weft.api.workload import Workload
 from weft.diagnosis.diagnose import diagnose
 from weft.diagnosis.look import Key
@@ -27,7 +27,7 @@ from weft.optimizer.cautions import cautions_of
 from weft.optimizer.search import Search
 from weft.optimizer.sharing.limits import Progress
 from weft.optimizer.stored_plan import StoredPlan
-from weft.pattern.nodes import Event, Query
+from weft.pattern.nodes import Query
 from weft.placement.network import Network
 from weft.placement.pipeline import Placed
 from weft.placement.site_statistics import SiteStatistics
@@ -36,7 +36,6 @@ from weft.plan.sites import SiteProgram
 from weft.plan.template import Template
 from weft.runtime.stages.task import ResultColumns
 from weft.statistics.model import Statistics
-from weft.tree import find
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -345,17 +344,17 @@ class Detection(ABC):
 
     @cached_property
     def _counts(self) -> InputCounts:
-        return self.host.count_rows(_types_in(self.queries))
+        return self.host.count_rows(types_in(self.queries))
 
     def _tell_of_types(self) -> None:
         """Warn of types that no event has before a frame is returned, whose run warns nobody."""
         if self.workload.warns:
-            self._tell(absent_types(self.queries, self.host.absent_types(_types_in(self.queries))))
+            self._tell(absent_types(self.queries, self.host.absent_types(types_in(self.queries))))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""
         # A host that keeps what it found knows more of derived types with every run.
-        rows = self.host.count_rows(_types_in(queries)) if self.host.keeps_results else self._counts
+        rows = self.host.count_rows(types_in(queries)) if self.host.keeps_results else self._counts
         self._tell(run_notices(queries, counted, rows))
 
     def costs(self) -> dict[str, float]:
@@ -396,8 +395,3 @@ class Detection(ABC):
     def site_program(self) -> SiteProgram:
         """What every site evaluates and sends; on a stream with a checkpoint, as at the first start."""
         raise needs_sites("site_program")
-
-
-def _types_in(queries: Iterable[Query]) -> set[str]:
-    """Return the types that queries mention."""
-    return {event.type for query in queries for event in find(query.pattern, Event)}

@@ -116,6 +116,14 @@ def learn_from(planned: Sequence[PlannedGroup], analysis: Analysis, statistics: 
     return learn(statistics, rates, counts, forms)
 
 
+def work_of(planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics) -> float:
+    """Return what a plan costs in all, whatever it was chosen for."""
+    if not planning.latency_weight:
+        return planned.optimized.cost
+    same = Planning(plan=planned.optimized.stored, statistics=statistics, cost=planning.cost)
+    return choose_plan(planned.group.queries, schema, same).cost
+
+
 def compare_costs(
     planned: PlannedGroup, schema: Schema, planning: Planning, statistics: Statistics
 ) -> dict[str, float]:

@@ -18,6 +18,11 @@ EMPTY = Notice(
 )
 
 
+def types_in(queries: Sequence[Query]) -> set[str]:
+    """Return the types that queries mention."""
+    return {event.type for query in queries for event in find(query.pattern, Event)}
+
+
 def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: InputCounts) -> Iterator[Notice]:
     """Yield what there is to tell of queries that found so many results each in some rows.
 

@@ -9,7 +9,7 @@ from weft.adaptation.settings import AdaptedGroup
 from weft.api.detection import Detection
 from weft.api.one_place import OnePlaceDetection
 from weft.api.options import Sites
-from weft.api.planning import PlannedGroup, plan_group, search_lines
+from weft.api.planning import PlannedGroup, plan_group, search_lines, work_of
 from weft.api.sites import SiteDetection
 from weft.api.workload import Workload
 from weft.codec import from_json, stored, to_json
@@ -138,9 +138,10 @@ class StreamDetection(Streamed, OnePlaceDetection):
     def _plan_together(self, queries: Sequence[Query]) -> tuple[Plan, float]:
         group = QueryGroup(tuple(queries), Together())
         planning = self.workload.planning
-        chosen = plan_group(group, self.source.schema, planning, self.statistics, is_stream=True).optimized
-        self._searched = chosen if planning.searches else None
-        return chosen.plan, chosen.cost / self.statistics.events_per_second
+        planned = plan_group(group, self.source.schema, planning, self.statistics, is_stream=True)
+        self._searched = planned.optimized if planning.searches else None
+        work = work_of(planned, self.source.schema, planning, self.statistics)
+        return planned.optimized.plan, work / self.statistics.events_per_second
 
     def _match_shards(self) -> list[PlannedShards]:
         return [
