@@ -132,6 +132,10 @@ class MultiTree(Generic[Key]):
         node, window = pattern.part(tree._replace(unchecked=True)).nodes[-1]
         return 0.0 if node in self.nodes else self.price(node, window)
 
+    def n_parts(self, part: SharablePart) -> int:
+        """Return how often all trees have a part."""
+        return self._parts.get(part.number, {}).get(part, 0)
+
     def shared_parts(self, key: Key) -> list[Tree]:
         """Return the largest parts of a pattern's tree that others need too."""
         pattern, tree = self.patterns[key], self.trees[key]
