@@ -73,7 +73,8 @@ class CompiledAnnealing(TreeTables[Key]):
             for number, key in enumerate(self.keys)
             if self._known[number] == NOTHING or trees[key] is not self.tree_at[self._known[number]]
         }
-        self._take(new)
+        self._count(new)
+        self._known = [new.get(number, tree) for number, tree in enumerate(self._known)]
         self.look_outside()
         total = self.multitree.nodes.total
         if total >= MOST_TOTAL or any(self.trees.array[tree]["is_dear"] for tree in self._known):
@@ -83,12 +84,10 @@ class CompiledAnnealing(TreeTables[Key]):
         self._neighbor = new_neighbor(k, MOST_ITEMS)
         return True
 
-    def _take(self, new: dict[int, int]) -> None:
-        """Take these trees for those patterns, in the tables."""
-        numbers, trees = (np.array(list(values), np.int64) for values in (new.keys(), new.values()))
-        take_trees(self.tables(), numbers, trees)
-        for number, tree in new.items():
-            self._known[number] = tree
+    def _count(self, trees: dict[int, int]) -> None:
+        """Count these trees in the place of those that patterns have in the tables."""
+        numbers, others = (np.array(list(values), np.int64) for values in (trees.keys(), trees.values()))
+        take_trees(self.tables(), numbers, others)
 
     @property
     def total(self) -> int:
@@ -136,7 +135,7 @@ class CompiledAnnealing(TreeTables[Key]):
         run = self._run[0]
         changed = self._changed[: run["n_changed"]].tolist()
         best = self.patterns.array["best"]
-        self._take({number: int(best[number]) for number in changed})
+        self._count({number: int(best[number]) for number in changed})
         now = best[: len(self.keys)].tolist()
         found = {number: tree for number, tree in enumerate(now) if tree != self._known[number]}
         for number, tree in found.items():
