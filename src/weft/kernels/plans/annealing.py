@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 
 from weft.kernels.arrays import Array
-from weft.kernels.plans.counts import count_tree
+from weft.kernels.plans.counts import count_needs, count_offers
 from weft.kernels.plans.neighbors import Neighbor, chance, propose
-from weft.kernels.plans.tables import UNKNOWN, Tables
+from weft.kernels.plans.tables import NOTHING, UNKNOWN, Tables
 
 RUN = np.dtype(
     [
@@ -38,16 +38,14 @@ def probe(tables: Tables, neighbor: Neighbor, run: Array, dice: Array, n_steps: 
             return step
         if _is_dear(tables, neighbor, n_changed):
             continue
-        change = _change(tables, neighbor, n_changed)
-        _change(tables, neighbor, n_changed)
+        change = _price(tables, neighbor, n_changed)
+        _take_back(tables, neighbor, n_changed)
         run[0].largest = max(run[0].largest, abs(change))
     return n_steps
 
 
 @njit(cache=True, nogil=True)
-def anneal(
-    tables: Tables, neighbor: Neighbor, run: Array, dice: Array, changed: Array, n_steps: int
-) -> int:
+def anneal(tables: Tables, neighbor: Neighbor, run: Array, dice: Array, changed: Array, n_steps: int) -> int:
     """Take some steps; return how many were taken before there was a question, or nothing to propose.
 
     `changed` are the patterns whose trees are not those of the cheapest plan.
@@ -64,36 +62,52 @@ def anneal(
             return step
         state.idle += 1
         if not _is_dear(tables, neighbor, n_changed):
-            change = _change(tables, neighbor, n_changed)
+            change = _price(tables, neighbor, n_changed)
             if change <= 0 or _accepts(change, state.threshold, dice):
                 state.total += change
-                _note_changed(tables, neighbor, n_changed, run, changed)
+                _accept(tables, neighbor, n_changed, run, changed)
             else:
-                _change(tables, neighbor, n_changed)
+                _take_back(tables, neighbor, n_changed)
         state.threshold *= state.alpha
     return n_steps
 
 
 @njit(cache=True, nogil=True)
 def _is_dear(tables: Tables, neighbor: Neighbor, n_changed: int) -> bool:
+    is_dear = False
     for tree in neighbor.trees[:n_changed]:
-        if tables.trees[tree].is_dear:
-            return True
-    return False
+        is_dear |= tables.trees[tree].is_dear != 0
+    return is_dear
 
 
 @njit(cache=True, nogil=True)
-def _change(tables: Tables, neighbor: Neighbor, n_changed: int) -> int:
-    """Exchange the trees of patterns and those of a neighbor; return how the cost changes."""
+def _price(tables: Tables, neighbor: Neighbor, n_changed: int) -> int:
+    """Count what the trees of a neighbor need instead of those there are; return how the cost changes."""
     change = 0
     for number in range(n_changed):
-        pattern, tree = neighbor.patterns[number], neighbor.trees[number]
-        own = tables.patterns[pattern].tree
+        own, tree = tables.patterns[neighbor.patterns[number]].tree, neighbor.trees[number]
         if own != tree:
-            change += count_tree(tables, own, -1) + count_tree(tables, tree, 1)
-            tables.patterns[pattern].tree = tree
-            neighbor.trees[number] = own
+            change += count_needs(tables, own, -1) + count_needs(tables, tree, 1)
     return change
+
+
+@njit(cache=True, nogil=True)
+def _take_back(tables: Tables, neighbor: Neighbor, n_changed: int) -> None:
+    for number in range(n_changed):
+        own, tree = tables.patterns[neighbor.patterns[number]].tree, neighbor.trees[number]
+        if own != tree:
+            count_needs(tables, tree, -1)
+            count_needs(tables, own, 1)
+
+
+@njit(cache=True, nogil=True)
+def _give(tables: Tables, pattern: int, tree: int) -> None:
+    """Give a pattern a tree; what it needs is counted already."""
+    own = tables.patterns[pattern].tree
+    if own != tree:
+        count_offers(tables, own, -1)
+        count_offers(tables, tree, 1)
+        tables.patterns[pattern].tree = tree
 
 
 @njit(cache=True, nogil=True)
@@ -102,10 +116,12 @@ def _accepts(change: int, threshold: float, dice: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _note_changed(tables: Tables, neighbor: Neighbor, n_changed: int, run: Array, changed: Array) -> None:
-    """Note that some patterns have other trees; where the plan is the cheapest so far, these are the best."""
+def _accept(tables: Tables, neighbor: Neighbor, n_changed: int, run: Array, changed: Array) -> None:
+    """Give patterns the trees of a neighbor; where the plan is the cheapest so far, these are the best."""
     state = run[0]
-    for pattern in neighbor.patterns[:n_changed]:
+    for number in range(n_changed):
+        pattern = neighbor.patterns[number]
+        _give(tables, pattern, neighbor.trees[number])
         if not tables.patterns[pattern].is_changed:
             tables.patterns[pattern].is_changed = 1
             changed[state.n_changed] = pattern
@@ -125,9 +141,11 @@ def take_trees(tables: Tables, patterns: Array, trees: Array) -> int:
     for number in range(patterns.size):
         row = tables.patterns[patterns[number]]
         if row.tree != trees[number]:
-            if row.tree >= 0:
-                change += count_tree(tables, row.tree, -1)
-            change += count_tree(tables, trees[number], 1)
+            if row.tree != NOTHING:
+                change += count_needs(tables, row.tree, -1)
+                count_offers(tables, row.tree, -1)
+            change += count_needs(tables, trees[number], 1)
+            count_offers(tables, trees[number], 1)
         row.tree = row.best = trees[number]
         row.is_changed = 0
     return change

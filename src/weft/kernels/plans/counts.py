@@ -9,7 +9,7 @@ from numba import njit
 from weft.kernels.arrays import Array
 from weft.kernels.plans.tables import NOTHING, Tables
 
-MOST_NODES = 128  # of a tree of up to 12 items: waiting to be walked
+MOST_NODES = 16  # of a tree of up to 12 items that wait to be walked
 
 
 @njit(cache=True, nogil=True)
@@ -20,7 +20,7 @@ def _settle(tables: Tables, node: int) -> int:
         if tables.slots[slot].count > 0 and tables.slots[slot].window > longest:
             longest, cost = tables.slots[slot].window, tables.slots[slot].cost
         slot = tables.slots[slot].next
-    change = cost - tables.nodes[node].paid
+    change: int = cost - tables.nodes[node].paid
     tables.nodes[node].paid = cost
     return change
 
@@ -57,38 +57,62 @@ def set_part(tables: Tables, part: int, count: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_tree(tables: Tables, root: int, by: int) -> int:
-    """Count all that a tree needs and offers once more (1) or less (-1); return how the cost changes."""
+def count_needs(tables: Tables, root: int, by: int) -> int:
+    """Count all that a tree needs once more (1) or less (-1); return how the cost changes."""
+    trees, slots, nodes, slots_of = tables.trees, tables.slots, tables.nodes, tables.slots_of
     waiting = np.empty(MOST_NODES, np.int64)
     waiting[0], n_waiting, change = root, 1, 0
     while n_waiting:
         n_waiting -= 1
-        tree = tables.trees[waiting[n_waiting]]
+        tree = trees[waiting[n_waiting]]
         if tree.left != NOTHING:
             waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
             n_waiting += 2
         for place in range(tree.first_slot, tree.first_slot + tree.n_slots):
-            slot = tables.slots_of[place]
-            change += set_slot(tables, slot, tables.slots[slot].count + by)
-        for place in range(tree.first_part, tree.first_part + tree.n_parts):
-            part = tables.parts_of[place]
-            set_part(tables, part, tables.parts[part].count + by)
+            slot = slots[slots_of[place]]
+            was_needed = slot.count > 0
+            slot.count += by
+            if was_needed == (slot.count > 0):
+                continue
+            node = nodes[slot.node]
+            if slot.next == NOTHING and node.first_slot == slots_of[place]:  # for one window alone
+                node.paid += by * slot.cost
+                change += by * slot.cost
+            else:
+                change += _settle(tables, slot.node)
     return change
+
+
+@njit(cache=True, nogil=True)
+def count_offers(tables: Tables, root: int, by: int) -> None:
+    """Count all that a tree offers once more (1) or less (-1)."""
+    trees, parts, parts_of = tables.trees, tables.parts, tables.parts_of
+    waiting = np.empty(MOST_NODES, np.int64)
+    waiting[0], n_waiting = root, 1
+    while n_waiting:
+        n_waiting -= 1
+        tree = trees[waiting[n_waiting]]
+        if tree.left != NOTHING:
+            waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
+            n_waiting += 2
+        for place in range(tree.first_part, tree.first_part + tree.n_parts):
+            set_part(tables, parts_of[place], parts[parts_of[place]].count + by)
 
 
 @njit(cache=True, nogil=True)
 def count_parts(tables: Tables, root: int, by: int) -> None:
     """Count the parts of a tree for a moment; those that nobody has stay where they are."""
+    trees, parts, parts_of = tables.trees, tables.parts, tables.parts_of
     waiting = np.empty(MOST_NODES, np.int64)
     waiting[0], n_waiting = root, 1
     while n_waiting:
         n_waiting -= 1
-        tree = tables.trees[waiting[n_waiting]]
+        tree = trees[waiting[n_waiting]]
         if tree.left != NOTHING:
             waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
             n_waiting += 2
         for place in range(tree.first_part, tree.first_part + tree.n_parts):
-            tables.parts[tables.parts_of[place]].count += by
+            parts[parts_of[place]].count += by
 
 
 @njit(cache=True, nogil=True)

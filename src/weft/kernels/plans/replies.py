@@ -53,7 +53,30 @@ def _reading(tables: Tables, tree: int) -> float:
         if tables.slots[other].count > 0:
             return 0.0
         other = tables.slots[other].next
-    return tables.slots[slot].cost / SCALE
+    cost: int = tables.slots[slot].cost
+    return cost / SCALE
+
+
+@njit(cache=True, nogil=True)
+def find_offers(tables: Tables, pattern: int, offers: Array, costs: Array) -> int:
+    """Note, by items, the trees of others that a pattern could use, cheapest to read, and for how much."""
+    row = tables.patterns[pattern]
+    if row.weaker == UNKNOWN:
+        return ask(tables, WEAKER, pattern, 0, 0, 0)
+    count_parts(tables, row.tree, -1)
+    all_places, owners, found = tables.places, tables.sub_patterns, 0
+    for places in range(row.first_common, row.first_common + row.n_common):
+        if owners[all_places[places].sub_pattern].parts != NOTHING:  # seldom, and a call costs
+            found = _note_offer(tables, places, offers, costs)
+            if found == UNKNOWN:
+                break
+    places = row.weaker
+    while places != NOTHING and found != UNKNOWN:
+        if owners[all_places[places].sub_pattern].parts != NOTHING:
+            found = _note_offer(tables, places, offers, costs)
+        places = all_places[places].next
+    count_parts(tables, row.tree, 1)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -67,26 +90,6 @@ def _note_offer(tables: Tables, places: int, offers: Array, costs: Array) -> int
     if tree != NOTHING and (offers[mask] == NOTHING or cost < costs[mask]):
         offers[mask], costs[mask] = tree, cost
     return 0
-
-
-@njit(cache=True, nogil=True)
-def find_offers(tables: Tables, pattern: int, offers: Array, costs: Array) -> int:
-    """Note, by items, the trees of others that a pattern could use: the cheapest to read, and for how much."""
-    row = tables.patterns[pattern]
-    if row.weaker == UNKNOWN:
-        return ask(tables, WEAKER, pattern, 0, 0, 0)
-    count_parts(tables, row.tree, -1)
-    found = 0
-    for places in range(row.first_common, row.first_common + row.n_common):
-        found = _note_offer(tables, places, offers, costs)
-        if found == UNKNOWN:
-            break
-    places = row.weaker
-    while places != NOTHING and found != UNKNOWN:
-        found = _note_offer(tables, places, offers, costs)
-        places = tables.places[places].next
-    count_parts(tables, row.tree, 1)
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -105,11 +108,10 @@ def _has(tables: Tables, tree: int, part: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _is_usable(tables: Tables, tree: int, pinned: Array) -> bool:
-    mask = tables.trees[tree].mask
+    mask, is_usable = tables.trees[tree].mask, True
     for part in pinned:
-        if tables.trees[part].mask & mask and not _has(tables, tree, part):
-            return False
-    return True
+        is_usable &= not tables.trees[part].mask & mask or _has(tables, tree, part)
+    return is_usable
 
 
 @njit(cache=True, nogil=True)
@@ -174,7 +176,11 @@ def _prices(tables: Tables, pattern: int, masks: Array) -> Prices:
     ready = np.empty(masks.size, np.int64)
     for subset in range(masks.size):
         place = row.first_price + masks[subset]
-        rows[subset], equal[subset], ready[subset] = tables.rows[place], tables.equal[place], tables.ready[place]
+        rows[subset], equal[subset], ready[subset] = (
+            tables.rows[place],
+            tables.equal[place],
+            tables.ready[place],
+        )
     survivals = tables.survivals[row.first_check : row.first_check + row.n_checks]
     prices = Tariff(tariff[0], tariff[1], tariff[2], tariff[3], tariff[4], tariff[5])
     return Prices(rows, equal, ready, survivals, prices)
@@ -212,4 +218,5 @@ def _built(tables: Tables, parts: Array, units: Array, given: Array) -> int:
             built[subset] = answer_to(tables.joins, pair_key(left_tree, right_tree))
             if built[subset] == UNKNOWN:
                 return ask(tables, JOIN, left_tree, right_tree, 0, 0)
-    return built[whole]
+    found: int = built[whole]
+    return found

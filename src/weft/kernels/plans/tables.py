@@ -123,7 +123,7 @@ class Tables(NamedTuple):
 @njit(cache=True, nogil=True)
 def _place_of(answers: Array, key: int) -> int:
     last = answers.shape[0] - 1
-    place = np.int64(mix_bits(np.uint64(key)) & np.uint64(last))
+    place: int = np.int64(mix_bits(np.uint64(key)) & np.uint64(last))  # type: ignore[assignment]
     while answers[place, 0] != key and answers[place, 0] != NOTHING:
         place = (place + 1) & last
     return place

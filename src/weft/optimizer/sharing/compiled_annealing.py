@@ -1,12 +1,12 @@
 """Simulated annealing whose steps are compiled: thousands of steps where Python takes a hundred.
 
-Idea        Trees are rows of tables; a step looks things up in them and counts. What a step asks for the first
-            time (the nodes of a join, whether a part of another fits) is answered by the same code that steps
-            in Python use, and the step begins again.
+Idea        Trees are rows of tables; a step looks things up in them and counts. What a step asks for the
+            first time (the nodes of a join, whether a part of another fits) is answered by the same code
+            that steps in Python use, and the step begins again.
 Reference   That of `simulated_annealing`, whose moves these are.
-Differs     From steps in Python: other dice; a pair of events that others leave unordered grows in a few ways,
-            drawn once; and trees with a node that costs 2^34 or more are not taken. Patterns of more than 12
-            items, and orders instead of trees, are left to Python.
+Differs     From steps in Python: other dice; a pair of events that others leave unordered grows in a few
+            ways, drawn once; and trees with a node that costs 2^34 or more are not taken. Patterns of more
+            than 12 items, and orders instead of trees, are left to Python.
 Complexity  That of the algorithm for single patterns, and the nodes that a step changes.
 """
 
@@ -32,6 +32,7 @@ from weft.kernels.plans.tables import (
 )
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.neighborhoods import Neighborhood
+from weft.optimizer.sharing.search_tables import is_expressible
 from weft.optimizer.sharing.sub_patterns import Key
 from weft.optimizer.sharing.tree_tables import TreeTables
 from weft.optimizer.trees import Tree, pair, relabel, specialize, uncheck
@@ -39,6 +40,11 @@ from weft.optimizer.trees import Tree, pair, relabel, specialize, uncheck
 CHUNK = 256  # steps after which one looks at the limit
 MOST_TOTAL = 1 << 60  # whole costs of a plan; more cannot be added up with those of a step
 SEED_BITS = 64
+
+
+def compiled_annealing(neighborhood: Neighborhood[Key]) -> "CompiledAnnealing[Key] | None":
+    """Return what takes steps of annealing; None where these are left to Python."""
+    return CompiledAnnealing(neighborhood) if is_expressible(neighborhood) else None
 
 
 class CompiledAnnealing(TreeTables[Key]):
@@ -53,7 +59,7 @@ class CompiledAnnealing(TreeTables[Key]):
         self._run = np.zeros(1, RUN)
         self._dice = np.zeros(1, np.uint64)
         self._neighbor: Neighbor = new_neighbor(2, MOST_ITEMS)
-        self._answers = {
+        self._answers: dict[int, Callable[..., None]] = {
             JOIN: self._answer_join,
             CHECK: self._answer_check,
             BEST: self._answer_best,
@@ -116,7 +122,7 @@ class CompiledAnnealing(TreeTables[Key]):
         return anneal(self.tables(), self._neighbor, self._run, self._dice, self._changed, n_steps)
 
     def _go_on(self, limit: Limit, n_steps: int, take: Callable[[int], int]) -> int:
-        """Take so many steps, as far as the limit allows; answer what is asked; return how many were taken."""
+        """Take so many steps if the limit allows, and answer what is asked; return how many were taken."""
         n_taken = 0
         while n_taken < n_steps and not self._run[0]["is_over"]:
             allowed = limit.n_allowed(n_steps - n_taken)
@@ -198,4 +204,3 @@ class CompiledAnnealing(TreeTables[Key]):
 
     def _answer_weaker(self, number: int, *_: int) -> None:
         self.find_weaker(number)
-

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Generic, NamedTuple
 
 from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.compiled_annealing import CompiledAnnealing, compiled_annealing
 from weft.optimizer.sharing.efforts import Efforts
 from weft.optimizer.sharing.give_up_sharing import give_up_sharing
 from weft.optimizer.sharing.limits import Limit
@@ -89,6 +90,10 @@ class ComponentSearch(Generic[Key]):
     def _neighborhood(self) -> Neighborhood[Key]:
         return Neighborhood(self._multitree, self._sharables, self._plans, self._keys)
 
+    @cached_property
+    def _compiled(self) -> CompiledAnnealing[Key] | None:
+        return compiled_annealing(self._neighborhood)
+
     @property
     def is_settled(self) -> bool:
         """Whether nothing was gained for long."""
@@ -133,6 +138,7 @@ class ComponentSearch(Generic[Key]):
                 neighborhood,
                 limit.turn(n_steps),
                 self._dice,
+                compiled=self._compiled,
                 alpha=COOLED ** (1 / n_steps),
                 warmth=method.warmth,
             )

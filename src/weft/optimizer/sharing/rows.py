@@ -18,7 +18,7 @@ class Rows:
     (0, 1, 3, [7, 8, 9])
     """
 
-    def __init__(self, kind: np.dtype) -> None:  # type: ignore[type-arg]
+    def __init__(self, kind: np.dtype) -> None:
         self.array: Array = np.zeros(FIRST_ROOM, kind)
         self.count = 0
 

@@ -39,7 +39,7 @@ def is_expressible(neighborhood: Neighborhood[Key]) -> bool:
 
 
 class SearchTables(Generic[Key]):
-    """Patterns by number, and their places: where a pattern has a sub-pattern, under its own or a weaker order.
+    """Patterns by number, and the places where each has a sub-pattern, under its own or a weaker order.
 
     Sub-patterns are numbered too, as far as patterns could share them.
     """

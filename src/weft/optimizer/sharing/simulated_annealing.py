@@ -35,7 +35,8 @@ def simulated_annealing(
 ) -> None:
     """Leave the multitree with the cheapest trees found; never dearer than it was.
 
-    The search begins at `warmth` times the threshold: less than 1 when the trees are good already.
+    Steps are `compiled` where that is given. The search begins at `warmth` times the threshold: less than 1
+    when the trees are good already.
     """
     multitree = neighborhood.multitree
     n_probes = min(n_probes, PATIENCE * neighborhood.size)
