@@ -91,8 +91,8 @@ def test_doctests_are_found_in_every_stage() -> None:
 
 
 # This may only become less, but for what is new: 43,700 was it before the local host, files without Spark,
-# tests of rules, why, notices, and the search by turns with its report.
-MOST_LINES = 56_500
+# tests of rules, why, notices, the search by turns with its report, and its compiled steps.
+MOST_LINES = 58_200
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:

@@ -170,7 +170,8 @@ class Weave:
     ) -> None:
         neighborhood = Neighborhood(self.multitree, self.sharables, self.plans, keys, k)
         if heuristic == "annealing":
-            simulated_annealing(neighborhood, limit, dice, compiled=compiled_annealing(neighborhood))
+            compiled = compiled_annealing(neighborhood, limit)
+            simulated_annealing(neighborhood, limit, dice, compiled=compiled)
         else:
             tabu_search(neighborhood, limit, dice)
 

@@ -26,7 +26,7 @@ from weft.kernels.plans.tables import (
 )
 
 MOST_TRIES = 20
-VARIANTS = 8  # ways in which a pair grows, drawn once
+VARIANTS = 16  # ways in which a pair grows, drawn before
 MOST_ITEMS = 12  # of a pattern
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -100,9 +100,9 @@ def _has(tables: Tables, tree: int, part: int) -> bool:
         row = tables.trees[tree]
         if row.mask == mask:
             return tree == part
-        if mask & ~row.mask or row.left == NOTHING:
+        if mask & ~row.mask or row.left_within == NOTHING:
             return False
-        tree = row.left if tables.trees[row.left].mask & mask else row.right
+        tree = row.left_within if tables.trees[row.left_within].mask & mask else row.right_within
     return False
 
 

@@ -20,8 +20,10 @@ TREE = np.dtype(
         for name in (
             "pattern",
             "mask",  # its items
-            "left",  # the trees that it joins; NOTHING where it is looked at as a whole
+            "left",  # the trees that it joins; NOTHING where what it needs is counted as a whole
             "right",
+            "left_within",  # the trees that it joins, for whatever they are computed
+            "right_within",
             "passed",  # the checks that its rows have passed
             "checked",  # the same tree with all checks that can be done
             "reading",  # the slot of the filter by which a reader takes what it wants of it

@@ -5,8 +5,8 @@ Idea        Trees are rows of tables; a step looks things up in them and counts.
             that steps in Python use, and the step begins again.
 Reference   That of `simulated_annealing`, whose moves these are.
 Differs     From steps in Python: other dice; a pair of events that others leave unordered grows in a few
-            ways, drawn once; and trees with a node that costs 2^34 or more are not taken. Patterns of more
-            than 12 items, and orders instead of trees, are left to Python.
+            ways, some of which are drawn anew in each turn; and trees with a node that costs 2^34 or more are
+            not taken. Patterns of more than 12 items, and orders instead of trees, are left to Python.
 Complexity  That of the algorithm for single patterns, and the nodes that a step changes.
 """
 
@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from weft.kernels.compilation import is_compiled
 from weft.kernels.plans.annealing import RUN, anneal, probe, take_trees
-from weft.kernels.plans.neighbors import MOST_ITEMS, Neighbor, new_neighbor
+from weft.kernels.plans.neighbors import MOST_ITEMS, VARIANTS, Neighbor, new_neighbor
 from weft.kernels.plans.tables import (
     BEST,
     CHECK,
@@ -26,6 +27,7 @@ from weft.kernels.plans.tables import (
     JOIN,
     NOTHING,
     PLACE,
+    UNKNOWN,
     WEAKER,
     pair_key,
     placing_key,
@@ -37,14 +39,20 @@ from weft.optimizer.sharing.sub_patterns import Key
 from weft.optimizer.sharing.tree_tables import TreeTables
 from weft.optimizer.trees import Tree, pair, relabel, specialize, uncheck
 
+LONG_SEARCH = 120.0  # seconds; the kernels take some 20 to compile
 CHUNK = 256  # steps after which one looks at the limit
 MOST_TOTAL = 1 << 60  # whole costs of a plan; more cannot be added up with those of a step
 SEED_BITS = 64
 
 
-def compiled_annealing(neighborhood: Neighborhood[Key]) -> "CompiledAnnealing[Key] | None":
-    """Return what takes steps of annealing; None where these are left to Python."""
-    return CompiledAnnealing(neighborhood) if is_expressible(neighborhood) else None
+def compiled_annealing(neighborhood: Neighborhood[Key], limit: Limit) -> "CompiledAnnealing[Key] | None":
+    """Return what takes steps of annealing; None where these are left to Python.
+
+    So they are in a short search that would be over before the kernels are compiled. Where time is no limit,
+    they never are for that reason: what is found depends on the seed alone.
+    """
+    is_worthwhile = not limit.is_timed or limit.time_left() > LONG_SEARCH or is_compiled(anneal)
+    return CompiledAnnealing(neighborhood) if is_worthwhile and is_expressible(neighborhood) else None
 
 
 class CompiledAnnealing(TreeTables[Key]):
@@ -57,7 +65,7 @@ class CompiledAnnealing(TreeTables[Key]):
         self._known = [NOTHING] * len(self.keys)  # the trees that the tables have counted
         self._changed = np.zeros(len(self.keys), np.int64)
         self._run = np.zeros(1, RUN)
-        self._dice = np.zeros(1, np.uint64)
+        self.dice = np.zeros(1, np.uint64)
         self._neighbor: Neighbor = new_neighbor(2, MOST_ITEMS)
         self._answers: dict[int, Callable[..., None]] = {
             JOIN: self._answer_join,
@@ -70,6 +78,7 @@ class CompiledAnnealing(TreeTables[Key]):
             WEAKER: self._answer_weaker,
         }
         self._grower = random.Random(0)
+        self._n_turns = 0
 
     def begin(self, k: int, dice: random.Random) -> bool:
         """Begin with the trees that the multitree has now; False where they cost too much to be added up."""
@@ -86,7 +95,9 @@ class CompiledAnnealing(TreeTables[Key]):
         if total >= MOST_TOTAL or any(self.trees.array[tree]["is_dear"] for tree in self._known):
             return False
         self._run[0] = (total, total, 0, 0, 0, False, 0.0, 0.0)
-        self._dice[0], self._grower = dice.getrandbits(SEED_BITS), dice
+        self.dice[0], self._grower = dice.getrandbits(SEED_BITS), dice
+        self.grown.array[self._n_turns % VARIANTS :: VARIANTS] = (UNKNOWN, UNKNOWN)  # some of them anew
+        self._n_turns += 1
         self._neighbor = new_neighbor(k, MOST_ITEMS)
         return True
 
@@ -116,10 +127,10 @@ class CompiledAnnealing(TreeTables[Key]):
             limit.tell(self.multitree.cost)
 
     def _probe(self, n_steps: int) -> int:
-        return probe(self.tables(), self._neighbor, self._run, self._dice, n_steps)
+        return probe(self.tables(), self._neighbor, self._run, self.dice, n_steps)
 
     def _anneal(self, n_steps: int) -> int:
-        return anneal(self.tables(), self._neighbor, self._run, self._dice, self._changed, n_steps)
+        return anneal(self.tables(), self._neighbor, self._run, self.dice, self._changed, n_steps)
 
     def _go_on(self, limit: Limit, n_steps: int, take: Callable[[int], int]) -> int:
         """Take so many steps if the limit allows, and answer what is asked; return how many were taken."""
@@ -133,7 +144,7 @@ class CompiledAnnealing(TreeTables[Key]):
             limit.count(n_done)
             n_taken += n_done
             if self.question[0] != NOTHING:
-                self._answer()
+                self.answer()
         return n_taken
 
     def end(self) -> None:
@@ -151,7 +162,8 @@ class CompiledAnnealing(TreeTables[Key]):
         if self.multitree.replace(self.trees_of(found)) > 0:
             self.multitree.replace(before)
 
-    def _answer(self) -> None:
+    def answer(self) -> None:
+        """Answer what the kernels asked last."""
         kind, *asked = self.question.tolist()
         self._answers[kind](*asked)
         self.settle()

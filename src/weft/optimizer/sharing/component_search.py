@@ -85,14 +85,11 @@ class ComponentSearch(Generic[Key]):
         self._n_turns = dict.fromkeys(self._methods, 0)
         self._n_idle = 0  # steps since the last gain
         self._is_answered = False  # whether replies have nothing to gain
+        self._compiled: CompiledAnnealing[Key] | None = None
 
     @cached_property
     def _neighborhood(self) -> Neighborhood[Key]:
         return Neighborhood(self._multitree, self._sharables, self._plans, self._keys)
-
-    @cached_property
-    def _compiled(self) -> CompiledAnnealing[Key] | None:
-        return compiled_annealing(self._neighborhood)
 
     @property
     def is_settled(self) -> bool:
@@ -133,6 +130,8 @@ class ComponentSearch(Generic[Key]):
     def _anneal(self, method: SearchMethod, limit: Limit) -> None:
         n_steps = min(MOST_TURN_STEPS, TURN_STEPS * (1 + self._n_turns[method]))
         neighborhood = self._neighborhood.changing(method.n_changed)
+        if self._compiled is None:
+            self._compiled = compiled_annealing(neighborhood, limit)
         with self.efforts.of(method.name, limit):
             simulated_annealing(
                 neighborhood,

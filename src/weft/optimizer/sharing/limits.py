@@ -90,6 +90,10 @@ class Limit:
             return math.inf
         return max(0.0, self.seconds - (self.clock() - self.started))
 
+    def time_left(self) -> float:
+        """Return the seconds until the end of this limit or of what it is a part of."""
+        return min(part.seconds_left() for part in self.chain)
+
     def used_share(self) -> float:
         """Return the share of the limit that is used up."""
         shares = [0.0]

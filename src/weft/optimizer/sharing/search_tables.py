@@ -17,10 +17,10 @@ from weft.kernels.plans.tables import (
     UNKNOWN,
     USER,
 )
+from weft.optimizer.sharing.growing_rows import GrowingRows
 from weft.optimizer.sharing.local_plans import LocalPlans
 from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.pattern import Pattern
-from weft.optimizer.sharing.rows import Rows
 from weft.optimizer.sharing.sub_patterns import Key, Label
 from weft.plan.nodes import Extent
 
@@ -52,11 +52,15 @@ class SearchTables(Generic[Key]):
         self.of_number: list[Pattern] = [self.multitree.patterns[key] for key in self.keys]
         self.extents: list[Extent | None] = list(dict.fromkeys(p.extent for p in self.of_number))
         self._extent_numbers = {extent: number for number, extent in enumerate(self.extents)}
-        self.patterns, self.places, self.sub_patterns = Rows(PATTERN), Rows(PLACES), Rows(SUB_PATTERN)
-        self.users, self.grown = Rows(USER), Rows(GROWN)
-        self.places_of, self.leaves = Rows(np.dtype(np.int64)), Rows(np.dtype(np.int64))
-        self.rows, self.equal = Rows(np.dtype(np.float64)), Rows(np.dtype(np.float64))
-        self.ready, self.survivals = Rows(np.dtype(np.int64)), Rows(np.dtype(np.float64))
+        self.patterns, self.places, self.sub_patterns = (
+            GrowingRows(PATTERN),
+            GrowingRows(PLACES),
+            GrowingRows(SUB_PATTERN),
+        )
+        self.users, self.grown = GrowingRows(USER), GrowingRows(GROWN)
+        self.places_of, self.leaves = GrowingRows(np.dtype(np.int64)), GrowingRows(np.dtype(np.int64))
+        self.rows, self.equal = GrowingRows(np.dtype(np.float64)), GrowingRows(np.dtype(np.float64))
+        self.ready, self.survivals = GrowingRows(np.dtype(np.int64)), GrowingRows(np.dtype(np.float64))
         self.tariffs = np.zeros((len(self.keys), 6))
         self.labels: list[tuple[int, Label]] = []  # of places: the pattern, and the items in order
         self._places: dict[tuple[int, Label], int] = {}

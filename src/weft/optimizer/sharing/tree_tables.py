@@ -11,8 +11,8 @@ import numpy as np
 from weft.kernels.plans.counts import set_part, set_slot
 from weft.kernels.plans.tables import NODE, NOTHING, PART, SLOT, TREE, UNKNOWN, Tables
 from weft.optimizer.orders.decided import checks_of
+from weft.optimizer.sharing.growing_rows import Answers, GrowingRows
 from weft.optimizer.sharing.neighborhoods import Neighborhood
-from weft.optimizer.sharing.rows import Answers, Rows
 from weft.optimizer.sharing.search_tables import SearchTables
 from weft.optimizer.sharing.sub_patterns import Key, SharablePart
 from weft.optimizer.trees import Tree, leaf
@@ -24,8 +24,13 @@ class TreeTables(SearchTables[Key]):
     """Trees by number, each over the items of one pattern; and how often the plan has what they need."""
 
     def __init__(self, neighborhood: Neighborhood[Key]) -> None:
-        self.trees, self.nodes, self.slots, self.parts = Rows(TREE), Rows(NODE), Rows(SLOT), Rows(PART)
-        self.slots_of, self.parts_of = Rows(np.dtype(np.int64)), Rows(np.dtype(np.int64))
+        self.trees, self.nodes, self.slots, self.parts = (
+            GrowingRows(TREE),
+            GrowingRows(NODE),
+            GrowingRows(SLOT),
+            GrowingRows(PART),
+        )
+        self.slots_of, self.parts_of = GrowingRows(np.dtype(np.int64)), GrowingRows(np.dtype(np.int64))
         self.joins, self.generals, self.placings, self.fits = Answers(), Answers(), Answers(), Answers()
         self.question = np.zeros(5, np.int64)
         self.tree_at: list[Tree] = []
@@ -79,19 +84,19 @@ class TreeTables(SearchTables[Key]):
         pattern = self.of_number[number]
         is_whole = tree.mask == pattern.shape.everything
         nodes = (pattern.number_nodes(tree) if is_whole else pattern.part(tree)).nodes
-        sides, reading = [NOTHING, NOTHING], NOTHING
-        is_dear = False
+        within = [self.tree(number, part) for part in tree.parts] or [NOTHING, NOTHING]
+        sides, reading, is_dear = [NOTHING, NOTHING], NOTHING, False
         if tree.computed_for is not None:
             reading = self._slot(pattern.part(tree._replace(unchecked=True)).nodes[-1])
-        elif tree.left is not None and tree.right is not None:
-            sides = [self.tree(number, part) for part in tree.parts]
+        elif tree.parts:
+            sides = within
             nodes = nodes[sum(len(pattern.part(part).nodes) for part in tree.parts) :]
             is_dear = any(self.trees.array[side]["is_dear"] for side in sides)
         slots = list(map(self._slot, nodes))
         is_dear |= any(self.slots.array[slot]["cost"] >= DEAREST for slot in slots)
         parts, n_offered = self._offered(number, tree)
         row = (
-            *(number, tree.mask, *sides, checks_of(tree, pattern.shape)),
+            *(number, tree.mask, *sides, *within, checks_of(tree, pattern.shape)),
             *(UNKNOWN, reading, self.slots_of.extend(slots), len(slots)),
             *(self.parts_of.extend(parts), len(parts), n_offered, is_dear),
         )

@@ -7,13 +7,14 @@ import numpy as np
 from weft.cost.shape import Array
 from weft.kernels.plans.tables import empty_answers, larger_answers, put_answer
 
-FIRST_ROOM = 64
+FIRST_ROOM = 64  # of rows
+FIRST_ANSWERS = 8  # twice as many as there is room for
 
 
-class Rows:
-    """Rows of one kind, numbered in the order in which they came; `array` has room for more.
+class GrowingRows:
+    """GrowingRows of one kind, numbered in the order in which they came; `array` has room for more.
 
-    >>> rows = Rows(np.dtype(np.int64))
+    >>> rows = GrowingRows(np.dtype(np.int64))
     >>> rows.add(7), rows.extend([8, 9]), rows.count, rows.array[:3].tolist()
     (0, 1, 3, [7, 8, 9])
     """
@@ -56,7 +57,7 @@ class Answers:
     """
 
     def __init__(self) -> None:
-        self.array: Array = empty_answers(2 * FIRST_ROOM)
+        self.array: Array = empty_answers(FIRST_ANSWERS)
         self._count = 0
 
     def put(self, question: int, answer: int) -> None:
