@@ -107,17 +107,17 @@ def proposed_compiled(compiled: CompiledAnnealing[str], k: int, n_steps: int) ->
 
 
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_neighbors_are_those_of_steps_in_python(seed: int, k: int) -> None:
     workload = random_workload(
         random.Random(seed), 8, (3, 4), n_types=4, windows=(1, 2), has_lists=True, has_negations=True
     )
-    multitree, n_steps = workload.multitree(), 6_000
+    multitree, n_steps = workload.multitree(), 3_000
     in_python = proposed_in_python(neighborhood_of(workload, multitree, k), n_steps)
     compiled = proposed_compiled(compiled_of(workload, multitree, k), k, n_steps)
     assert sum(compiled[one] for one in compiled.keys() - in_python.keys()) < 0.005 * n_steps  # all but rare
     assert sum(in_python[one] for one in in_python.keys() - compiled.keys()) < 0.03 * n_steps
-    assert sum(abs(in_python[one] - compiled[one]) for one in in_python) < 0.2 * n_steps
+    assert sum(abs(in_python[one] - compiled[one]) for one in in_python) < 0.25 * n_steps
 
 
 def test_a_turn_gains_about_what_steps_in_python_gain() -> None:

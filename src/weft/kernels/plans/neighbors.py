@@ -10,7 +10,7 @@ from numba import njit
 
 from weft.kernels.arrays import Array, mix_bits
 from weft.kernels.plans.counts import count_parts, shared_parts
-from weft.kernels.plans.replies import cheapest_offer, find_offers, reply
+from weft.kernels.plans.replies import find_offers, offer_at, reply
 from weft.kernels.plans.tables import (
     BEST,
     GENERAL,
@@ -123,10 +123,7 @@ def _share(tables: Tables, neighbor: Neighbor, n_places: int, dice: Array) -> in
     if tree == UNKNOWN:
         return ask(tables, BEST, first, 0, 0, 0)
     if chance(dice) < 0.5:
-        own = tables.patterns[tables.places[first].pattern].tree
-        count_parts(tables, own, -1)
-        offered, _ = cheapest_offer(tables, first)
-        count_parts(tables, own, 1)
+        offered = offer_at(tables, first)
         if offered == UNKNOWN:
             return UNKNOWN
         tree = offered if offered != NOTHING else tree

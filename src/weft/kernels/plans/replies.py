@@ -44,6 +44,26 @@ def cheapest_offer(tables: Tables, places: int) -> tuple[int, float]:
 
 
 @njit(cache=True, nogil=True)
+def offer_at(tables: Tables, places: int) -> int:
+    """Return the tree of others that is read for least instead of the items at some places, or NOTHING."""
+    one = tables.places[places]
+    row = tables.patterns[one.pattern]
+    if row.weaker == UNKNOWN:
+        return ask(tables, WEAKER, one.pattern, 0, 0, 0)
+    count_parts(tables, row.tree, -1)
+    best, least = cheapest_offer(tables, places)
+    other = row.weaker
+    while other != NOTHING and best != UNKNOWN and (best == NOTHING or least > 0):
+        if tables.places[other].mask == one.mask:
+            tree, cost = cheapest_offer(tables, other)
+            if tree == UNKNOWN or (tree != NOTHING and (best == NOTHING or cost < least)):
+                best, least = tree, cost
+        other = tables.places[other].next
+    count_parts(tables, row.tree, 1)
+    return best
+
+
+@njit(cache=True, nogil=True)
 def _reading(tables: Tables, tree: int) -> float:
     slot = tables.trees[tree].reading
     if slot == NOTHING:
