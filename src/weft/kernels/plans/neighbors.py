@@ -68,18 +68,21 @@ def propose(tables: Tables, neighbor: Neighbor, dice: Array) -> int:
         row = tables.patterns[pattern]
         n_pairs = row.n_grown // VARIANTS
         choice = below(dice, row.n_common + n_pairs + 1)
+        n_places = 0
         if choice < row.n_common:
-            neighbor.places[0] = row.first_common + choice
-            n_changed = _share(tables, neighbor, 1, dice)
+            neighbor.places[0], n_places = row.first_common + choice, 1
         elif choice < row.n_common + n_pairs:
             place = (choice - row.n_common) * VARIANTS + below(dice, VARIANTS)
             grown = tables.grown[row.first_grown + place]
             if grown.own == UNKNOWN:
                 return ask(tables, GROW, pattern, place, 0, 0)
-            neighbor.places[0], neighbor.places[1] = grown.own, grown.other
-            n_places = 1 if grown.other == NOTHING else 2
-            n_changed = _share(tables, neighbor, n_places, dice) if grown.own != NOTHING else 0
-        else:
+            if grown.own != NOTHING:
+                neighbor.places[0], neighbor.places[1] = grown.own, grown.other
+                n_places = 1 if grown.other == NOTHING else 2
+        n_changed = 0
+        if n_places:  # in one place, as what is called from two may be compiled twice
+            n_changed = _share(tables, neighbor, n_places, dice)
+        elif choice == row.n_common + n_pairs:
             neighbor.patterns[0] = pattern
             neighbor.trees[0] = _complete(tables, neighbor, pattern, neighbor.trees[:0], dice)
             n_changed = UNKNOWN if neighbor.trees[0] == UNKNOWN else 1

@@ -154,9 +154,9 @@ class TreeTables(SearchTables[Key]):
         return found
 
     def _may_be_outside(self, name: int) -> bool:
-        """Say whether patterns with nothing in common may need a node: all but joins of single events."""
+        """Say whether patterns with nothing in common may need a node: of single items, lists, what is negated."""
         shape, step = self.multitree.numbers.priced[name]
-        return not step.is_join or not step.mask & ~shape.list_mask
+        return not step.left or not step.mask & (step.mask - 1) or not step.mask & ~shape.list_mask
 
     def settle(self) -> None:
         """Count rows that are new as the multitree does, of which no tree has changed since."""
