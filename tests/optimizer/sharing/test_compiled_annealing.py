@@ -161,6 +161,25 @@ def test_others_may_change_trees_between_turns() -> None:
         best_reply(multitree, workload.sharables(), plans, list(workload.patterns), Limit(steps=5))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_components_that_need_the_same_events_take_turns(seed: int) -> None:
+    first = ("SEQ(A a, B b, C c) WITHIN 1 second", "SEQ(A a, NOT B n, C c) WITHIN 3 seconds")
+    second = ("SEQ(C c, B b, A a) WITHIN 2 seconds", "SEQ(C c, NOT B n, A a, D d) WITHIN 4 seconds")
+    weaker = ("AND(D d, B b, NOT B n) WITHIN 5 seconds", "SEQ(B b, D d, B e) WITHIN 6 seconds")
+    workload = Workload((*first, *second, *weaker), rates(A=3, B=1, C=4, D=2))
+    multitree, sharables, dice = workload.multitree(), workload.sharables(), random.Random(seed)
+    components = sharables.components()
+    assert len(components) == 3
+    neighborhoods = [Neighborhood(multitree, sharables, LocalPlans(MODEL), keys) for keys in components]
+    searches = [CompiledAnnealing(neighborhood) for neighborhood in neighborhoods]
+    for _ in range(4):
+        for neighborhood, compiled in zip(neighborhoods, searches, strict=True):
+            simulated_annealing(neighborhood, Limit(steps=25), dice, compiled=compiled)
+            assert compiled.total == multitree.nodes.total == workload.multitree(multitree.trees).nodes.total
+            changes = neighborhood.propose(dice)
+            multitree.replace(changes or {})
+
+
 def test_steps_are_counted_and_told() -> None:
     workload = varied(1)
     told: list[float] = []

@@ -154,7 +154,7 @@ class TreeTables(SearchTables[Key]):
         return found
 
     def _may_be_outside(self, name: int) -> bool:
-        """Say whether patterns with nothing in common may need a node: of single items, lists, what is negated."""
+        """Say whether patterns with nothing in common may need a node: of an item, of lists, or negated."""
         shape, step = self.multitree.numbers.priced[name]
         return not step.left or not step.mask & (step.mask - 1) or not step.mask & ~shape.list_mask
 
