@@ -41,6 +41,7 @@ from rewriting_sensitivity import measure_sensitivity
 from rich.console import Console
 from rich.table import Table
 from scale import measure_scale
+from search_speed import measure_search_speed
 from stream_runs import measure_growth, measure_latency, measure_recovery, measure_stream
 from traffic_weave import measure_traffic
 from trends import measure_trends
@@ -223,6 +224,11 @@ def graph_section(settings: Settings) -> list[Measure]:
     return measure_graph(settings.largest_count, settings.repeat)
 
 
+def search_speed_section(settings: Settings) -> list[Measure]:
+    """Take steps of a search, and plan many patterns."""
+    return measure_search_speed(settings.largest_count, settings.search_seconds)
+
+
 def stream_section(settings: Settings) -> list[Measure]:
     """Run the first workload as a stream."""
     place = events_parquet(settings.n_events)
@@ -329,6 +335,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "q_error": q_error_section,
     "costs": costs_section,
     "graph": graph_section,
+    "search_speed": search_speed_section,
     "stream": stream_section,
     "growth": growth_section,
     "latency": latency_section,

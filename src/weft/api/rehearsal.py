@@ -119,7 +119,7 @@ def _values() -> None:
 
 
 def _plans() -> None:
-    for planning in (Planning(steps=4), Planning(plan="mcep", prefix_only=True, steps=4)):
+    for planning in (Planning(steps=200), Planning(plan="mcep", prefix_only=True, steps=4)):
         _find(PLANS, planning=planning)
 
 

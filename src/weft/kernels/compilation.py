@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
@@ -54,6 +56,21 @@ def keep_quiet(tell: Callable[[], object] | None = None) -> None:
     """Let kernels be compiled without a word; with a function, only if it was the one to be called."""
     if tell in (None, _watch.tell):
         _watch.tell = None
+
+
+def is_compiled(kernel: object) -> bool:
+    """Say whether nobody waits for a kernel: this process has it, or one before it kept what it compiled.
+
+    >>> from weft.kernels.matches.subsets import order_fractions
+    >>> import numpy as np
+    >>> order_fractions(np.zeros(1, np.int64)).tolist(), is_compiled(order_fractions)
+    ([1.0, 1.0], True)
+    """
+    if not isinstance(kernel, Dispatcher):
+        return True  # compilation is switched off
+    known: Any = kernel
+    kept = getattr(known._cache, "_cache_file", None)  # noqa: SLF001 - Numba does not say it otherwise
+    return bool(known.signatures) or (kept is not None and Path(kept._index_path).exists())  # noqa: SLF001
 
 
 def known_signatures(modules: Iterator[object]) -> dict[str, set[str]]:

@@ -7,6 +7,7 @@ from weft.errors import WeftError
 from weft.expressions import type_of
 from weft.optimizer.assemble import Assembled
 from weft.optimizer.demands import Context
+from weft.optimizer.garbage import nothing_collected
 from weft.optimizer.orders.pattern_order import pattern_order
 from weft.optimizer.planning import ORDERING, SECONDS, Planning
 from weft.optimizer.rewriting.lcse import lcse_trees
@@ -85,8 +86,9 @@ def choose_plan(
         return Limit(seconds, steps, is_cancelled, progress)
 
     choice = _choose(weave, queries, planning, begin, is_stream=is_stream)
-    patterns = weave.assemble_all(is_shared=choice.is_shared)
-    plan = _plan(queries, patterns, schema)
+    with nothing_collected():
+        patterns = weave.assemble_all(is_shared=choice.is_shared)
+        plan = _plan(queries, patterns, schema)
     expected = {node: rows for pattern in patterns.values() for node, rows in pattern.expected.items()}
     computed = {node: key for pattern in patterns.values() for node, key in pattern.computed.items()}
     cost = weave.cost if choice.is_shared else weave.cost_unshared
@@ -136,8 +138,9 @@ def _choose(
         if not planning.searches:
             return Choice(strategy.is_shared, notes)
     else:
-        for query in queries:
-            weave.add(query, weave.plans.best if strategy in ORDERING else _pattern_tree)
+        with nothing_collected():
+            for query in queries:
+                weave.add(query, weave.plans.best if strategy in ORDERING else _pattern_tree)
     if planning.searches:
         search, found = search_plan(weave, planning, begin, is_stream=is_stream)
         return Choice(is_shared=True, notes=[*notes, *found], search=search)

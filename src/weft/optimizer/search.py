@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from weft.optimizer.garbage import nothing_collected
 from weft.optimizer.planning import SECONDS, Planning
 from weft.optimizer.sharing.efforts import Effort, Efforts
 from weft.optimizer.sharing.limits import Limit
@@ -97,7 +98,8 @@ def search_plan(
     weave: Weave, planning: Planning, begin: BeginLimit, *, is_stream: bool
 ) -> tuple[Search, list[str]]:
     """Search for a cheaper plan of what is on the loom; return what was done, and what is worth saying."""
-    weave.components()  # what patterns can share is known before the time counts
+    with nothing_collected():
+        weave.components()  # what patterns can share is known before the time counts
     seconds, is_share = seconds_of(planning, weave.cost, is_stream=is_stream)
     record = SearchRecord(weave, begin(seconds, planning.steps))
     limit, notes = record.limit, list[str]()

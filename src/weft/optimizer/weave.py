@@ -16,6 +16,7 @@ from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Assembled, Content, absence_of, assemble
 from weft.optimizer.demands import Context
 from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.compiled_annealing import compiled_annealing
 from weft.optimizer.sharing.component_search import ComponentSearch, search_components
 from weft.optimizer.sharing.efforts import Efforts
 from weft.optimizer.sharing.give_up_sharing import give_up_sharing
@@ -172,7 +173,8 @@ class Weave:
     ) -> None:
         neighborhood = Neighborhood(self.multitree, self.sharables, self.plans, keys, k)
         if heuristic == "annealing":
-            simulated_annealing(neighborhood, limit, dice)
+            compiled = compiled_annealing(neighborhood, limit)
+            simulated_annealing(neighborhood, limit, dice, compiled=compiled)
         else:
             tabu_search(neighborhood, limit, dice)
 

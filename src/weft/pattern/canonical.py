@@ -6,6 +6,7 @@ that look the same are exchanged.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, permutations, product
 from typing import TypeVar
 
@@ -25,6 +26,7 @@ from weft.expressions import (
 from weft.pattern.normal_form import Item, NormalForm
 from weft.tree import find, transform_up
 
+MOST_KNOWN = 1 << 16  # predicates of which it is known how they are spelled over columns
 MOST_LABELLINGS = 24  # orders of items that look the same; with more, equal sub-patterns may differ
 
 OPPOSITE: dict[ComparisonOperator, ComparisonOperator] = {
@@ -73,9 +75,19 @@ def in_columns(predicates: Iterable[Expression], variables: Sequence[str]) -> tu
     >>> [(p.operator, p.left.variable) for p in in_columns([less], ["a", "b"])]
     [('>', '$0')]
     """
-    names = {variable: column_variable(column) for column, variable in enumerate(variables)}
-    spelled = {canonical(rename_variables(predicate, names)): None for predicate in predicates}
-    return tuple(sorted(spelled, key=repr))
+    if not predicates:
+        return ()
+    columns = {variable: column for column, variable in enumerate(variables)}
+    spelled = dict.fromkeys(
+        _in_columns(p, tuple((name, columns[name]) for name in sorted(variables_of(p)))) for p in predicates
+    )
+    return tuple(sorted(spelled, key=repr)) if len(spelled) > 1 else tuple(spelled)
+
+
+@lru_cache(maxsize=MOST_KNOWN)
+def _in_columns(predicate: Expression, columns: tuple[tuple[str, int], ...]) -> Expression:
+    """Return one predicate so; patterns of a workload are much alike."""
+    return canonical(rename_variables(predicate, {name: column_variable(column) for name, column in columns}))
 
 
 def rename_variables(expression: Expression, names: Mapping[str, str]) -> Expression:

@@ -1,5 +1,7 @@
 """Limits of a search: time, steps, and a word from outside."""
 
+import math
+
 import pytest
 
 from weft.optimizer.sharing.limits import Limit
@@ -34,6 +36,22 @@ def test_the_share_used_is_the_larger_of_time_and_steps() -> None:
 
 def test_time_that_is_over_allows_no_step() -> None:
     assert not Limit(seconds=1.0, started=Limit().started - 2.0).allows_step()
+
+
+def test_steps_may_be_taken_many_at_a_time() -> None:
+    whole = Limit(steps=10)
+    turn = whole.turn(8)
+    assert (turn.n_allowed(5), turn.n_allowed(100), turn.taken) == (5, 8, 0)
+    turn.count(7)
+    assert (turn.taken, whole.taken, turn.n_allowed(100)) == (7, 7, 1)
+    assert whole.turn(8).n_allowed(100) == 3
+    turn.count(1)
+    assert (turn.n_allowed(100), turn.stopped_by, whole.stopped_by) == (0, "steps", None)
+
+
+def test_the_time_that_is_left_is_that_of_the_whole() -> None:
+    assert Limit(steps=5).time_left() == math.inf
+    assert Limit(steps=5, whole=Limit(seconds=50.0)).time_left() == pytest.approx(50, rel=0.01)
 
 
 def test_a_part_has_a_share_of_what_is_left() -> None:

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Generic, NamedTuple
 
 from weft.optimizer.sharing.best_reply import best_reply
+from weft.optimizer.sharing.compiled_annealing import CompiledAnnealing, compiled_annealing
 from weft.optimizer.sharing.efforts import Efforts
 from weft.optimizer.sharing.give_up_sharing import give_up_sharing
 from weft.optimizer.sharing.limits import Limit
@@ -84,6 +85,7 @@ class ComponentSearch(Generic[Key]):
         self._n_turns = dict.fromkeys(self._methods, 0)
         self._n_idle = 0  # steps since the last gain
         self._is_answered = False  # whether replies have nothing to gain
+        self._compiled: CompiledAnnealing[Key] | None = None
 
     @cached_property
     def _neighborhood(self) -> Neighborhood[Key]:
@@ -128,11 +130,14 @@ class ComponentSearch(Generic[Key]):
     def _anneal(self, method: SearchMethod, limit: Limit) -> None:
         n_steps = min(MOST_TURN_STEPS, TURN_STEPS * (1 + self._n_turns[method]))
         neighborhood = self._neighborhood.changing(method.n_changed)
+        if self._compiled is None:
+            self._compiled = compiled_annealing(neighborhood, limit)
         with self.efforts.of(method.name, limit):
             simulated_annealing(
                 neighborhood,
                 limit.turn(n_steps),
                 self._dice,
+                compiled=self._compiled,
                 alpha=COOLED ** (1 / n_steps),
                 warmth=method.warmth,
             )

@@ -47,9 +47,19 @@ class Limit:
         """Count a step, and say whether it may be taken."""
         if self.is_over():
             return False
-        for limit in self.chain:
-            limit.taken += 1
+        self.count(1)
         return True
+
+    def n_allowed(self, most: int) -> int:
+        """Return how many steps may be taken now before one looks again, at most so many; none is counted."""
+        if self.is_over():
+            return 0
+        return min([most, *(part.steps - part.taken for part in self.chain if part.steps is not None)])
+
+    def count(self, n_steps: int) -> None:
+        """Count steps that were taken."""
+        for limit in self.chain:
+            limit.taken += n_steps
 
     def is_over(self) -> bool:
         """Say whether no further step is allowed; if so, note what stops the limit and its parts."""
@@ -79,6 +89,10 @@ class Limit:
         if self.seconds is None:
             return math.inf
         return max(0.0, self.seconds - (self.clock() - self.started))
+
+    def time_left(self) -> float:
+        """Return the seconds until the end of this limit or of what it is a part of."""
+        return min(part.seconds_left() for part in self.chain)
 
     def used_share(self) -> float:
         """Return the share of the limit that is used up."""

@@ -56,10 +56,8 @@ class MultiPatternGraph(Generic[Key]):
         owners.setdefault(key, []).append(mask)
         if len(owners) < 2:
             return []
-        is_new = len(owners) == 2
-        grown = [
-            (owner, place) for owner, places in owners.items() for place in places if is_new or owner == key
-        ]
+        concerned = owners if len(owners) == 2 else (key,)  # the first two find it common together
+        grown = [(owner, place) for owner in concerned for place in owners[owner]]
         return [(owner, larger) for owner, place in grown for larger in self._larger(owner, place)]
 
     def _larger(self, key: Key, mask: int) -> Iterator[int]:

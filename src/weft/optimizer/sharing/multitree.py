@@ -138,6 +138,10 @@ class MultiTree(Generic[Key]):
             own.append(last)
         return sum(self.price(node, window) for node, window in own if node not in self.nodes)
 
+    def n_parts(self, part: SharablePart) -> int:
+        """Return how often all trees have a part."""
+        return self._parts.get(part.number, {}).get(part, 0)
+
     def shared_parts(self, key: Key) -> list[Tree]:
         """Return the largest parts of a pattern's tree that others need too."""
         pattern, tree = self.patterns[key], self.trees[key]

@@ -112,6 +112,10 @@ class Sharables(Generic[Key]):
     def components(self) -> list[list[Key]]:
         """Return the patterns that have something to share with each other, directly or through others."""
         if self._components is None:
-            weaker = [(key, *pair.owners) for key in self._patterns for pair in self.unordered_pairs(key)]
-            self._components = connected_components(self._patterns, [*self.graph.components(), *weaker])
+            users: dict[int, list[Key]] = {}  # of each pair that somebody orders
+            for key in self._patterns:
+                for pair in self.unordered_pairs(key):
+                    users.setdefault(pair.label.number, list(pair.owners)).append(key)
+            groups = [*self.graph.components(), *users.values()]
+            self._components = connected_components(self._patterns, groups)
         return self._components

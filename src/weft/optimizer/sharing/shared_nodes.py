@@ -55,12 +55,12 @@ class SharedNodes:
             windows = self._windows.get(node)
             if windows is None:
                 self._windows[node] = {window: 1}
-                self.total += self._cost(node, window)
+                self.total += self.whole_cost(node, window)
                 continue
             longest = max(windows)
             windows[window] = windows.get(window, 0) + 1
             if window > longest:
-                self.total += self._cost(node, window) - self._cost(node, longest)
+                self.total += self.whole_cost(node, window) - self.whole_cost(node, longest)
 
     def remove(self, nodes: Iterable[tuple[int, float]]) -> None:
         """Take back the nodes of a plan that was added with these windows."""
@@ -72,10 +72,15 @@ class SharedNodes:
                 del windows[window]
             if not windows:
                 del self._windows[node]
-                self.total -= self._cost(node, longest)
+                self.total -= self.whole_cost(node, longest)
             elif longest not in windows:
-                self.total += self._cost(node, max(windows)) - self._cost(node, longest)
+                self.total += self.whole_cost(node, max(windows)) - self.whole_cost(node, longest)
+
+    def count(self, node: int, window: float) -> int:
+        """Return how often a node is needed for a window."""
+        return self._windows.get(node, {}).get(window, 0)
 
     @memoize
-    def _cost(self, node: int, window: float) -> int:
+    def whole_cost(self, node: int, window: float) -> int:
+        """Return what a node costs for a window, in units of 1 / SCALE."""
         return round(self._price(node, window) * SCALE)

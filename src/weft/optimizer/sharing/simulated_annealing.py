@@ -11,6 +11,7 @@ Complexity  A step costs the proposal and the nodes that it changes.
 import math
 import random
 
+from weft.optimizer.sharing.compiled_annealing import CompiledAnnealing
 from weft.optimizer.sharing.limits import Limit
 from weft.optimizer.sharing.neighborhoods import Neighborhood
 from weft.optimizer.sharing.sub_patterns import Key
@@ -27,16 +28,23 @@ def simulated_annealing(
     limit: Limit,
     dice: random.Random,
     *,
+    compiled: CompiledAnnealing[Key] | None = None,
     alpha: float = ALPHA,
     n_probes: int = N_PROBES,
     warmth: float = 1.0,
 ) -> None:
     """Leave the multitree with the cheapest trees found; never dearer than it was.
 
-    The search begins at `warmth` times the threshold: less than 1 when the trees are good already.
+    Steps are `compiled` where that is given. The search begins at `warmth` times the threshold: less than 1
+    when the trees are good already.
     """
     multitree = neighborhood.multitree
     n_probes = min(n_probes, PATIENCE * neighborhood.size)
+    if compiled is not None and compiled.begin(neighborhood.k, dice):
+        threshold = warmth * compiled.first_threshold(limit.part(0.1), n_probes)
+        compiled.anneal(limit, threshold, alpha, PATIENCE * neighborhood.size)
+        compiled.end()
+        return
     threshold = warmth * _first_threshold(neighborhood, limit.part(0.1), dice, n_probes)
     best_total = multitree.nodes.total
     best: dict[Key, Tree] = {}  # what differs from the present trees

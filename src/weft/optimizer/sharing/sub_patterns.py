@@ -9,7 +9,7 @@ A sub-pattern has no window and no negations: these are the business of the join
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice, product
+from itertools import combinations, groupby, islice, product
 from typing import TypeVar
 
 from weft.cost.model import PlanStep
@@ -159,7 +159,12 @@ class SubPatterns:
     @memoize
     def order_within(self, mask: int) -> Order:
         """Return the order among some items."""
-        return order_among(self.own.order, mask)
+        return frozenset(pair for among, pair in self._ordered if not among & ~mask)
+
+    @cached_property
+    def _ordered(self) -> list[tuple[int, tuple[int, int]]]:
+        """The pairs of items in order, with the mask of each."""
+        return [(1 << a | 1 << b, (a, b)) for a, b in self.own.order]
 
     def within(self, order: Order, mask: int) -> Order:
         return self.order_within(mask) if order is self.own.order else order_among(order, mask)
@@ -183,8 +188,16 @@ class SubPatterns:
         first, second = self.form.items[a], self.form.items[b]
         names = (first.variable, second.variable)
         distinct = not sign and (first.type == second.type or self.context.types_overlap)
-        about = [p for p in self.form.predicates if variables_of(p) == set(names)]
+        about = self._predicates_on.get(frozenset(names), ())
         return self.numbers.of(("relation", sign, distinct, in_columns(about, names)))
+
+    @cached_property
+    def _predicates_on(self) -> dict[frozenset[str], list[Expression]]:
+        """The predicates on the same variables."""
+        predicates: dict[frozenset[str], list[Expression]] = {}
+        for predicate in self.form.predicates:
+            predicates.setdefault(variables_of(predicate), []).append(predicate)
+        return predicates
 
     @cached_property
     def wide(self) -> tuple[tuple[int, Expression], ...]:
@@ -198,6 +211,8 @@ class SubPatterns:
 
     def wide_between(self, columns: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
         """The predicates on three items or more that can be decided by joining two parts."""
+        if not self.wide:
+            return ()
         names = [self.variables[item] for item in columns]
         ready = [p for mask, p in self.wide if not mask & ~(left | right) and mask & ~left and mask & ~right]
         return tuple(sorted(self.numbers.of(("wide", p)) for p in in_columns(ready, names))) if ready else ()
@@ -206,20 +221,24 @@ class SubPatterns:
     def label(self, mask: int, weaker: Order | None = None) -> Label:
         """Return the sub-pattern of some items, without negations, under its own or a weaker order."""
         order = self.own.order if weaker is None else weaker
-        ties = self.alike(mask)
-        items = tuple(item for tie in ties for item in tie)
-        if len(ties) == len(items):
+        if len(self.leaf_set) == len(self.leaves):
+            items = tuple(item for item in self._by_leaf if mask >> item & 1)
             description = self._describe(items, mask, order)
         else:
             description, items = least_labelling(
-                exchanges(ties), lambda items: self._describe(items, mask, order)
+                exchanges(self.alike(mask)), lambda items: self._describe(items, mask, order)
             )
-        place = items.index
-        among = frozenset((place(a), place(b)) for a, b in self.within(order, mask))
+        places = {item: place for place, item in enumerate(items)}
+        among = frozenset((places[a], places[b]) for a, b in self.within(order, mask))
         leaves = tuple(self.leaves[item] for item in items)
         label = Label(self.numbers.of(description), items, among, leaves)
         self.numbers.labels.setdefault(label.number, label)
         return label
+
+    @cached_property
+    def _by_leaf(self) -> list[int]:
+        """The items by the numbers of their leaves."""
+        return sorted(range(self.n_items), key=self.leaves.__getitem__)
 
     @memoize
     def alike(self, mask: int) -> list[list[int]]:
@@ -229,10 +248,16 @@ class SubPatterns:
 
     def _describe(self, items: tuple[int, ...], mask: int, order: Order) -> tuple[int, ...]:
         """Return what identifies a sub-pattern whose items stand in this order."""
-        relations = (self.relation(a, b, order) for place, a in enumerate(items) for b in items[place + 1 :])
-        names = [self.variables[item] for item in items]
+        if order is self.own.order:
+            known = self.relations
+            relations = [known[a][b] for a, b in combinations(items, 2)]
+        else:
+            relations = [self._relation(a, b, order) for a, b in combinations(items, 2)]
+        numbers: list[int] = []
         wide = [p for needed, p in self.wide if not needed & ~mask]
-        numbers = sorted(self.numbers.of(("wide", p)) for p in in_columns(wide, names)) if wide else []
+        if wide:
+            names = [self.variables[item] for item in items]
+            numbers = sorted(self.numbers.of(("wide", p)) for p in in_columns(wide, names))
         frame = self.frame if len(items) > 1 else -1
         return (-2, frame, *(self.leaves[item] for item in items), -1, *relations, -1, *numbers)
 
@@ -274,7 +299,10 @@ class SubPatterns:
 
 def mask_of(items: Iterable[int]) -> int:
     """Return the mask of some items."""
-    return sum(1 << item for item in items)
+    mask = 0
+    for item in items:
+        mask |= 1 << item
+    return mask
 
 
 def order_among(order: Order, mask: int) -> Order:
