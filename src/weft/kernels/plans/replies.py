@@ -203,7 +203,7 @@ def _prices(tables: Tables, pattern: int, masks: Array) -> Prices:
         )
     survivals = tables.survivals[row.first_check : row.first_check + row.n_checks]
     prices = Tariff(tariff[0], tariff[1], tariff[2], tariff[3], tariff[4], tariff[5])
-    return Prices(rows, equal, ready, survivals, prices)
+    return Prices(rows, equal, ready, survivals, prices, np.ones(masks.size))
 
 
 @njit(cache=True, nogil=True)

@@ -28,10 +28,11 @@ NO_END = 1 << 62  # the length of no extent
 
 
 def is_expressible(neighborhood: Neighborhood[Key]) -> bool:
-    """Say whether steps of a search can be compiled: not for orders, nor where patterns are very large."""
+    """Say whether steps of a search can be compiled: not for orders or latency, nor for very large patterns."""
     patterns = [neighborhood.multitree.patterns[key] for key in neighborhood.common]
     return (
         type(neighborhood.plans) is LocalPlans
+        and not neighborhood.multitree.numbers.counts_latency
         and max((pattern.n_items for pattern in patterns), default=0) <= MOST_EXACT
         and sum(len(own) for own in neighborhood.common.values()) < MOST_PLACES // 2
         and len({pattern.extent for pattern in patterns}) < MOST_EXTENTS
