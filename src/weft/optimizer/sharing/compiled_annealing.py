@@ -6,7 +6,7 @@ Idea        Trees are rows of tables; a step looks things up in them and counts.
 Reference   That of `simulated_annealing`, whose moves these are.
 Differs     From steps in Python: other dice; a pair of events that others leave unordered grows in a few
             ways, some of which are drawn anew in each turn; and trees with a node that costs 2^34 or more are
-            not taken. Patterns of more than 12 items, orders instead of trees, and latency are left to Python.
+            not taken. Patterns of more than 12 items, mere orders, and latency are left to Python.
 Complexity  That of the algorithm for single patterns, and the nodes that a step changes.
 """
 
