@@ -28,7 +28,7 @@ NO_END = 1 << 62  # the length of no extent
 
 
 def is_expressible(neighborhood: Neighborhood[Key]) -> bool:
-    """Say whether steps of a search can be compiled: not for orders or latency, nor for very large patterns."""
+    """Say whether steps of a search can be compiled: not for orders, latency and very large patterns."""
     patterns = [neighborhood.multitree.patterns[key] for key in neighborhood.common]
     return (
         type(neighborhood.plans) is LocalPlans
