@@ -226,7 +226,9 @@ def test_the_default_limit_follows_the_work_to_come() -> None:
     assert seconds(batch, 1e8) == (pytest.approx(share), True)
     assert seconds(batch, 1e12) == (SECONDS, False)
     assert seconds(batch, is_stream=True) == (SECONDS, False)
-    assert seconds(Planning(statistics=Statistics())) == (SECONDS, False)  # nobody knows how long it lasts
+    unknown = Planning(statistics=Statistics())  # nobody knows how long it lasts
+    assert seconds(unknown) == (LEAST_SECONDS, True)
+    assert seconds(unknown, 1e6) == (pytest.approx(share * 1e-3 * Statistics().span), True)
     assert seconds(replace(batch, cost="partial-matches")) == (SECONDS, False)
     assert seconds(replace(batch, objective=0.5)) == (SECONDS, False)  # no time, but a weighed one
     assert seconds(replace(batch, search_seconds=60)) == (60, False)

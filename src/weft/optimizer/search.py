@@ -141,6 +141,7 @@ def seconds_of(planning: Planning, cost: float, *, is_stream: bool) -> tuple[flo
     """Return the seconds of a search, and whether they are a share of what the plan is expected to run.
 
     When nothing is said, a stream, of which no end is known, and costs that are no time have the usual ones.
+    A batch of which nobody knows how long it lasts is taken to last as long as `Statistics.span` says.
 
     >>> seconds_of(Planning(search_seconds=60), 1.0, is_stream=False)
     (60, False)
@@ -152,9 +153,8 @@ def seconds_of(planning: Planning, cost: float, *, is_stream: bool) -> tuple[flo
     """
     if planning.steps is not None or planning.search_seconds is not None:
         return (planning.search_seconds if planning.steps is None else None), False
-    duration = planning.known.duration
     is_time = planning.cost == "measured" and not planning.latency_weight
-    if is_stream or not is_time or duration is None:
+    if is_stream or not is_time:
         return SECONDS, False
-    share = max(LEAST_SECONDS, SEARCH_SHARE * UNDERESTIMATE * cost * 1e-9 * duration)
+    share = max(LEAST_SECONDS, SEARCH_SHARE * UNDERESTIMATE * cost * 1e-9 * planning.known.span)
     return min(SECONDS, share), share < SECONDS
