@@ -33,6 +33,7 @@ from placement_cluster import measure_cluster
 from placement_figures import measure_placement
 from placement_reference import measure_reference
 from public_plans import measure_public_plans
+from pyspark.sql import SparkSession
 from q_error import measure_q_error
 from ratios import measure_ratio
 from result_tables import RESULTS
@@ -81,12 +82,17 @@ class Settings:
     n_flink_events: int
 
 
+def start_spark() -> SparkSession:
+    """Start the session that all sections share."""
+    return local_session(MASTER, name="weft benchmarks")
+
+
 def ratio_section(workload: Workload, target: float) -> Callable[[Settings], list[Measure]]:
     """Return the section that compares a workload with its floor."""
 
     def section(settings: Settings) -> list[Measure]:
         return measure_ratio(
-            local_session(MASTER, name="weft benchmarks"),
+            start_spark(),
             events_parquet(settings.n_events),
             settings.n_events,
             workload,
@@ -100,7 +106,7 @@ def ratio_section(workload: Workload, target: float) -> Callable[[Settings], lis
 
 def peers_section(settings: Settings) -> list[Measure]:
     """Compare the first workload with self-joins in SQL engines."""
-    spark = local_session(MASTER, name="weft benchmarks")
+    spark = start_spark()
     place = events_parquet(settings.n_events)
     return measure_peers(spark, place, queries20(), settings.seconds_per_peer, console.log)
 
@@ -108,7 +114,7 @@ def peers_section(settings: Settings) -> list[Measure]:
 def local_section(settings: Settings) -> list[Measure]:
     """Compare the local host with Spark, DuckDB and Polars on the same files."""
     return measure_local(
-        local_session(MASTER, name="weft benchmarks"),
+        start_spark(),
         events_parquet(settings.n_events),
         [keyed(), queries20(), queries100()],
         repeat=settings.repeat,
@@ -119,7 +125,7 @@ def local_section(settings: Settings) -> list[Measure]:
 def flink_section(settings: Settings) -> list[Measure]:
     """Compare with Flink CEP on queries that find one match at a time."""
     return measure_flink(
-        lambda: local_session(MASTER, name="weft benchmarks"),
+        start_spark,
         settings.n_flink_events,
         settings.n_events,
         settings.repeat,
@@ -130,7 +136,7 @@ def flink_section(settings: Settings) -> list[Measure]:
 def next_section(settings: Settings) -> list[Measure]:
     """Let queries find one match at a time: how time grows, and what it costs beside chains of NOT."""
     return measure_next(
-        lambda: local_session(MASTER, name="weft benchmarks"),
+        start_spark,
         settings.n_events,
         settings.repeat,
         console.log,
@@ -173,7 +179,7 @@ def optimum_section(settings: Settings) -> list[Measure]:
 def weave_section(settings: Settings) -> list[Measure]:
     """Compare plans for a hundred patterns on the stock stream."""
     return measure_weave(
-        lambda: local_session(MASTER, name="weft benchmarks"),
+        start_spark,
         settings.stock_seconds,
         settings.search_seconds,
         settings.repeat,
@@ -184,7 +190,7 @@ def weave_section(settings: Settings) -> list[Measure]:
 def public_plans_section(settings: Settings) -> list[Measure]:
     """Compare strategies as users run them: everything counts, and nothing is given but the strategy."""
     return measure_public_plans(
-        lambda: local_session(MASTER, name="weft benchmarks"),
+        start_spark,
         settings.stock_seconds,
         settings.traffic_days,
         settings.repeat,

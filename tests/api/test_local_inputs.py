@@ -4,8 +4,10 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -80,8 +82,8 @@ INPUTS: dict[str, Callable[[], Any]] = {
     "a reader, once": reader,
     "an array capsule": OnlyAnArray,
     "pandas": pandas_frame,
-    "polars": lambda: pytest.importorskip("polars").from_arrow(EVENTS),
-    "duckdb": lambda: pytest.importorskip("duckdb").from_arrow(EVENTS).order("id DESC"),
+    "polars": lambda: polars.from_arrow(EVENTS),
+    "duckdb": lambda: duckdb.from_arrow(EVENTS).order("id DESC"),
     "a result": lambda: ResultTable(EVENTS),
     "large strings": lambda: cast("type", pa.large_string()),
     "string views": lambda: cast("name", pa.string_view()),
@@ -190,7 +192,6 @@ def test_a_result_in_other_libraries(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_result_in_polars() -> None:
-    polars = pytest.importorskip("polars")
     result = weft.detect(EVENTS, QUERY, time="ts", type="type", id="id")
     frame = result.to_polars()
     assert isinstance(frame, polars.DataFrame)
@@ -199,7 +200,6 @@ def test_a_result_in_polars() -> None:
 
 
 def test_a_result_in_duckdb() -> None:
-    duckdb = pytest.importorskip("duckdb")
     result = weft.detect(EVENTS, QUERY, time="ts", type="type", id="id")
     counted = duckdb.sql("SELECT count(*), count(DISTINCT match_id) FROM result").fetchall()
     assert counted == [(len(result), len(result))]

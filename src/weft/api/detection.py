@@ -346,10 +346,14 @@ class Detection(ABC):
     def _counts(self) -> InputCounts:
         return self.host.count_rows(types_in(self.queries))
 
+    @cached_property
+    def _absent(self) -> Mapping[str, str | None]:
+        """The types that no event has, by a quick look; nothing where nobody is to be warned."""
+        return self.host.absent_types(types_in(self.queries)) if self.workload.warns else {}
+
     def _tell_of_types(self) -> None:
         """Warn of types that no event has before a frame is returned, whose run warns nobody."""
-        if self.workload.warns:
-            self._tell(absent_types(self.queries, self.host.absent_types(types_in(self.queries))))
+        self._tell(absent_types(self.queries, self._absent))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""

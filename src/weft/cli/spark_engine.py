@@ -17,6 +17,8 @@ from weft.hosts.spark.local import local_session
 from weft.io.event_files import EventColumns
 from weft.io.spark import sinks
 from weft.io.spark.sources import read_events
+from weft.kernels.compilation import expect_compilation
+from weft.kernels.matches.identity import hash_bindings
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def start_spark(master: str) -> SparkSession:
     """Start a session, or take the one that runs."""
     with show_progress("Starting Spark", no_progress):
         session = local_session(master)
+    if master.startswith("local"):  # workers of this machine keep their kernels where this process looks
+        expect_compilation(hash_bindings)
     # Spark's own handler talks to the JVM while another call is under way, which fails noisily.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return session

@@ -29,6 +29,11 @@ class _CompilationWatch(event.Listener):
             return
         with self._lock:
             self.count += 1
+        self.announce()
+
+    def announce(self) -> None:
+        """Tell of compilations, unless that is done or nobody wants to know."""
+        with self._lock:
             tell = None if self._is_told else self.tell
             self._is_told |= tell is not None
         if tell is not None:
@@ -50,6 +55,12 @@ def n_compiled() -> int:
 def tell_of_compilation(tell: Callable[[], object]) -> None:
     """Call a function before the next kernel is compiled, once in this process; the latest one is called."""
     _watch.tell = tell
+
+
+def expect_compilation(kernel: object) -> None:
+    """Tell of compilations now if a kernel is not compiled, as other processes will compile it unheard."""
+    if not is_compiled(kernel):
+        _watch.announce()
 
 
 def keep_quiet(tell: Callable[[], object] | None = None) -> None:

@@ -3,6 +3,7 @@
 import sys
 
 import pandas as pd
+import polars
 import pyarrow as pa
 import pytest
 
@@ -38,7 +39,6 @@ def test_nested_columns_reach_pandas() -> None:
 
 
 def test_nested_columns_reach_polars() -> None:
-    polars = pytest.importorskip("polars")
     frame = ResultTable(TABLE).to_polars()
     assert isinstance(frame, polars.DataFrame)
     assert frame["events"].to_list()[1:] == [[], None]

@@ -25,16 +25,23 @@ RUN = np.dtype(
 
 
 @njit(cache=True, nogil=True)
+def _propose(tables: Tables, neighbor: Neighbor, run: Array, dice: Array) -> int:
+    """Propose a neighbor; return how many patterns it changes: 0 with a question, or where there is none."""
+    before = dice[0]
+    n_changed: int = propose(tables, neighbor, dice)
+    if n_changed == UNKNOWN:
+        dice[0] = before
+        return 0
+    run[0].is_over = n_changed == 0
+    return n_changed
+
+
+@njit(cache=True, nogil=True)
 def probe(tables: Tables, neighbor: Neighbor, run: Array, dice: Array, n_steps: int) -> int:
     """Look at some neighbors and note by how much they differ at most; return how many were looked at."""
     for step in range(n_steps):
-        before = dice[0]
-        n_changed = propose(tables, neighbor, dice)
-        if n_changed == UNKNOWN:
-            dice[0] = before
-            return step
-        if n_changed == 0:
-            run[0].is_over = True
+        n_changed = _propose(tables, neighbor, run, dice)
+        if not n_changed:
             return step
         if _is_dear(tables, neighbor, n_changed):
             continue
@@ -52,13 +59,8 @@ def anneal(tables: Tables, neighbor: Neighbor, run: Array, dice: Array, changed:
     """
     state = run[0]
     for step in range(n_steps):
-        before = dice[0]
-        n_changed = propose(tables, neighbor, dice)
-        if n_changed == UNKNOWN:
-            dice[0] = before
-            return step
-        if n_changed == 0:
-            state.is_over = True
+        n_changed = _propose(tables, neighbor, run, dice)
+        if not n_changed:
             return step
         state.idle += 1
         if not _is_dear(tables, neighbor, n_changed):

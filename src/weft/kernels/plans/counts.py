@@ -9,7 +9,7 @@ from numba import njit
 from weft.kernels.arrays import Array
 from weft.kernels.plans.tables import NOTHING, Tables
 
-MOST_NODES = 16  # of a tree of up to 12 items that wait to be walked
+MOST_TREES = 32  # in a tree of up to 12 items, itself included
 
 
 @njit(cache=True, nogil=True)
@@ -57,17 +57,26 @@ def set_part(tables: Tables, part: int, count: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _trees_in(tables: Tables, root: int) -> Array:
+    """Return a tree and all trees in it."""
+    found = np.empty(MOST_TREES, np.int64)
+    found[0], n_found, place = root, 1, 0
+    while place < n_found:
+        tree = tables.trees[found[place]]
+        place += 1
+        if tree.left != NOTHING:
+            found[n_found], found[n_found + 1] = tree.left, tree.right
+            n_found += 2
+    return found[:n_found]
+
+
+@njit(cache=True, nogil=True)
 def count_needs(tables: Tables, root: int, by: int) -> int:
     """Count all that a tree needs once more (1) or less (-1); return how the cost changes."""
     trees, slots, nodes, slots_of = tables.trees, tables.slots, tables.nodes, tables.slots_of
-    waiting = np.empty(MOST_NODES, np.int64)
-    waiting[0], n_waiting, change = root, 1, 0
-    while n_waiting:
-        n_waiting -= 1
-        tree = trees[waiting[n_waiting]]
-        if tree.left != NOTHING:
-            waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
-            n_waiting += 2
+    change = 0
+    for number in _trees_in(tables, root):
+        tree = trees[number]
         for place in range(tree.first_slot, tree.first_slot + tree.n_slots):
             slot = slots[slots_of[place]]
             was_needed = slot.count > 0
@@ -87,14 +96,8 @@ def count_needs(tables: Tables, root: int, by: int) -> int:
 def count_offers(tables: Tables, root: int, by: int) -> None:
     """Count all that a tree offers once more (1) or less (-1)."""
     trees, parts, parts_of = tables.trees, tables.parts, tables.parts_of
-    waiting = np.empty(MOST_NODES, np.int64)
-    waiting[0], n_waiting = root, 1
-    while n_waiting:
-        n_waiting -= 1
-        tree = trees[waiting[n_waiting]]
-        if tree.left != NOTHING:
-            waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
-            n_waiting += 2
+    for number in _trees_in(tables, root):
+        tree = trees[number]
         for place in range(tree.first_part, tree.first_part + tree.n_parts):
             set_part(tables, parts_of[place], parts[parts_of[place]].count + by)
 
@@ -103,14 +106,8 @@ def count_offers(tables: Tables, root: int, by: int) -> None:
 def count_parts(tables: Tables, root: int, by: int) -> None:
     """Count the parts of a tree for a moment; those that nobody has stay where they are."""
     trees, parts, parts_of = tables.trees, tables.parts, tables.parts_of
-    waiting = np.empty(MOST_NODES, np.int64)
-    waiting[0], n_waiting = root, 1
-    while n_waiting:
-        n_waiting -= 1
-        tree = trees[waiting[n_waiting]]
-        if tree.left != NOTHING:
-            waiting[n_waiting], waiting[n_waiting + 1] = tree.left, tree.right
-            n_waiting += 2
+    for number in _trees_in(tables, root):
+        tree = trees[number]
         for place in range(tree.first_part, tree.first_part + tree.n_parts):
             parts[parts_of[place]].count += by
 
@@ -118,7 +115,7 @@ def count_parts(tables: Tables, root: int, by: int) -> None:
 @njit(cache=True, nogil=True)
 def shared_parts(tables: Tables, root: int, found: Array) -> int:
     """Note the largest parts of a tree that others have too; return how many. Its own are not counted now."""
-    waiting = np.empty(MOST_NODES, np.int64)
+    waiting = np.empty(MOST_TREES, np.int64)
     waiting[0], n_waiting, n_found = root, 1, 0
     while n_waiting:
         n_waiting -= 1
