@@ -35,8 +35,16 @@ from weft.kernels.trends.members import (
     open_instance,
     windows_at,
 )
-from weft.kernels.trends.naturals import add_multiple, add_product, add_scaled, assign, assign_word, subtract
-from weft.kernels.trends.rows import Pool, add_row, clear_row, copy_row, lower_row
+from weft.kernels.trends.naturals import (
+    add_multiple,
+    add_product,
+    add_scaled,
+    assign,
+    assign_word,
+    clear,
+    subtract,
+)
+from weft.kernels.trends.rows import Pool, add_row, clear_row, copy_row, is_empty, lower_row
 
 MOST_EVENTS = 256  # of a burst; longer ones are cut, so that factors stay short
 DYNAMIC, STATIC = 0, 1
@@ -140,7 +148,7 @@ def _run_graphlet(
                 is_start = members.owners[first_source + source] < 0
                 if not is_start or time != work.undone_at[instance]:
                     add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
-            if pool.lengths[snapshot * width]:
+            if not is_empty(pool, snapshot):
                 chosen[n_chosen] = instance
                 n_chosen += 1
     if n_chosen == 0:
@@ -181,8 +189,8 @@ def _run_graphlet(
                 _apply_group(members, events, work, chosen[place], kind, group, group_end)
         group = group_end
     if is_whole:  # of the map, what is new is all but the identity
-        assign_word(pool.limbs, pool.lengths, work.scratch * width, 1)
-        subtract(pool.limbs, pool.lengths, factor, work.scratch * width)
+        assign_word(pool.numbers, work.scratch * width, 1)
+        subtract(pool.numbers, factor, work.scratch * width)
     for place in range(n_chosen):
         instance = chosen[place]
         if is_whole:
@@ -227,14 +235,14 @@ def _add_mapped(
         if members.owners[first + source] != position:
             continue
         target = (work.rows[instance] + source) * pool.width
-        add_product(pool.limbs, pool.lengths, target, snapshot, factor)
+        add_product(pool.numbers, target, snapshot, factor)
         for lane in range(pool.width - 1):
             column = members.lane_columns[member, lane]
             if column < 0:
                 continue
-            add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot + 1 + lane, factor)
+            add_product(pool.numbers, target + 1 + lane, snapshot + 1 + lane, factor)
             if members.lane_positions[member, lane] & place:
-                add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot, factor + 1 + column)
+                add_product(pool.numbers, target + 1 + lane, snapshot, factor + 1 + column)
         for extreme in range(pool.best.shape[1]):
             if pool.has[row, extreme]:
                 lower_row(pool, work.rows[instance] + source, extreme, pool.best[row, extreme])
@@ -266,9 +274,9 @@ def _lower_by_events(
 @njit(cache=True, nogil=True)
 def _begin_map(events: SharedEvents, pool: Pool, factor: int) -> None:
     """Make the map leave everything as it is: a factor of one, and nothing for each column."""
-    assign_word(pool.limbs, pool.lengths, factor, 1)
+    assign_word(pool.numbers, factor, 1)
     for column in range(events.values.shape[0]):
-        pool.lengths[factor + 1 + column] = 0
+        clear(pool.numbers, factor + 1 + column)
 
 
 @njit(cache=True, nogil=True)
@@ -277,11 +285,11 @@ def _extend_map(events: SharedEvents, pool: Pool, factor: int, begin: int, end: 
     size = end - begin
     for column in range(events.values.shape[0]):
         number = factor + 1 + column
-        add_multiple(pool.limbs, pool.lengths, number, number, size)
+        add_multiple(pool.numbers, number, number, size)
         for event in range(begin, end):
             value, length = events.values[column, event], events.value_lengths[column, event]
-            add_scaled(pool.limbs, pool.lengths, number, factor, value, length)
-    add_multiple(pool.limbs, pool.lengths, factor, factor, size)
+            add_scaled(pool.numbers, number, factor, value, length)
+    add_multiple(pool.numbers, factor, factor, size)
 
 
 @njit(cache=True, nogil=True)
@@ -304,14 +312,14 @@ def _apply_map(
         column = members.lane_columns[member, lane]
         if column < 0:
             continue
-        pool.lengths[spare] = 0
-        add_product(pool.limbs, pool.lengths, spare, snapshot + 1 + lane, factor)
+        clear(pool.numbers, spare)
+        add_product(pool.numbers, spare, snapshot + 1 + lane, factor)
         if members.lane_positions[member, lane] & place:
-            add_product(pool.limbs, pool.lengths, spare, snapshot, factor + 1 + column)
-        assign(pool.limbs, pool.lengths, snapshot + 1 + lane, spare)
-    pool.lengths[spare] = 0
-    add_product(pool.limbs, pool.lengths, spare, snapshot, factor)
-    assign(pool.limbs, pool.lengths, snapshot, spare)
+            add_product(pool.numbers, spare, snapshot, factor + 1 + column)
+        assign(pool.numbers, snapshot + 1 + lane, spare)
+    clear(pool.numbers, spare)
+    add_product(pool.numbers, spare, snapshot, factor)
+    assign(pool.numbers, snapshot, spare)
     for extreme in range(pool.best.shape[1]):
         _lower_by_events(members, events, work, member, snapshot // pool.width, extreme, kind, begin, end)
 
@@ -341,7 +349,7 @@ def _end_graphlet(members: Members, work: Machinery, instance: int, kind: int) -
     snapshot = _snapshot(members, work, instance)
     for lane in range(pool.width):
         number = snapshot * pool.width + lane
-        subtract(pool.limbs, pool.lengths, number, number + pool.width)
+        subtract(pool.numbers, number, number + pool.width)
     for source in range(members.source_starts[member + 1] - first):
         if members.owners[first + source] == members.kleene[kind, member]:
             add_row(pool, work.rows[instance] + source, snapshot, 1)

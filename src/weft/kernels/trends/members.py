@@ -93,8 +93,11 @@ class Machinery(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def machinery(members: Members, events: SharedEvents, n_limbs: int) -> Machinery:
-    """Return rows for all members in all windows that can be open at one time, none of which is yet."""
+def machinery(members: Members, events: SharedEvents, most: int) -> Machinery:
+    """Return rows for all members in all windows that can be open at one time, none of which is yet.
+
+    Numbers are exact up to so many limbs.
+    """
     n_members = members.queries.size
     width, n_extremes = 1 + members.lane_columns.shape[1], members.extreme_columns.shape[1]
     slots = np.ones(n_members, np.int64)
@@ -117,7 +120,7 @@ def machinery(members: Members, events: SharedEvents, n_limbs: int) -> Machinery
     # whose numbers are a factor and one for each column of values.
     n_columns = max(events.values.shape[0] + 2, width)
     n_rows += 1 + 2 * n_positions + n_columns // width + 3
-    pool = new_pool(n_rows, width, n_limbs, n_extremes)
+    pool = new_pool(n_rows, width, most, n_extremes)
     return Machinery(
         pool,
         members_of,
@@ -148,7 +151,7 @@ def open_instance(members: Members, work: Machinery, member: int, window: int) -
             row = work.rows[instance] + source
             clear_row(work.pool, row)
             if members.owners[first + source] < 0:
-                assign_word(work.pool.limbs, work.pool.lengths, row * work.pool.width, 1)
+                assign_word(work.pool.numbers, row * work.pool.width, 1)
     return int(instance)
 
 
@@ -180,7 +183,7 @@ def add_event(
         if column >= 0 and members.lane_positions[member, lane] & place:
             value, length = events.values[column, event], events.value_lengths[column, event]
             number = target * pool.width + 1 + lane
-            add_scaled(pool.limbs, pool.lengths, number, extended * pool.width, value, length)
+            add_scaled(pool.numbers, number, extended * pool.width, value, length)
     for extreme in range(pool.best.shape[1]):
         column = members.extreme_columns[member, extreme]
         is_own = column >= 0 and members.extreme_positions[member, extreme] & place

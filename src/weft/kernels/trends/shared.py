@@ -18,20 +18,21 @@ from weft.kernels.trends.members import (
     open_instance,
     windows_at,
 )
-from weft.kernels.trends.rows import Room, add_row, clear_row, with_result
+from weft.kernels.trends.results import Room, with_result
+from weft.kernels.trends.rows import add_row, clear_row, is_empty
 
 END = (1 << 63) - 1  # the time after all events
 
 
 @njit(cache=True, nogil=True)
 def sum_shared_trends(
-    members: Members, events: SharedEvents, pane: int, n_limbs: int, mode: int, room: Room
+    members: Members, events: SharedEvents, pane: int, most: int, mode: int, room: Room
 ) -> tuple[Array, Array]:
     """Aggregate the trends of every member, partition and window; with pane 0 a partition is one window.
 
     Results go to the room; their limbs are returned, and the counters.
     """
-    work = machinery(members, events, n_limbs)
+    work = machinery(members, events, most)
     limbs = np.empty(1024, np.uint32)
     for partition in range(events.starts.size - 1):
         begin, stop = events.starts[partition], events.starts[partition + 1]
@@ -49,7 +50,9 @@ def sum_shared_trends(
                 _run_group(members, events, work, begin, end)
             begin = end
         limbs = _close_windows(members, work, limbs, room, partition, END)
-    work.counters[NUMBERS], work.counters[BYTES] = work.pool.lengths.size, 4 * work.pool.limbs.size
+    numbers = work.pool.numbers
+    work.counters[NUMBERS] = numbers.lengths.size
+    work.counters[BYTES] = 4 * numbers.limbs.size + 24 * numbers.lengths.size
     return limbs, work.counters
 
 
@@ -73,7 +76,7 @@ def _close_windows(
         for end in range(members.end_starts[member], members.end_starts[member + 1]):
             source = work.rows[instance] + members.end_sources[end]
             add_row(work.pool, result, source, members.end_ways[end])
-        if work.pool.lengths[result * work.pool.width]:
+        if not is_empty(work.pool, result):
             limbs = with_result(limbs, room, work.pool, result, member, partition, window)
     work.n_active[0] = kept
     return limbs
@@ -117,7 +120,7 @@ def _run_instance(
             is_start = members.owners[first_source + source] < 0
             if not is_start or events.times[begin] != work.undone_at[instance]:
                 add_row(pool, bases + position, own + source, members.feed_ways[feed])
-        if pool.lengths[(bases + position) * pool.width] == 0:
+        if is_empty(pool, bases + position):
             continue
         for event in range(begin, end):
             if events.takes[query, event] >> item & np.uint64(1):

@@ -9,7 +9,8 @@ import numpy as np
 from weft.errors import BudgetError
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
-from weft.kernels.trends.rows import Room, largest_window
+from weft.kernels.trends.results import Room
+from weft.kernels.trends.rows import largest_window
 from weft.kernels.trends.shared import sum_shared_trends
 from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Steps, sum_trends
 from weft.plan.template import Automaton, Template, TrendSum
@@ -22,6 +23,7 @@ from weft.runtime.trends.selection import Selection
 from weft.runtime.trends.shared import Counters, SetMember, classify_events, set_members, sharing_sets
 
 ORDERINGS = ("<", "<=", ">", ">=")
+ROUNDED_LIMBS = 4  # beyond these and those of a value, numbers are rounded: all that a decimal holds is exact
 MOST_BYTES = 4 << 30  # of address space; what is not written to takes no memory
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
@@ -31,10 +33,13 @@ def aggregate_workload(
     events: Events,
     sharing: Sharing = "dynamic",
     chosen: Sequence[tuple[int, int]] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[list[TrendRows], Counters]:
     """Return the aggregates of all queries, in their order, and what sharing did.
 
-    `chosen` are, for each query, the first and the last window that are wanted; by default all are.
+    `chosen` are, for each query, the first and the last window that are wanted; by default all are. Unless
+    `exact` is asked for, numbers that no decimal holds are rounded.
     """
     windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
     sets = [] if sharing == "none" else sharing_sets(templates)
@@ -45,7 +50,11 @@ def aggregate_workload(
     counters = Counters()
     for own, way in passes:
         own_rows, own_counters = aggregate_set(
-            [templates[number] for number in own], events, way, [windows[number] for number in own]
+            [templates[number] for number in own],
+            events,
+            way,
+            [windows[number] for number in own],
+            exact=exact,
         )
         rows |= dict(zip(own, own_rows, strict=True))
         counters += own_counters
@@ -57,6 +66,8 @@ def aggregate_set(
     events: Events,
     sharing: Sharing | Literal["pairwise"] = "none",
     chosen: Sequence[tuple[int, int]] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[list[TrendRows], Counters]:
     """Return the aggregates of templates that have the same keys and groups, and what sharing did.
 
@@ -64,7 +75,7 @@ def aggregate_set(
     "pairwise" too, and looks at every pair of events, as GRETA does.
     """
     windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
-    together = _TrendPass(templates, events, windows)
+    together = _TrendPass(templates, events, windows, exact=exact)
     counters = Counters()
     if sharing in ("dynamic", "static"):
         results, counters = together.run_shared(STATIC if sharing == "static" else DYNAMIC)
@@ -77,9 +88,15 @@ class _TrendPass:
     """The events and the values of some templates, ready for the kernels."""
 
     def __init__(
-        self, templates: Sequence[Template], events: Events, windows: Sequence[tuple[int, int]]
+        self,
+        templates: Sequence[Template],
+        events: Events,
+        windows: Sequence[tuple[int, int]],
+        *,
+        exact: bool,
     ) -> None:
         self.templates = templates
+        self.exact = exact
         self.windows = windows
         self.spans = [(template.length or 0, template.slide or 0) for template in templates]
         self.members = list(set_members(templates))
@@ -92,11 +109,10 @@ class _TrendPass:
         selection, members = self.selection, self.members
         kinds, matched, kleene, classes = classify_events(selection, members)
         pane = gcd(*(number for span in self.spans for number in span))
-        n_events = max(map(self._largest_window, members))
-        n_limbs = max(limbs_for(n_events, member.automaton, self.values.bits) for member in members)
+        most = max(map(self._most_limbs, members))
         room = self._room(members)
         limbs, counts = sum_shared_trends(
-            self._arrays(members, kleene, classes), self._events(kinds, matched), pane, n_limbs, mode, room
+            self._arrays(members, kleene, classes), self._events(kinds, matched), pane, most, mode, room
         )
         results = [self._results(room, limbs, number, member) for number, member in enumerate(members)]
         return results, Counters(*map(int, counts))
@@ -105,15 +121,13 @@ class _TrendPass:
         """Run one member, window by window."""
         automaton, measures = member.automaton, self.measures[member.query]
         n_events = self._largest_window(member)
-        n_limbs = limbs_for(n_events, automaton, self.values.bits)
-        _check_memory(
-            self.templates[member.query], automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes))
-        )
+        most = self._most_limbs(member)
+        _check_memory(self.templates[member.query], automaton, n_events, 4 * most * (1 + len(measures.lanes)))
         room = self._room([member])
         none = np.empty((0, 1), np.int64)  # Kleene types: nothing is shared
         arrays = self._arrays([member], none, none)
         given = self._events(none[:, 0], np.empty(0, np.uint64))
-        limbs = sum_trends(arrays, given, self._steps(automaton), n_limbs, scans_all, room)
+        limbs = sum_trends(arrays, given, self._steps(automaton), most, scans_all, room)
         return self._results(room, limbs, 0, member)
 
     def rows_of(self, results: Sequence[Results]) -> list[TrendRows]:
@@ -124,9 +138,19 @@ class _TrendPass:
             for member, own in zip(self.members, results, strict=True):
                 if member.query == query:
                     alternatives[member.alternative].append(own)
-            whole = [combine_results(parts, 1 + len(measures.lanes)) for parts in alternatives]
-            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole))
+            most = 0 if self.exact else self._rounded_limbs
+            whole = [combine_results(parts, 1 + len(measures.lanes), most) for parts in alternatives]
+            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole, most))
         return rows
+
+    @property
+    def _rounded_limbs(self) -> int:
+        return ROUNDED_LIMBS + self.values.bits // 32
+
+    def _most_limbs(self, member: SetMember) -> int:
+        """Return up to how many limbs numbers are exact."""
+        most = limbs_for(self._largest_window(member), member.automaton, self.values.bits)
+        return most if self.exact else min(most, self._rounded_limbs)
 
     def _largest_window(self, member: SetMember) -> int:
         return int(largest_window(self.selection.times, self.selection.starts, *self.spans[member.query]))
