@@ -32,7 +32,9 @@ from weft.kernels.trends.members import (
     Members,
     SharedEvents,
     add_event,
-    open_instance,
+    instance_at,
+    next_cut,
+    open_window,
     windows_at,
 )
 from weft.kernels.trends.naturals import (
@@ -51,21 +53,22 @@ DYNAMIC, STATIC = 0, 1
 
 
 @njit(cache=True, nogil=True)
-def burst(events: SharedEvents, begin: int, stop: int, pane: int) -> int:
+def burst(members: Members, events: SharedEvents, begin: int, stop: int) -> int:
     """Return where the burst that begins with an event ends: before it, if there is none.
 
-    After an event of the same time, but of a lower rank, it ends with that time: what undoes trends does
-    so for the whole of its time.
+    No window begins or ends within a burst. After an event of the same time, but of a lower rank, it ends
+    with that time: what undoes trends does so for the whole of its time.
     """
     kind = events.kinds[begin]
     if kind < 0:
         return begin
     end = begin
     is_tied = begin > 0 and events.times[begin - 1] == events.times[begin]
+    cut = next_cut(members, events.times[begin])
     while end < stop and end - begin < MOST_EVENTS:
         if is_tied and events.times[end] != events.times[begin]:
             break
-        if pane and events.times[end] // pane != events.times[begin] // pane:
+        if events.times[end] >= cut:
             break
         group_end = end
         while group_end < stop and events.ranks[group_end] == events.ranks[end]:
@@ -96,7 +99,7 @@ def run_burst(
         own_class = members.classes[kind, member]
         if own_class >= 0 and seen >> np.uint64(own_class) & np.uint64(1):
             low, high = windows_at(members, member, events.times[begin])
-            weights[own_class] += high - low
+            weights[own_class] += (high - low) * work.columns[member]
     merged = seen if mode == STATIC else best_merged(events.matched, begin, end, seen, weights)
     work.counters[BURSTS] += 1
     if merged_before & seen & ~merged:
@@ -134,23 +137,22 @@ def _run_graphlet(
         for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
             begins_here |= members.owners[first_source + members.feed_sources[feed]] < 0
         low, high = windows_at(members, member, time)
-        n_slots = work.firsts[member + 1] - work.firsts[member]
         for window in range(low, high):
-            instance = work.firsts[member] + window % n_slots
-            if work.windows[instance] != window:
-                if not begins_here:
-                    continue
-                instance = open_instance(members, work, member, window)
-            snapshot = work.rows[instance] + members.source_starts[member + 1] - first_source
-            clear_row(pool, snapshot)
-            for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
-                source = members.feed_sources[feed]
-                is_start = members.owners[first_source + source] < 0
-                if not is_start or time != work.undone_at[instance]:
-                    add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
-            if not is_empty(pool, snapshot):
-                chosen[n_chosen] = instance
-                n_chosen += 1
+            is_open = work.windows[instance_at(work, member, window)] == window
+            if not is_open and not begins_here and not members.maps[member]:
+                continue
+            first = open_window(members, work, member, window)
+            for instance in range(first, first + work.columns[member]):
+                snapshot = _snapshot(members, work, instance)
+                clear_row(pool, snapshot)
+                for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
+                    source = members.feed_sources[feed]
+                    is_start = members.owners[first_source + source] < 0
+                    if not is_start or time != work.undone_at[instance]:
+                        add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
+                if not is_empty(pool, snapshot):
+                    chosen[n_chosen] = instance
+                    n_chosen += 1
     if n_chosen == 0:
         return
     work.counters[GRAPHLET_SNAPSHOTS] += 1

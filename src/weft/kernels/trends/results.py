@@ -88,6 +88,15 @@ def _load(numbers: Numbers, target: int, kept: Kept, number: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def load_row(pool: Pool, row: int, kept: Kept, result: int, best: Array, has: Array) -> None:
+    """Set a row of the pool to a result."""
+    for lane in range(pool.width):
+        _load(pool.numbers, row * pool.width + lane, kept, result * pool.width + lane)
+    for extreme in range(pool.best.shape[1]):
+        pool.best[row, extreme], pool.has[row, extreme] = best[result, extreme], has[result, extreme]
+
+
+@njit(cache=True, nogil=True)
 def _longest(kept: Kept) -> int:
     longest = 0
     for number in range(kept.offsets.size - 1):

@@ -8,6 +8,7 @@ from weft.kernels.trends.graphlets import burst, run_burst
 from weft.kernels.trends.members import (
     BYTES,
     CLOSED,
+    END,
     NUMBERS,
     OTHERS,
     Machinery,
@@ -15,22 +16,22 @@ from weft.kernels.trends.members import (
     SharedEvents,
     add_event,
     machinery,
-    open_instance,
+    open_window,
+    window_end,
     windows_at,
 )
 from weft.kernels.trends.results import Room, with_result
 from weft.kernels.trends.rows import add_row, clear_row, is_empty
 
-END = (1 << 63) - 1  # the time after all events
-
 
 @njit(cache=True, nogil=True)
 def sum_shared_trends(
-    members: Members, events: SharedEvents, pane: int, most: int, mode: int, room: Room
+    members: Members, events: SharedEvents, most: int, mode: int, room: Room
 ) -> tuple[Array, Array]:
-    """Aggregate the trends of every member, partition and window; with pane 0 a partition is one window.
+    """Aggregate the trends of every member, partition and window; with slide 0, a partition is one window.
 
-    Results go to the room; their limbs are returned, and the counters.
+    Results go to the room; their limbs are returned, and the counters. Of a pane, the result is a map: for
+    each source, what becomes of a trend there, source by source.
     """
     work = machinery(members, events, most)
     limbs = np.empty(1024, np.uint32)
@@ -39,7 +40,7 @@ def sum_shared_trends(
         merged = np.uint64(0)
         while begin < stop:
             limbs = _close_windows(members, work, limbs, room, partition, events.times[begin])
-            end = burst(events, begin, stop, pane)
+            end = burst(members, events, begin, stop)
             if end > begin:
                 merged = run_burst(members, events, work, begin, end, mode, merged)
             else:
@@ -66,11 +67,16 @@ def _close_windows(
         instance = work.active[place]
         member = work.members_of[instance]
         window, slide = work.windows[instance], members.slides[member]
-        if time != END and (slide == 0 or time < window * slide + members.lengths[member]):
+        if time != END and (slide == 0 or time < window_end(members, member, window)):
             work.active[kept] = instance
             kept += 1
             continue
         work.windows[instance] = CLOSED
+        if members.maps[member]:
+            for column in range(instance, instance + work.columns[member]):
+                for row in range(work.rows[column], work.rows[column] + work.columns[member]):
+                    limbs = with_result(limbs, room, work.pool, row, member, partition, window)
+            continue
         result = work.scratch
         clear_row(work.pool, result)
         for end in range(members.end_starts[member], members.end_starts[member + 1]):
@@ -94,8 +100,9 @@ def _run_group(members: Members, events: SharedEvents, work: Machinery, begin: i
             continue
         low, high = windows_at(members, member, events.times[begin])
         for window in range(low, high):
-            instance = open_instance(members, work, member, window)
-            _run_instance(members, events, work, instance, begin, end, seen)
+            first = open_window(members, work, member, window)
+            for instance in range(first, first + work.columns[member]):
+                _run_instance(members, events, work, instance, begin, end, seen)
 
 
 @njit(cache=True, nogil=True)
