@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from weft.errors import BudgetError
+from weft.kernels.arrays import as_own
 from weft.kernels.trends.compose import Composition, PaneMaps, compose_windows
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
@@ -149,7 +150,12 @@ class _TrendPass:
         width, n_extremes = 1 + len(measures.lanes), len(measures.extremes)
         room = room_for(self.selection.n_windows(*span), width, n_extremes)
         each = slice(None, None, size * size)
-        panes = PaneMaps(maps.partitions[each], maps.windows[each], maps.kept, maps.best, maps.has, size)
+        panes = PaneMaps(
+            *map(as_own, (maps.partitions[each], maps.windows[each])),
+            maps.kept,
+            *map(as_own, (maps.best, maps.has)),
+            size,
+        )
         wanted = Composition(
             *span,
             *self.windows[member.query],
