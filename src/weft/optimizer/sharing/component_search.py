@@ -155,5 +155,5 @@ def search_components(
     while waiting and not limit.is_over():
         search, _ = min(waiting, key=lambda entry: (entry[0].n_steps + TURN_STEPS) / entry[1])
         search.take_turn(limit)
-        if search.is_settled:
+        if not limit.is_over() and search.is_settled:
             waiting = [entry for entry in waiting if entry[0] is not search]
