@@ -130,6 +130,8 @@ class ComponentSearch(Generic[Key]):
     def _anneal(self, method: SearchMethod, limit: Limit) -> None:
         n_steps = min(MOST_TURN_STEPS, TURN_STEPS * (1 + self._n_turns[method]))
         neighborhood = self._neighborhood.changing(method.n_changed)
+        if limit.is_over():  # to find the neighbors takes a while, the first time
+            return
         if self._compiled is None:
             self._compiled = compiled_annealing(neighborhood, limit)
         with self.efforts.of(method.name, limit):
