@@ -46,10 +46,9 @@ if TYPE_CHECKING:
 class Detection(ABC):
     """Queries bound to events: their results, their plans, and what both cost.
 
-    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes` are frames of
-    the host. Of Spark, each is a run of its own when it is started, of a stream a streaming one; `outcomes`
-    has all kinds in one run (`weft.Outcomes` tells them apart). Without Spark they are tables, and what was
-    once found is kept. What a mode cannot give is an error that says why.
+    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes`, frames of the
+    host. Of Spark each is a run of its own, and `outcomes` has all kinds in one (`weft.Outcomes` tells them
+    apart); without it, tables that are kept once found. What a mode cannot give is an error that says why.
     """
 
     is_streaming = False  # whether the events are a stream
