@@ -178,6 +178,10 @@ def test_rows_that_are_no_events() -> None:
         "2 of 5 rows are no events, and left out\n  hint: detection.rejected has them, each with the reason"
     ]
     assert told(rows[:4], PAIR, "rejected rows")[0].startswith("1 of 4 rows is no event, and left out")
+    said = told(rows[3:], PAIR, "rejected rows")[0]
+    assert said.endswith(
+        "; is the time the right column, and in its unit (Columns(time_unit=...), --time-unit)?"
+    )
     assert told(ROWS, PAIR, "rejected rows") == []
 
 

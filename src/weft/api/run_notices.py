@@ -60,10 +60,13 @@ def run_notices(
 def _rejected(rows: InputCounts) -> Notice:
     n_rows = rows.n_events + rows.n_rejected
     verb = "is no event" if rows.n_rejected == 1 else "are no events"
+    remedy = "detection.rejected has them, each with the reason"
+    if not rows.n_events:
+        remedy += "; is the time the right column, and in its unit (Columns(time_unit=...), --time-unit)?"
     return Notice(
         kind="rejected rows",
         reason=f"{rows.n_rejected:,} of {n_rows:,} rows {verb}, and left out",
-        remedy="detection.rejected has them, each with the reason",
+        remedy=remedy,
     )
 
 
