@@ -110,3 +110,14 @@ def test_a_column_without_values_is_told_where_it_is_no_number(tmp_path: Path, r
     with pytest.raises(QueryError) as raised:
         weft.detect(events, query, time="ts", type="type")
     assert "no row has a value" not in str(raised.value)
+
+
+def test_columns_of_one_name_in_a_file_are_told_where_they_are_asked_for(tmp_path: Path) -> None:
+    """They get numbers, as Spark has it."""
+    events = tmp_path / "events.csv"
+    events.write_text("ts,type,user,user\n2026-03-01T00:00:00Z,A,ann,bob\n")
+    with pytest.raises(
+        QueryError, match="there are user2 and user3; if a CSV file names several columns user"
+    ):
+        weft.detect(events, "PATTERN A a WHERE a.user = 'ann'", time="ts", type="type")
+    assert weft.detect(events, "PATTERN A a WHERE a.user3 = 'bob'", time="ts", type="type").num_rows == 1

@@ -1,6 +1,6 @@
 """Give every part of an expression its type, converting operands so that they agree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -91,7 +91,8 @@ class Typing:
             return self.schema.time, TIMESTAMP
         else:
             known = [*self.schema.attributes, *self.schema.unusable]
-            self.complain(f"unknown attribute {shown}", span, self.findings.suggest(name, known))
+            hint = _numbered(name, known) or self.findings.suggest(name, known)
+            self.complain(f"unknown attribute {shown}", span, hint)
         return name, None
 
     def _type(self, node: expressions.Predicate) -> Typed:
@@ -230,6 +231,15 @@ class Typing:
             hint = "write two backslashes for a literal one"
             self.complain("the LIKE pattern ends in a backslash that escapes nothing", node.span, hint)
         return Like(operand, node.pattern, node.span)
+
+
+def _numbered(name: str, known: Iterable[str]) -> str | None:
+    """Return what became of columns of one name."""
+    places = [own for own in known if own.startswith(name) and own[len(name) :].isdigit()]
+    if len(places) < 2:
+        return None
+    shown = " and ".join(map(quote_name, places))
+    return f"there are {shown}; if a CSV file names several columns {name}, rename all but one"
 
 
 def _shown(expression: Expression, given: Type) -> str:
