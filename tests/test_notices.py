@@ -180,7 +180,7 @@ def test_rows_that_are_no_events() -> None:
     assert told(rows[:4], PAIR, "rejected rows")[0].startswith("1 of 4 rows is no event, and left out")
     said = told(rows[3:], PAIR, "rejected rows")[0]
     assert said.endswith(
-        "; is the time the right column, and in its unit (Columns(time_unit=...), --time-unit)?"
+        "; is the time the right column, in its unit (time_unit, --time-unit) or as ISO 8601?"
     )
     assert told(ROWS, PAIR, "rejected rows") == []
 

@@ -62,7 +62,7 @@ def _rejected(rows: InputCounts) -> Notice:
     verb = "is no event" if rows.n_rejected == 1 else "are no events"
     remedy = "detection.rejected has them, each with the reason"
     if not rows.n_events:
-        remedy += "; is the time the right column, and in its unit (Columns(time_unit=...), --time-unit)?"
+        remedy += "; is the time the right column, in its unit (time_unit, --time-unit) or as ISO 8601?"
     return Notice(
         kind="rejected rows",
         reason=f"{rows.n_rejected:,} of {n_rows:,} rows {verb}, and left out",

@@ -91,8 +91,8 @@ class Typing:
             return self.schema.time, TIMESTAMP
         else:
             known = [*self.schema.attributes, *self.schema.unusable]
-            hint = _numbered(name, known) or self.findings.suggest(name, known)
-            self.complain(f"unknown attribute {shown}", span, hint)
+            remedy = _numbered(name, known) or self.findings.suggest(name, known)
+            self.complain(f"unknown attribute {shown}", span, remedy)
         return name, None
 
     def _type(self, node: expressions.Predicate) -> Typed:
