@@ -317,8 +317,7 @@ class Detection(ABC):
     def learn(self, analysis: Analysis) -> Statistics:  # noqa: ARG002
         """Return the statistics, corrected by the events and partial matches that an analyzed run counted.
 
-        Given to `Planning(statistics=...)`, or stored with `save_statistics`, they are what the next plan is
-        chosen by.
+        Given to `Planning(statistics=...)`, or stored with `save_statistics`, they choose the next plan.
         """
         raise WeftError("a run teaches something in a batch without sites alone")
 
@@ -352,13 +351,13 @@ class Detection(ABC):
 
     def _tell_of_types(self) -> None:
         """Warn of types that no event has before a frame is returned, whose run warns nobody."""
-        self._tell(absent_types(self.queries, self._absent))
+        self._tell(absent_types(self.queries, self._absent, self.host.source.types))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""
         # A host that keeps what it found knows more of derived types with every run.
         rows = self.host.count_rows(types_in(queries)) if self.host.keeps_results else self._counts
-        self._tell(run_notices(queries, counted, rows))
+        self._tell(run_notices(queries, counted, rows, self.host.source.types))
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""
