@@ -1,8 +1,10 @@
 """Names that are suggested, and the places that errors name."""
 
+from pathlib import Path
+
 import pytest
 
-from weft.errors import near_name
+from weft.errors import absent_path, near_name
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,15 @@ def test_what_is_something_else_is_not_suggested(name: str, other: str) -> None:
 def test_of_several_near_names_the_nearest_is_suggested() -> None:
     assert near_name("prices", ["price_usd", "price", "prize"]) == "price"
     assert near_name("", [""]) == ""
+
+
+def test_what_is_at_no_path_is_told_with_what_may_be_meant(tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("")
+    for name, remedy in {
+        "evnets.csv": f"did you mean {tmp_path / 'events.csv'}?",
+        "fraud.weft": f"it was looked for in {tmp_path}",
+        "no/events.csv": f"there is no directory {tmp_path / 'no'}",
+    }.items():
+        said = f"{tmp_path / name}: there is no such file or directory of events\n  hint: {remedy}"
+        assert str(absent_path(tmp_path / name, "events")) == said
+    assert "hint: there is no directory" in str(absent_path("a" * 5_000 + "/b", "events"))

@@ -165,10 +165,10 @@ def test_types_are_told_with_the_results_of_the_queries_that_ask_for_them(names:
     detection = weft.prepare(events, text, time="ts", id="id", columns=columns, notices=False)
     for name in names:
         found(detection, name)
-    reasons = {own.reason for own in detection.notices if own.kind == "unknown type"}
-    assert reasons == {
-        "no event is a Nope, which query m asks for",
-        "no event is a Never, which query t asks for",
+    said = {str(own) for own in detection.notices if own.kind == "unknown type"}
+    assert said == {
+        "no event is a Nope, which query m asks for\n  hint: no event satisfies its condition: id < 0",
+        "no event is a Never, which query t asks for\n  hint: no event satisfies its condition: id > 9",
     }
 
 
@@ -178,6 +178,10 @@ def test_rows_that_are_no_events() -> None:
         "2 of 5 rows are no events, and left out\n  hint: detection.rejected has them, each with the reason"
     ]
     assert told(rows[:4], PAIR, "rejected rows")[0].startswith("1 of 4 rows is no event, and left out")
+    said = told(rows[3:], PAIR, "rejected rows")[0]
+    assert said.endswith(
+        "; is the time the right column, in its unit (time_unit, --time-unit) or as ISO 8601?"
+    )
     assert told(ROWS, PAIR, "rejected rows") == []
 
 

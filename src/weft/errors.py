@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 
 MAX_SHOWN = 200  # characters of a line of source text in a message
 MAX_NAMED = 5  # queries that a message names
@@ -122,6 +123,22 @@ class QueryError(WeftError):
 
 class DataError(WeftError):
     """The events cannot be used as given: a missing column, a wrong type, an unreadable file."""
+
+
+def absent_path(path: str | Path, of: str) -> DataError:
+    """Return the error of a path at which there is nothing, with what may be meant.
+
+    >>> print(absent_path("/absent/events.csv", "events"))
+    /absent/events.csv: there is no such file or directory of events
+      hint: there is no directory /absent
+    """
+    folder = Path(path).absolute().parent
+    try:
+        near = near_name(Path(path).name, sorted(file.name for file in folder.iterdir()))
+        remedy = f"it was looked for in {folder}" if near is None else f"did you mean {folder / near}?"
+    except (OSError, ValueError):
+        remedy = f"there is no directory {folder}"
+    return DataError(f"{path}: there is no such file or directory of {of}\n  hint: {remedy}")
 
 
 class PlacementError(WeftError):

@@ -48,7 +48,8 @@ class Schema:
 
     `types` lists the event types when they are known beforehand (derived types); None means any
     name may occur in the type column. `types_overlap` says that one event may have several types.
-    `unusable` names the columns whose type Weft cannot compute with, and says why.
+    `unusable` names the columns whose type Weft cannot compute with, and says why; `without_values` those
+    that are taken for texts only because no row has a value there.
     """
 
     attributes: Mapping[str, Type]
@@ -56,6 +57,7 @@ class Schema:
     types: frozenset[str] | None = None
     types_overlap: bool = False
     unusable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    without_values: frozenset[str] = frozenset()
 
     def type_of(self, attribute: str) -> Type | None:
         """Return the type of an attribute; `time` names the event time unless a column has that name."""

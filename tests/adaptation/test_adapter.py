@@ -18,7 +18,7 @@ from weft.adaptation.decisions import FARTHEST
 from weft.adaptation.migration import MigratingExecutor, Way
 from weft.adaptation.reckoning import PER_EVENT
 from weft.adaptation.settings import Adaptation, Decider
-from weft.adaptation.shard_state import ShardState
+from weft.adaptation.shard_state import ShardState, StateReader
 from weft.optimizer.pipeline import choose_plan
 from weft.optimizer.planning import Planning
 from weft.plan.nodes import Plan
@@ -229,7 +229,18 @@ def test_where_there_is_less_work_than_planning_takes_nothing_is_planned() -> No
     """A few events a second are cheaper than any search, whatever the plan."""
     stream = run(CASE, Adaptation("threshold", threshold=0.0, least_gain=0.0, watching=1.0))
     assert remembered(stream)["log"] == []
-    assert not any(outcome.report.changes for outcome in stream.outcomes)
+    (said,) = [change for outcome in stream.outcomes for change in outcome.report.changes]
+    assert said.kept == "planning takes more than all work of 4 sliding windows"
+    assert said.queries == ("p", "q", "r")
+    assert remembered(stream)["idle"] == ["p"]
+    assert merged(stream).matches == expected()
+
+
+def test_a_plan_that_is_made_unconditionally_is_made_in_every_step() -> None:
+    stream = run(CASE, Adaptation("unconditional"))
+    answered = {change.step for outcome in stream.outcomes for change in outcome.report.changes}
+    with_events = [outcome for outcome in stream.outcomes if outcome.report.events]
+    assert len(answered) == len(with_events) > 20
     assert merged(stream).matches == expected()
 
 
@@ -399,3 +410,20 @@ def test_queries_that_share_nothing_are_planned_anew_too(
     assert change.predicted >= 0.05
     assert change.reason.startswith("query p: ")
     assert ("; query q: " in change.reason) == ("q" in change.queries)
+
+
+def test_nothing_is_parsed_where_a_process_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered is read after a restart, and not before."""
+    n_read = 0
+    read = StateReader.read
+
+    def counted(self: StateReader, given: AdapterState) -> ShardState:
+        nonlocal n_read
+        n_read += 1
+        return read(self, given)
+
+    monkeypatch.setattr(StateReader, "read", counted)
+    assert len(run(CASE, eager()).outcomes) > 20
+    assert n_read == 0
+    run(CASE, eager(), is_calm=False)
+    assert n_read > 0

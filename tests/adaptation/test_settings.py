@@ -32,3 +32,9 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message
 def test_what_the_papers_describe_can_be_asked_for() -> None:
     assert Adaptation(k=None, distance="average", selection="violation-probability").k is None
     assert Adaptation("threshold", threshold=12.0, threshold_is="amount").threshold == 12.0
+
+
+def test_what_plans_in_every_step_watches_every_step() -> None:
+    assert Adaptation().watched_share == 0.01
+    assert Adaptation("unconditional").watched_share == 1.0
+    assert Adaptation("unconditional", watching=0.02).watched_share == 0.02

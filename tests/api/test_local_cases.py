@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from tests.api.test_combined_cases import (
     is_alike_among_others,
     is_combinable,
 )
+from tests.helpers.case_files import events_of
 from tests.helpers.combined_cases import combined_random, combined_texts
 from tests.helpers.engine import (
     STEPS,
@@ -211,6 +213,23 @@ def test_random_cases_without_ids(seeds: range, monkeypatch: pytest.MonkeyPatch,
             }
             assert found == expected_outcome(case), (seed, case)
         count(local_cases=1, matches=case.n_matches)
+
+
+@pytest.mark.parametrize("n_operands", [9, pytest.param(12, marks=pytest.mark.soak)])
+def test_some_of_many_operands(n_operands: int, count: Count) -> None:
+    """Beyond 256 combinations, too."""
+    names = "ABCDEFGHIJKL"[:n_operands]
+    operands = ", ".join(f"{name} {name.lower()}" for name in names)
+    pairs = " AND ".join(f"{a.lower()}.x <= {b.lower()}.x" for a, b in pairwise(names))
+    text = f"QUERY q PATTERN SOME({operands}) WHERE {pairs} WITHIN 4 ms"
+    dice = random.Random(n_operands)
+    rows = [f"{dice.choice(names)} {time} x={dice.randrange(3)}" for time in range(16)]
+    case = Case(text, events_of("; ".join(rows), None))
+    found = matches_of(detection_of_case(case, table_of_case(case), planning=QUICK))
+    assert found == expected_outcome(case)
+    sizes = {len(bindings) for bindings in found["q"]}
+    assert sizes >= {1, 2, 3}
+    count(local_cases=1, matches=len(found["q"]))
 
 
 def by_row(bindings: Bindings, rows: Mapping[object, int]) -> Bindings:

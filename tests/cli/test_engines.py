@@ -80,7 +80,10 @@ def test_what_is_not_there_is_told_before_an_engine_is_chosen(files: Path) -> No
     assert chosen(files / "none.csv", engine="spark") == "spark"
     shown = run(files, events="none.csv")
     assert shown.exit_code == 1
-    assert "none.csv: there is no such file or directory" in shown.stderr
+    assert "none.csv: there is no such file or directory of events" in shown.stderr
+    assert f"hint: it was looked for in {files}" in shown.stderr
+    near = run(files, events="event.csv")
+    assert f"hint: did you mean {files / 'events.csv'}?" in near.stderr
 
 
 @pytest.mark.parametrize("options", [(), ("--engine", "auto"), ("--engine", "local")])

@@ -351,3 +351,9 @@ def test_a_query_is_planned_however_it_is_bound() -> None:
     for query in queries:
         weave.add(query)
     assert begun_with(weave, Limit, steps=10).steps <= 10
+
+
+def test_when_time_is_up_components_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    weave = workload_of(*HELPFUL, *HARMFUL).weave()
+    monkeypatch.setattr(Weave, "components", None)
+    assert weave.improve(Limit(seconds=0)).by_method == {}

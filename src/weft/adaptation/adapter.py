@@ -20,7 +20,7 @@ from weft.adaptation.plan_counts import PlanCounts
 from weft.adaptation.reckoning import cost_of, work_of
 from weft.adaptation.settings import Adaptation
 from weft.adaptation.shard_state import ShardState, StateReader
-from weft.adaptation.watched_component import Replan, Watch, WatchedComponent
+from weft.adaptation.watched_component import Alarm, Replan, Watch, WatchedComponent
 from weft.cost.measured import Measured
 from weft.optimizer.planning import Planning
 from weft.optimizer.sharing.limits import Limit
@@ -150,7 +150,7 @@ class StreamAdapter:
 
     def _is_due(self, state: ShardState, plan: Plan, cost: float) -> bool:
         """Say whether to watch a step: all of them, or as often as the share of the run allows."""
-        share = self.adaptation.watching
+        share = self.adaptation.watched_share
         if share >= 1 or not cost:
             return share >= 1
         n_drawn = len(self.reader.inquiry.questions) - len(self._counts_of(plan).digests)
@@ -185,13 +185,18 @@ class StreamAdapter:
         known, watched = state.live.statistics(), self.reader.watched(state)
         answers: dict[int, Replan] = {}
         reasons: dict[int, str] = {}
+        idle: dict[tuple[str, ...], Alarm] = {}
         for place, component in enumerate(watched.components):
             alarm = component.alarm(known)
-            if alarm is not None and self._is_worth_planning(state, component, known):
-                limit = Limit(steps=self.adaptation.steps)
-                answers[place] = replan = component.replan(alarm, known, limit, seed=state.version)
-                reason = self._why_kept(component, replan)
-                reasons |= {} if reason is None else {place: reason}
+            if alarm is None:
+                continue
+            if not self._is_worth_planning(state, component, known):
+                idle[component.names] = alarm
+                continue
+            limit = Limit(steps=self.adaptation.steps)
+            answers[place] = replan = component.replan(alarm, known, limit, seed=state.version)
+            reason = self._why_kept(component, replan)
+            reasons |= {} if reason is None else {place: reason}
         better = {place: replan for place, replan in answers.items() if place not in reasons}
         if better and not self._is_worth_switching(state, better.values()):
             windows = f"{self.adaptation.horizon:g} sliding windows"
@@ -204,7 +209,18 @@ class StreamAdapter:
             own = {place: answers[place] for place in chosen}
             watched = watched.adopt(own, is_taken=is_taken, statistics=known, variances=variances)
         state.watched, state.cost = watched, watched.cost
-        return [_kept(state, answers[place], reason) for place, reason in sorted(reasons.items())]
+        kept = [_kept(state, answers[place], reason) for place, reason in sorted(reasons.items())]
+        return kept + self._idle(state, idle)
+
+    def _idle(self, state: ShardState, alarms: Mapping[tuple[str, ...], Alarm]) -> list[PlanChange]:
+        """Say once of each component with an alarm why it is not planned anew, as long as it has one."""
+        reason = f"planning takes more than all work of {self.adaptation.horizon:g} sliding windows"
+        before, state.idle = set(state.idle), sorted(min(names) for names in alarms)
+        return [
+            PlanChange(state.step, state.version, alarm.sentence, names, state.way, 0.0, kept=reason)
+            for names, alarm in alarms.items()
+            if min(names) not in before
+        ]
 
     def _why_kept(self, component: WatchedComponent, replan: Replan) -> str | None:
         """Return why a component keeps its trees, or None where others save enough."""

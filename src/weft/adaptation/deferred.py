@@ -59,7 +59,7 @@ class DeferredAdapter:
         passing = {} if state is None else state.passing
         unwatched = UnwatchedSteps.from_json(passing["unwatched"]) if passing else UnwatchedSteps()
         cost = cost_of(events, self._cost, work_of(executor.meter, Measured()))
-        share = self._adaptation.watching
+        share = self._adaptation.watched_share
         if share >= 1 or share * (unwatched.cost + cost) >= FIRST_LOOK:
             return self._made.observe(state, executor, events, frontier)
         unwatched.add(events, _types_of(executor.plan), cost)

@@ -22,7 +22,8 @@ CHOICES: Mapping[str, tuple[object, ...]] = {
     "threshold_is": ("share", "amount"),
     "way": ("parallel", "rebuild", None),
 }
-AMOUNTS = ("threshold", "least_gain", "horizon", "planning", "watching")
+AMOUNTS = ("threshold", "least_gain", "horizon", "planning", "watched_share")
+WATCHING = 0.01  # the share of a run that watching takes at most, when nothing else is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,13 @@ class Adaptation:
     `unconditional` plans anew in every step that is watched; `off` never does.
 
     A step is what one shard does with its events of a micro-batch. Watching takes at most the share
-    `watching` of a run, as its time is reckoned from the events and the plan; steps that are not watched
-    merely count events, and with 1 all are watched. Queries that have something to share are planned
-    together, others each by itself: a search for such a component takes at most `steps`. Its new trees must
-    save the share `least_gain` of its cost, and all of a step more in `horizon` sliding windows than it costs
-    to switch. Where all work of a component in that time takes less than planning does, `planning`
-    nanoseconds for each query, it is not planned anew, unless `unconditional`. `way` forces how to switch.
+    `watching` of a run, 0.01 by default, as its time is reckoned from the events and the plan; steps that are
+    not watched merely count events. With 1, and `unconditional` by default, all are watched. Queries that
+    have something to share are planned together, others each by itself: a search for such a component takes
+    at most `steps`. Its new trees must save the share `least_gain` of its cost, and all of a step more in
+    `horizon` sliding windows than it costs to switch. Where all work of a component in that time takes less
+    than planning does, `planning` nanoseconds for each query, it is not planned anew, unless `unconditional`.
+    `way` forces how to switch.
 
     >>> Adaptation(decide="invariant")
     Traceback (most recent call last):
@@ -57,7 +59,7 @@ class Adaptation:
     least_gain: float = 0.05
     horizon: float = 4.0
     planning: float = 1e7
-    watching: float = 0.01
+    watching: float | None = None
     way: Literal["parallel", "rebuild"] | None = None
     selection: Literal["tightest", "violation-probability"] = "tightest"
     threshold_is: Literal["share", "amount"] = "share"
@@ -72,11 +74,17 @@ class Adaptation:
             self._refuse("steps" if self.steps < 1 else "k", "it must be at least 1")
         for name in AMOUNTS:
             if not getattr(self, name) >= 0:
-                self._refuse(name, "it is not negative")
+                self._refuse("watching" if name == "watched_share" else name, "it is not negative")
         if self.distance not in ("average", "tuned") and not (
             isinstance(self.distance, int | float) and self.distance >= 0
         ):
             self._refuse("distance", "expected a share of at least 0, 'average' or 'tuned'")
+
+    @property
+    def watched_share(self) -> float:
+        """The share of a run that watching may take; with 1, every step is watched."""
+        usual = 1.0 if self.decide == "unconditional" else WATCHING
+        return usual if self.watching is None else self.watching
 
     def _refuse(self, name: str, remedy: str) -> NoReturn:
         raise WeftError(f"{name} of the adaptation is {getattr(self, name)!r}; {remedy}")

@@ -24,7 +24,8 @@ class ShardState:
     """How far a shard is, what it has counted, and what is watched; that is worked out when it is needed.
 
     `work` is what was counted in the latest steps, for each event. Until something has moved, the state is
-    not `awake`: the plan is what the optimizer has chosen, for reasons that still hold.
+    not `awake`: the plan is what the optimizer has chosen, for reasons that still hold. The `idle`
+    components, by their first names, have an alarm, and less work than planning is.
     """
 
     step: int
@@ -36,6 +37,7 @@ class ShardState:
     work: list[float]
     unwatched: UnwatchedSteps
     is_awake: bool = False
+    idle: list[str] = field(default_factory=list)
     watched: WatchedPlan | None = None
     stored: Mapping[str, Any] = field(default_factory=dict)  # what is watched, as it was written
     text: str = ""
@@ -121,6 +123,7 @@ class StateReader:
             "way": state.way,
             "cost": state.cost,
             "awake": state.is_awake,
+            "idle": state.idle,
             "live": state.live.to_json(),
             "log": [{**asdict(change), "queries": list(change.queries)} for change in state.log],
             "work": state.work,
@@ -143,6 +146,7 @@ class StateReader:
             work=list(known["work"]),
             unwatched=UnwatchedSteps.from_json(given.passing["unwatched"]),
             is_awake=known["awake"],
+            idle=list(known.get("idle", ())),
             stored=known["watched"],
             text=text,
         )

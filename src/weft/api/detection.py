@@ -46,10 +46,9 @@ if TYPE_CHECKING:
 class Detection(ABC):
     """Queries bound to events: their results, their plans, and what both cost.
 
-    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes` are frames of
-    the host. Of Spark, each is a run of its own when it is started, of a stream a streaming one; `outcomes`
-    has all kinds in one run (`weft.Outcomes` tells them apart). Without Spark they are tables, and what was
-    once found is kept. What a mode cannot give is an error that says why.
+    The same in every mode: `matches`, `timeouts`, `trends`, `late`, `rejected` and `outcomes`, frames of the
+    host. Of Spark each is a run of its own, and `outcomes` has all kinds in one (`weft.Outcomes` tells them
+    apart); without it, tables that are kept once found. What a mode cannot give is an error that says why.
     """
 
     is_streaming = False  # whether the events are a stream
@@ -318,8 +317,7 @@ class Detection(ABC):
     def learn(self, analysis: Analysis) -> Statistics:  # noqa: ARG002
         """Return the statistics, corrected by the events and partial matches that an analyzed run counted.
 
-        Given to `Planning(statistics=...)`, or stored with `save_statistics`, they are what the next plan is
-        chosen by.
+        Given to `Planning(statistics=...)`, or stored with `save_statistics`, they choose the next plan.
         """
         raise WeftError("a run teaches something in a batch without sites alone")
 
@@ -353,13 +351,13 @@ class Detection(ABC):
 
     def _tell_of_types(self) -> None:
         """Warn of types that no event has before a frame is returned, whose run warns nobody."""
-        self._tell(absent_types(self.queries, self._absent))
+        self._tell(absent_types(self.queries, self._absent, self.host.source.types))
 
     def _tell_of_run(self, counted: Mapping[str, int], queries: Sequence[Query]) -> None:
         """Tell what a person should know of a run that found so many results of each of some queries."""
         # A host that keeps what it found knows more of derived types with every run.
         rows = self.host.count_rows(types_in(queries)) if self.host.keeps_results else self._counts
-        self._tell(run_notices(queries, counted, rows))
+        self._tell(run_notices(queries, counted, rows, self.host.source.types))
 
     def costs(self) -> dict[str, float]:
         """Return the expected cost of the plan and the baselines, in nanoseconds per second of events."""

@@ -82,7 +82,8 @@ class OnePlaceDetection(Detection):
         if n_queries and seconds:
             yield Notice(
                 kind="short search",
-                reason=f"the search for a plan of {n_queries} queries was cut short after {seconds:g} s",
+                reason=f"the search for a plan of {n_queries} {'query' if n_queries == 1 else 'queries'} "
+                f"was cut short after {seconds:g} s",
                 remedy="planning=weft.Planning(search_seconds=...), or --search-seconds, lets it go on; the "
                 "matches are the same",
             )

@@ -47,7 +47,7 @@ class Streaming:
     adapt
         When to plan anew while the rates and selectivities drift. "invariants" does so when a condition under
         which the plan was the best is violated, "threshold" when a statistic has changed by half,
-        "unconditional" in every step that is watched; or a `weft.Adaptation`. "off" is never. Only plans that
+        "unconditional" in every micro-batch; or a `weft.Adaptation`. "off" is never. Only plans that
         were searched for (plan "auto" or "mcep"), and not for latency, are adapted. The matches are the same.
         The default, None, is "invariants" where plans are compared by their measured cost, and "off" else and
         with sites.

@@ -1,6 +1,7 @@
 """What a person should know of a run: types that no event has, queries that found nothing, odd times."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from weft.tree import find
 
 EARLIEST, LATEST = (np.datetime64(str(year), "us") for year in (2000, 2100))
 MOST_NAMED = 5
+NONE_DERIVED: Mapping[str, object] = MappingProxyType({})
 EMPTY = Notice(
     kind="no events",
     reason="the input has no rows",
@@ -23,8 +25,15 @@ def types_in(queries: Sequence[Query]) -> set[str]:
     return {event.type for query in queries for event in find(query.pattern, Event)}
 
 
-def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: InputCounts) -> Iterator[Notice]:
+def run_notices(
+    queries: Sequence[Query],
+    counted: Mapping[str, int],
+    rows: InputCounts,
+    derived: Mapping[str, object] = NONE_DERIVED,
+) -> Iterator[Notice]:
     """Yield what there is to tell of queries that found so many results each in some rows.
+
+    `derived` has the conditions of types that are derived from other columns.
 
     >>> from weft.language.parser import parse
     >>> rows = InputCounts(3, 0, {"Tranfser": "Transfer"})
@@ -42,7 +51,7 @@ def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: Inpu
     if not rows.n_events:
         return
     yield from _odd_times(rows)
-    yield from absent_types(queries, rows.absent)
+    yield from absent_types(queries, rows.absent, derived)
     idle = [query.name for query in queries if not counted.get(query.name)]
     if idle:
         yield _without_results(idle, len(queries), rows.n_events)
@@ -51,10 +60,13 @@ def run_notices(queries: Sequence[Query], counted: Mapping[str, int], rows: Inpu
 def _rejected(rows: InputCounts) -> Notice:
     n_rows = rows.n_events + rows.n_rejected
     verb = "is no event" if rows.n_rejected == 1 else "are no events"
+    remedy = "detection.rejected has them, each with the reason"
+    if not rows.n_events:
+        remedy += "; is the time the right column, in its unit (time_unit, --time-unit) or as ISO 8601?"
     return Notice(
         kind="rejected rows",
         reason=f"{rows.n_rejected:,} of {n_rows:,} rows {verb}, and left out",
-        remedy="detection.rejected has them, each with the reason",
+        remedy=remedy,
     )
 
 
@@ -75,7 +87,11 @@ def _shown(moment: np.datetime64) -> str:
     return str(np.datetime_as_string(moment, unit="s")).replace("T", " ")
 
 
-def absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> Iterator[Notice]:
+def absent_types(
+    queries: Sequence[Query],
+    absent: Mapping[str, str | None],
+    derived: Mapping[str, object] = NONE_DERIVED,
+) -> Iterator[Notice]:
     """Yield what to say of types that no event has, each given with the nearest one that events have."""
     for name, near in absent.items():
         asking = [query for query in queries if any(own.type == name for own in find(query.pattern, Event))]
@@ -87,8 +103,15 @@ def absent_types(queries: Sequence[Query], absent: Mapping[str, str | None]) -> 
         yield Notice(
             kind="unknown type",
             reason=f"no event is a {name}, {asked}{'' if needed else ' in NOT: it never rejects a match'}",
-            remedy=f"did you mean {near}?" if near else "types are spelled as in the events, case included",
+            remedy=_remedy(near, derived.get(name)),
         )
+
+
+def _remedy(near: str | None, condition: object) -> str:
+    """Return what to do about a type that no event has; one that is derived has a condition."""
+    if condition is not None:
+        return f"no event satisfies its condition{f': {condition}' if isinstance(condition, str) else ''}"
+    return f"did you mean {near}?" if near else "types are spelled as in the events, case included"
 
 
 def _positive_types(query: Query) -> set[str]:

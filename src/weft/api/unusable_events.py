@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import NoReturn
 
-from weft.errors import DataError
+from weft.errors import DataError, absent_path
 
 TAKEN = "a Spark DataFrame, an Arrow table, any frame that gives its columns as Arrow (pandas, Polars)"
+READERS = ("collect", "compute", "to_table")  # of frames that are lazy
 MAX_REPEATED = 60  # characters of what was given that a message repeats
 
 
@@ -30,10 +30,7 @@ def _refuse_path(path: str) -> NoReturn:
             "`events` is the text of a query\n"
             "  hint: the events come first, as in weft.detect(events, queries, ...)"
         )
-    raise DataError(
-        f"{path}: there is no such file or directory of events\n"
-        f"  hint: the path is looked for in {Path.cwd()} unless it begins with /"
-    )
+    raise absent_path(path, "events")
 
 
 def _remedy(events: object) -> str:
@@ -44,6 +41,9 @@ def _remedy(events: object) -> str:
         )
     if isinstance(events, type):
         return "give a frame, not its class"
+    for name in READERS:
+        if callable(getattr(type(events), name, None)):
+            return f"it is not read yet: give what its {name}() returns"
     if isinstance(events, Mapping):
         return "make a table of the columns: pyarrow.table(events)"
     if isinstance(events, list | tuple):

@@ -17,7 +17,7 @@ class AdaptOptions:
     adapt: Decider | None = option(
         "When to plan anew while the data drifts: when a condition behind the plan is violated (invariants, "
         "the default, but not with --site), when a statistic has changed by half (threshold), in every step "
-        "that is watched (unconditional), or never (off). The matches are the same.",
+        "(unconditional), or never (off). The matches are the same.",
         default=None,
     )
     adapt_k: str | None = option(
@@ -42,7 +42,9 @@ class AdaptOptions:
         "Of threshold: whether that is a share of the value, or an amount.", default=None
     )
     adapt_watching: float | None = option(
-        "The share of the run that watching may take; with 1 every step is watched.", default=None
+        "The share of the run that watching may take; with 1, and unconditional by default, every step is "
+        "watched.",
+        default=None,
     )
     adapt_steps: int | None = option("Steps that a search for a new plan may take.", default=None)
     adapt_least_gain: float | None = option("The share of the cost that new trees must save.", default=None)

@@ -76,7 +76,8 @@ def infer_columns(
 ) -> dict[str, pa.DataType]:
     """Return the types of columns, of those in `texts` as written; a look at every row of every file.
 
-    An identity whose values Spark would spell otherwise stays text: `007` and `7` are two.
+    The type of a column without any value is null. An identity whose values Spark would spell otherwise
+    stays text: `007` and `7` are two.
     """
     kinds = {name: pa.string() if name in texts else pa.null() for name in names}
     is_alike = True
@@ -88,7 +89,6 @@ def infer_columns(
                     is_alike = pc.all(pc.match_substring_regex(column, _SPELLED_WHOLE)).as_py() is not False
             if not _undecided(kinds, None):
                 break
-    kinds = {name: pa.string() if pa.types.is_null(kind) else kind for name, kind in kinds.items()}
     if id in kinds and not (
         is_alike if _is_whole(kinds[id]) else _is_alike(files, names, delimiter, id, kinds[id])
     ):
@@ -107,7 +107,7 @@ def _is_whole(kind: pa.DataType) -> bool:
 def _is_alike(
     files: Sequence[Path], names: Sequence[str], delimiter: str, id: str, kind: pa.DataType
 ) -> bool:
-    if pa.types.is_string(kind):
+    if pa.types.is_string(kind) or pa.types.is_null(kind):
         return True
     return all(
         all_spelled_alike(rows.column(0), kind)

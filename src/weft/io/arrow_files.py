@@ -41,6 +41,7 @@ class FileContents:
 
     kinds: Mapping[str, pa.DataType]
     read: ReadFile
+    without_values: frozenset[str] = frozenset()
 
 
 def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> ArrowEvents:
@@ -76,7 +77,8 @@ def open_events(path: str, columns: EventColumns, *, delimiter: str = ",") -> Ar
                 yield _as_meant(rows, told, columns, schema)
 
     schema = pa.schema(list(kinds.items()))
-    return ArrowEvents(schema, sum(file.stat().st_size for file in source.files), read)
+    n_bytes = sum(file.stat().st_size for file in source.files)
+    return ArrowEvents(schema, n_bytes, read, contents.without_values)
 
 
 def _partitions(source: EventFiles, columns: EventColumns) -> PartitionColumns:
@@ -109,11 +111,13 @@ def _csv_contents(
     texts = {columns.time, columns.type}
     columns.require([*names, *partitions.kinds], source.path)
     kinds = infer_columns(source.files, names, delimiter, texts=texts, id=columns.id)
+    without_values = frozenset(name for name, kind in kinds.items() if pa.types.is_null(kind))
+    kinds.update(dict.fromkeys(without_values, pa.string()))
 
     def read(file: Path, wanted: Sequence[str], _: Collection[str]) -> Iterator[pa.RecordBatch]:
         return typed_rows(file, names, {name: kinds[name] for name in wanted}, delimiter)
 
-    return FileContents(kinds, read)
+    return FileContents(kinds, read, without_values)
 
 
 def _require_distinct(names: Sequence[str], path: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from weft.errors import DataError, near_name
+from weft.errors import DataError, absent_path, near_name
 from weft.io.units import TimeUnit
 
 Format = Literal["csv", "json", "parquet"]
@@ -105,7 +105,7 @@ def find_events(path: str) -> EventFiles:
         return EventFiles(path, named, ())
     target = Path(path)
     if not target.exists():
-        raise DataError(f"{path}: there is no such file or directory")
+        raise absent_path(path, "events")
     files = data_files(target) if target.is_dir() else (target,)
     if not files:
         raise DataError(f"{path}: the directory holds no events (CSV, JSON lines or Parquet files)")

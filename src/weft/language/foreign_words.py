@@ -98,6 +98,7 @@ _BETWEEN_CLAUSES = frozenset(  # in a condition these may be what is said otherw
         *("followed", "followedby", "followedbyany", "then"),
     }
 )
+_SIGNS = frozenset({"MINUS", "DOT", "DIVIDE"})  # that may stand in a type: `log-in`, `acme.Login`
 _FUNCTIONS = {
     "prev": "of a list, l[i-1].x is the value before l[i].x",
     "lag": "of a list, l[i-1].x is the value before l[i].x",
@@ -126,7 +127,7 @@ def meant_by_word(clause: str, tokens: Sequence[Token], place: int) -> str | Non
     if (token.value, following.value) in (("-", ">"), ("=", ">"), ("|", ">")):
         return _SEQUENCE
     if clause == "AFTER MATCH SKIP":
-        return _skip_meant(token)
+        return _skip_meant(tokens, place)
     begins = token.type in ("DOT", "LBRACK")
     reach = 2 if clause == "PATTERN" else 1
     for word in (token, *tokens[max(0, place - reach) : place], *([following] if begins else [])):
@@ -148,10 +149,11 @@ def _may_mean(word: str, clause: str) -> bool:
     return word in _BETWEEN_CLAUSES and clause != "CREATE"
 
 
-def _skip_meant(token: Token) -> str | None:
-    match token.value.casefold():
+def _skip_meant(tokens: Sequence[Token], place: int) -> str | None:
+    match tokens[place].value.casefold():
         case "row":
-            return "leave out ROW: AFTER MATCH SKIP PAST LAST"
+            kept = " ".join(token.value.upper() for token in tokens[max(0, place - 2) : place])
+            return f"leave out ROW: AFTER MATCH SKIP {kept}"
         case "first" | "last" | "past" | "to":
             return "write AFTER MATCH SKIP NONE, TO NEXT or PAST LAST"
     return None
@@ -182,19 +184,49 @@ def name_to_quote(clause: str, tokens: Sequence[Token], place: int) -> str:
     >>> from weft.language.lexer import tokenize
     >>> name_to_quote("QUERY", list(tokenize("brute-force")), 1)
     'write "brute-force" in double quotes, or brute_force'
+    >>> name_to_quote("PATTERN", list(tokenize("SEQ(log-in a)")), 3)
+    'a name that is no plain word stands in double quotes: "log-in"'
     """
     token = tokens[place]
     if token.type == "STRING":
         return f"names have no single quotes: write {quote_name(token.value)}"
-    if token.type == "NUMBER" and clause != "QUERY":
-        return f"a name that is no plain word stands in double quotes: {quote_name(token.value)}"
     start = end = place
-    while start and tokens[start - 1].end_pos == tokens[start].start_pos:
+    while start and _goes_on(clause, tokens, start):
         start -= 1
-    while end + 1 < len(tokens) and tokens[end].end_pos == tokens[end + 1].start_pos:
+    while end + 1 < len(tokens) and _goes_on(clause, tokens, end + 1):
         end += 1
     name = "".join(part.value for part in tokens[start : end + 1])
+    if clause != "QUERY":
+        return f"a name that is no plain word stands in double quotes: {quote_name(name)}"
     return _quoted_or_plain(name)
+
+
+def is_inside_name(clause: str, tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a word goes on at a place: in a name of a query, or with a sign in a type.
+
+    >>> from weft.language.lexer import tokenize
+    >>> [is_inside_name("PATTERN", list(tokenize(text)), 1) for text in ("log-in a", "log - in", "A->B")]
+    [True, False, False]
+    """
+    if not place or not _goes_on(clause, tokens, place):
+        return False
+    around = tokens[place - 1 : place + 2]
+    return clause == "QUERY" or (
+        tokens[place].type in _SIGNS
+        and [_is_word(part) for part in around] == [True, False, True]
+        and _goes_on(clause, tokens, place + 1)
+    )
+
+
+def _goes_on(clause: str, tokens: Sequence[Token], place: int) -> bool:
+    """Return whether nothing stands between a token and the one before, and both may be of one name."""
+    both = tokens[place - 1 : place + 1]
+    is_name = clause == "QUERY" or all(part.type in _SIGNS or _is_word(part) for part in both)
+    return is_name and both[0].end_pos == both[1].start_pos
+
+
+def _is_word(token: Token) -> bool:
+    return token.type == "NUMBER" or (token.type != "CALL" and token.value[:1].isalnum())
 
 
 def label_to_quote(tokens: Sequence[Token], following: Token | None) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from weft.errors import DataError, Problem, QueryError, QueryText, WeftError
+from weft.errors import DataError, Problem, QueryError, QueryText, WeftError, absent_path
 from weft.language.binder import bind, same_name
 from weft.language.builder import QueryBuilder, Variable, as_query
 from weft.language.findings import raise_together
@@ -162,7 +162,7 @@ def _is_path(text: str) -> bool:
 def query_files(path: Path) -> list[Path]:
     """Return a file of queries, or those of a directory in order of name."""
     if not path.exists():
-        raise DataError(f"{path}: there is no such file or directory of queries")
+        raise absent_path(path, "queries")
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS)

@@ -6,7 +6,7 @@ from lark import Token
 
 from weft.errors import Problem, Span, near_name
 from weft.language.expression_rules import FUNCTIONS
-from weft.language.foreign_words import meant_by_word, name_to_quote
+from weft.language.foreign_words import is_inside_name, meant_by_word, name_to_quote
 from weft.language.lexer import KEYWORDS, POLICY_WORDS, RESERVED, SYMBOLS, quote_name, quote_text
 
 _CLAUSE_WORDS = (
@@ -139,7 +139,7 @@ def _hint(
 ) -> str | None:
     token = tokens[place]
     is_name_expected = "NAME" in expected and clause not in ("WHERE", "RETURN", "ON", "SELECT")
-    goes_on = clause == "QUERY" and place > 0 and tokens[place - 1].end_pos == token.start_pos
+    goes_on = clause in ("QUERY", "PATTERN") and is_inside_name(clause, tokens, place)
     if goes_on or (token.type in ("NUMBER", "STRING") and is_name_expected):
         return name_to_quote(clause, tokens, place)
     if (meant := meant_by_word(clause, tokens, place)) is not None:

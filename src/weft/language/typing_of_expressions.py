@@ -1,6 +1,6 @@
 """Give every part of an expression its type, converting operands so that they agree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from weft.language.typing_rules import (
     is_null,
 )
 from weft.schema import BOOLEAN, LONG, STRING, TIMESTAMP, Schema, Type
+from weft.tree import find
 
 # A type of None stands for one that could not be found out; the reason has been reported.
 Typed = tuple[Any, Type | None]
@@ -45,6 +46,7 @@ _ARGUMENTS = {  # COUNT takes all types
     "max": _ORDERED | {"string"},
 }
 _TREND_ARGUMENTS = {"sum": _NUMBERS, "avg": _NUMBERS, "min": _ORDERED, "max": _ORDERED}
+NO_VALUES = "is it the right file, with more in it than a header? Parquet tells types without values"
 _TREND_HINTS = {
     "sum": "in a trend query SUM takes numbers",
     "min": "in a trend query MIN takes numbers, times and durations",
@@ -89,7 +91,8 @@ class Typing:
             return self.schema.time, TIMESTAMP
         else:
             known = [*self.schema.attributes, *self.schema.unusable]
-            self.complain(f"unknown attribute {shown}", span, self.findings.suggest(name, known))
+            remedy = _numbered(name, known) or self.findings.suggest(name, known)
+            self.complain(f"unknown attribute {shown}", span, remedy)
         return name, None
 
     def _type(self, node: expressions.Predicate) -> Typed:
@@ -140,6 +143,7 @@ class Typing:
         if node.function in arguments and given.kind not in arguments[node.function]:
             message = f"{node.function.upper()} does not take {quote_name(node.variable)}."
             hint = _TREND_HINTS.get(node.function) if self.is_trend else None
+            hint = self._without_values(node) or hint
             self.complain(f"{message}{quote_name(name, after_dot=True)} ({given})", node.span, hint)
             return typed, None
         return typed, type_of(typed)
@@ -151,7 +155,8 @@ class Typing:
         rebuilt = type(node)(operand, node.span)
         if given is not None and given.kind not in _ARGUMENTS["sum"]:
             word = "-" if isinstance(node, expressions.Negate) else "ABS"
-            self.complain(f"{word} does not take {_shown(node.operand, given)}", node.span, None)
+            hint = self._without_values(node)
+            self.complain(f"{word} does not take {_shown(node.operand, given)}", node.span, hint)
             return rebuilt, None
         return rebuilt, given
 
@@ -186,9 +191,18 @@ class Typing:
                 left, right = convert(left, given, wanted[0]), convert(right, other, wanted[1])
             except TypeMismatchError as mismatch:
                 sides = f"{_shown(node.left, given)} {joint} {_shown(node.right, other)}"
-                self.complain(f"{refusal} {sides}", node.span, mismatch.hint)
+                self.complain(f"{refusal} {sides}", node.span, self._without_values(node) or mismatch.hint)
                 return node, None
         return type(node)(node.operator, left, right, node.span), wanted
+
+    def _without_values(self, node: Expression) -> str | None:
+        """Return what to do about a column that is taken for a text because no row has a value there."""
+        mentioned = {own.name for own in find(node, Attribute)} | {own.name for own in find(node, Aggregate)}
+        names = [name for name in self.schema.without_values if name in mentioned]
+        if not names:
+            return None
+        shown = " and ".join(map(quote_name, sorted(names)))
+        return f"no row has a value of {shown}, so its type is not known: {NO_VALUES}"
 
     def _in_list(self, node: InList) -> Expression:
         operand, given = self._type(node.operand)
@@ -205,7 +219,7 @@ class Typing:
         except TypeMismatchError as mismatch:
             kinds = ", ".join(sorted({str(value.type) for value in node.values}))
             message = f"{_shown(node.operand, given)} cannot be in a list of {kinds}"
-            self.complain(message, node.span, mismatch.hint)
+            self.complain(message, node.span, self._without_values(node) or mismatch.hint)
             return node
 
     def _like(self, node: Like) -> Expression:
@@ -217,6 +231,15 @@ class Typing:
             hint = "write two backslashes for a literal one"
             self.complain("the LIKE pattern ends in a backslash that escapes nothing", node.span, hint)
         return Like(operand, node.pattern, node.span)
+
+
+def _numbered(name: str, known: Iterable[str]) -> str | None:
+    """Return what became of columns of one name."""
+    places = [own for own in known if own.startswith(name) and own[len(name) :].isdigit()]
+    if len(places) < 2:
+        return None
+    shown = " and ".join(map(quote_name, places))
+    return f"there are {shown}; if a CSV file names several columns {name}, rename all but one"
 
 
 def _shown(expression: Expression, given: Type) -> str:

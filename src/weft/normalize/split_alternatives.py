@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from weft.errors import Problem, QueryError
 from weft.pattern import nodes
-from weft.pattern.nodes import MAX_ALTERNATIVES, Conjunction, Event, Kleene, Negation, Pattern
+from weft.pattern.nodes import (
+    MAX_ALTERNATIVES,
+    MAX_COMBINATIONS,
+    Conjunction,
+    Event,
+    Kleene,
+    Negation,
+    Pattern,
+)
 from weft.tree import find
 
 NOTHING = Conjunction(())  # what is left of a pattern without events
@@ -53,7 +61,7 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
             return [Alternative(pattern)]
         case nodes.Disjunction(operands=operands):
             alternatives = [taken for operand in operands for taken in _alternatives(operand, query)]
-            _check_count(len(alternatives), query)
+            _check_count(len(alternatives), pattern, query)
             return alternatives
         case nodes.Some(operands=operands):
             return _combinations(pattern, [_alternatives(operand, query) for operand in operands], query)
@@ -61,14 +69,14 @@ def _alternatives(pattern: Pattern, query: str) -> list[Alternative]:
             return [_negate(operand, query)]
         case nodes.Sequence(operands=operands) | Conjunction(operands=operands):
             choices = [_alternatives(operand, query) for operand in operands]
-            _check_count(math.prod(map(len, choices)), query)
+            _check_count(math.prod(map(len, choices)), pattern, query)
             return [_rebuild(pattern, combination) for combination in itertools.product(*choices)]
 
 
 def _combinations(some: nodes.Some, choices: list[list[Alternative]], query: str) -> list[Alternative]:
     """Return the AND of every non-empty combination of operands, small ones first."""
     n_choices = math.prod(1 + len(choice) for choice in choices)  # each of its alternatives, or not taken
-    _check_count(n_choices - 1, query)  # without the choice of none at all
+    _check_count(n_choices - 1, some, query)  # without the choice of none at all
     return [
         _rebuild(Conjunction((), some.span), combination)
         for size in range(1, len(choices) + 1)
@@ -99,10 +107,11 @@ def _negate(operand: Pattern, query: str) -> Alternative:
     return Alternative(negations[0] if len(negations) == 1 else Conjunction(negations))
 
 
-def _check_count(n_alternatives: int, query: str) -> None:
-    if n_alternatives > MAX_ALTERNATIVES:
+def _check_count(n_alternatives: int, pattern: Pattern, query: str) -> None:
+    most = MAX_COMBINATIONS if any(find(pattern, nodes.Some)) else MAX_ALTERNATIVES
+    if n_alternatives > most:
         problem = Problem(
-            f"more than {MAX_ALTERNATIVES} alternatives after splitting OR, SOME and optional items",
+            f"more than {most} alternatives after splitting OR, SOME and optional items",
             query=query,
             hint="use fewer OR, * and ?, or a SOME of fewer operands, in one query, or write several queries",
         )

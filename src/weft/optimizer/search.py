@@ -102,7 +102,7 @@ def search_plan(
         weave.components()  # what patterns can share is known before the time counts
     seconds, is_share = seconds_of(planning, weave.cost, is_stream=is_stream)
     record = SearchRecord(weave, begin(seconds, planning.steps))
-    limit, notes = record.limit, list[str]()
+    limit, n_rewritten = record.limit, 0
     repairs = planning.heuristic == "replies"
     if repairs:
         with record.efforts.of("replies", limit):
@@ -110,15 +110,16 @@ def search_plan(
     if not planning.prefix_only and not limit.is_over():
         with record.efforts.of("sharing", limit):
             start_with_sharing(weave, share_of(limit, SHARING_SHARE), repairs=repairs)
-    if planning.rewrites:
+    if planning.rewrites and not limit.is_over():
         with record.efforts.of("rewriting", limit):
             part = share_of(limit, REWRITING_SHARE)
             n_rewritten = start_with_rewriting(weave, part, planning.seed, repairs=repairs)
-        n_patterns = sum(len(keys) for keys in weave.components() if len(keys) > 1)
-        notes += _rewriting_notes(n_rewritten, n_patterns) if limit.taken else ()
     efforts = weave.improve(limit, heuristic=planning.heuristic, sizes=planning.sizes, seed=planning.seed)
     record.efforts.add_all(efforts.by_method)
-    return record.report(is_share=is_share), notes
+    search = record.report(is_share=is_share)  # what is said of it is no part of its time
+    n_patterns = sum(len(keys) for keys in weave.components() if len(keys) > 1)
+    is_told = planning.rewrites and limit.taken
+    return search, list(_rewriting_notes(n_rewritten, n_patterns)) if is_told else []
 
 
 def share_of(limit: Limit, share: float) -> Limit:

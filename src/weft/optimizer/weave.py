@@ -139,7 +139,8 @@ class Weave:
         patterns as `sizes` says; the other heuristics are those of the paper alone, with the first of the
         sizes. A pattern with nothing to share takes its best tree.
         """
-        efforts, components = Efforts(self.multitree.nodes), self.components()
+        efforts = Efforts(self.multitree.nodes)
+        components = [] if limit.is_over() else self.components()
         if alone := [keys[0] for keys in components if len(keys) == 1]:
             with efforts.of("best trees", limit):
                 self._take_best_trees(alone, limit)

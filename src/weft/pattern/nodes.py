@@ -8,6 +8,7 @@ from weft.expressions import CountTrends, Equivalence, Expression, Predicate
 from weft.pattern.policies import ALL_MATCHES, Policy
 
 MAX_ALTERNATIVES = 256  # of one query: more ways to match are refused
+MAX_COMBINATIONS = 4_096  # the same with SOME, whose combinations have most of their joins in common
 
 
 @dataclass(frozen=True, slots=True)

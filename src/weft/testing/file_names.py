@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from weft.errors import DataError
+from weft.errors import DataError, absent_path
 
 PATTERNS = ("test_*.yaml", "*_test.yaml", "*.test.yaml")  # and .yml
 _NAME = re.compile(r"(test_.*|.*_test|.*\.test)\.ya?ml", re.IGNORECASE)
@@ -31,7 +31,7 @@ def rule_test_files(paths: Iterable[Path]) -> list[Path]:
 
 def _files(path: Path) -> Iterator[Path]:
     if not path.exists():
-        raise DataError(f"{path}: there is no such file or directory of tests")
+        raise absent_path(path, "tests")
     if not path.is_dir():
         yield path
         return

@@ -16,7 +16,7 @@ from weft.cost.partial_matches import PartialMatches
 from weft.cost.shape import MOST_EXACT, Check, Shape
 from weft.optimizer.orders.decided import local_cost
 from weft.optimizer.orders.exact_order import exact_order
-from weft.optimizer.orders.exact_tree import exact_tree
+from weft.optimizer.orders.exact_tree import exact_tree, greedy_reply
 from weft.optimizer.trees import Tree, leaf, nodes_of, order_tree, pair, tree_text, units_of
 from weft_lab.exhaustive import all_trees
 
@@ -167,6 +167,36 @@ def test_many_items_have_a_tree_over_all_of_them(n_items: int) -> None:
         assert sorted(leaves) == [1 << item for item in range(n_items)]
         assert tree.mask == shape.everything
         assert set(given) <= set(nodes_of(tree))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tree_of_many_items_reads_what_exists_where_that_is_cheaper(seed: int, model: CostModel) -> None:
+    """Beside the exact reply to the same trees, and to none: no better than one, no worse than the other."""
+    dice = random.Random(seed)
+    shape = random_shape(dice, 6, n_lists=dice.choice([0, 0, 1]))
+    other = dice.choice(list(all_trees(dice.choice([0b111, 0b101101, 0b111111]), shape.list_mask)))
+    existing = {node.mask: node for node in nodes_of(other) if not node.is_leaf}
+    found, alone, exact = (
+        greedy_reply(shape, model, (), existing, {}),
+        greedy_reply(shape, model, (), {}, {}),
+        exact_tree(shape, model, (), existing),
+    )
+    costs = [rest_cost(tree, shape, model, existing) for tree in (exact, found, alone)]
+    assert costs[0] <= costs[1] * (1 + 1e-9)
+    assert costs[1] <= costs[2] * (1 + 1e-9)
+    dear = dict.fromkeys(existing, 1e30)
+    assert greedy_reply(shape, model, (), existing, dear) == alone
+
+
+def test_a_tree_of_many_items_keeps_given_trees_and_reads_others() -> None:
+    n_items = MOST_EXACT + 3
+    shape = random_shape(random.Random(5), n_items)
+    pinned, there = order_tree([0, 2, 4]), order_tree([7, 9, 5, 1])
+    existing = {node.mask: node for node in nodes_of(there) if not node.is_leaf}
+    tree = exact_tree(shape, PartialMatches(), [pinned], existing)
+    assert {pinned, there} <= set(nodes_of(tree))
+    assert tree.mask == shape.everything
 
 
 def test_units_are_the_given_trees_and_the_other_items_by_their_first_item() -> None:

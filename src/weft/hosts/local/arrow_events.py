@@ -27,6 +27,7 @@ class ArrowEvents:
     # Gives batches with the named columns, in this order, each time from the beginning. Of some of them it
     # may give texts as a dictionary and codes, where that takes less time.
     read: ReadColumns
+    without_values: frozenset[str] = frozenset()  # columns of CSV whose type no row tells
 
     def batches(self, columns: Sequence[str], coded: Collection[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yield the events in their order, with the named columns alone, in batches of bounded size.

@@ -20,7 +20,7 @@ from weft.hosts.meaning import EventMeaning, EventRoles, refuse_duplicates
 class LocalEvents(EventMeaning):
     """Rows in Arrow, and what their columns mean."""
 
-    to_time: ClassVar = "pandas.to_datetime"
+    to_time: ClassVar = 'pandas.to_datetime, numbers with unit="s", "ms", "us" or "ns"'
 
     rows: ArrowEvents
     derived: Mapping[str, DerivedType] = field(default_factory=dict)
@@ -30,6 +30,7 @@ class LocalEvents(EventMeaning):
         """Return the meaning of rows whose columns have the roles, as far as these are there and fit."""
         refuse_duplicates(rows.schema.names)
         bound = cls.bind(column_kinds(rows.schema), roles, rows=rows)
+        bound = replace(bound, schema=replace(bound.schema, without_values=rows.without_values))
         derived = {name: derive_type(name, given, bound.schema) for name, given in roles.types.items()}
         return replace(bound, derived=derived)
 
@@ -50,7 +51,11 @@ def events_in_memory(given: Any) -> ArrowEvents:
     try:
         reader = pa.RecordBatchReader.from_stream(given)
     except (ValueError, TypeError, pa.ArrowException) as error:
-        raise DataError(f"`events` cannot be taken as Arrow: {error}") from None
+        raise DataError(
+            f"`events` cannot be taken as Arrow: {error}\n"
+            "  hint: give a table whose columns hold values of one type each; pandas turns them into texts "
+            "with .astype(str)"
+        ) from None
     with Spool(spool_limit()) as spool:
         for batch in reader:
             spool.add(0, batch)

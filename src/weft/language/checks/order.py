@@ -16,6 +16,7 @@ Edge = tuple[str, str, bool]
 Successors = dict[str, list[tuple[str, bool]]]
 
 OTHER_TIME = "turn it around, or say which column is the time of the events: --time"
+OTHER_ORDER = "leave it out, turn it around, or change the order in the pattern"
 
 
 def check_order(
@@ -64,7 +65,7 @@ def check_order(
             if start == end:
                 reason = "an event is not before itself"
             message = f"{expression_to_text(predicate)} can never hold: {reason}"
-            findings.complain(message, predicate.span, OTHER_TIME if is_guess else None)
+            findings.complain(message, predicate.span, OTHER_TIME if is_guess else OTHER_ORDER)
             continue
         for before, after, strict in edges:
             successors.setdefault(before, []).append((after, strict))

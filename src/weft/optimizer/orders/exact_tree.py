@@ -9,12 +9,13 @@ Differs     Contains given sub-trees, and may use trees that exist already: as t
             negations checked that they have left to their readers.
 Complexity  O(3^n) for n items and given sub-trees; optimal among trees that check every negation as soon
             as its items are there. Beyond MOST_EXACT items, the better of the greedy order and
-            ZStream's tree is returned.
+            ZStream's tree is returned, which reads trees that exist as long as one more makes it cheaper.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import chain
 from operator import or_
 
 import numpy as np
@@ -31,11 +32,15 @@ from weft.optimizer.orders.decided import (
     SteppedTree,
     against_others,
     checks_of,
+    local_cost,
+    node_steps,
     tree_steps,
 )
 from weft.optimizer.orders.greedy_order import decide_greedy_order
 from weft.optimizer.orders.zstream_tree import decide_zstream_tree
 from weft.optimizer.trees import Tree, nodes_of, pair, units_of
+
+MOST_TRIED = 16  # trees that exist which a tree of many items is tried with, those that save most
 
 
 def exact_tree(
@@ -59,7 +64,7 @@ def exact_tree(
     '((a c) b)'
     """
     if shape.n_items > MOST_EXACT:
-        return _approximate(shape, model, pinned).tree
+        return greedy_reply(shape, model, pinned, existing or {}, reading or {})
     return _Table(shape, model, pinned, existing or {}, reading or {}).tree()
 
 
@@ -168,6 +173,35 @@ def _approximate(shape: Shape, model: CostModel, pinned: Sequence[Tree]) -> Deci
     best = costs.index(min(costs))
     last = Block(shape.everything, against_others(sides, best))
     return replace(options[best], blocks=(*options[best].blocks, last))
+
+
+def greedy_reply(
+    shape: Shape,
+    model: CostModel,
+    pinned: Sequence[Tree],
+    existing: Mapping[int, Tree],
+    reading: Mapping[int, float],
+) -> Tree:
+    """Return a tree for many items that reads existing trees, one more while that makes it cheaper."""
+    given, best = list(pinned), _approximate(shape, model, pinned).tree
+    least = local_cost(best, shape, model)
+    saved = {mask: _joined(tree, shape, model) - reading.get(mask, 0.0) for mask, tree in existing.items()}
+    for mask in sorted(saved, key=lambda mask: (-saved[mask], mask))[:MOST_TRIED]:
+        if existing[mask] in given or not _contains(existing[mask], given):
+            continue
+        parts = [*(part for part in given if not part.mask & mask), existing[mask]]
+        option = decide_zstream_tree(shape, model, parts).tree._replace(unchecked=False)
+        there = sum(saved[part.mask] for part in parts if part not in pinned)
+        cost = local_cost(option, shape, model) - there
+        if cost < least:
+            given, best, least = parts, option, cost
+    return best
+
+
+def _joined(tree: Tree, shape: Shape, model: CostModel) -> float:
+    """Return what the joins and checks of a tree cost; its leaves are read in every tree."""
+    joins = (node_steps(node, shape) for node in nodes_of(tree) if not node.is_leaf)
+    return Side(tuple(chain.from_iterable(joins))).value(shape, model)
 
 
 def _subset_masks(units: Sequence[Tree]) -> Array:

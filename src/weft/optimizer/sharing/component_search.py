@@ -130,6 +130,8 @@ class ComponentSearch(Generic[Key]):
     def _anneal(self, method: SearchMethod, limit: Limit) -> None:
         n_steps = min(MOST_TURN_STEPS, TURN_STEPS * (1 + self._n_turns[method]))
         neighborhood = self._neighborhood.changing(method.n_changed)
+        if limit.is_over():  # to find the neighbors takes a while, the first time
+            return
         if self._compiled is None:
             self._compiled = compiled_annealing(neighborhood, limit)
         with self.efforts.of(method.name, limit):
@@ -155,5 +157,5 @@ def search_components(
     while waiting and not limit.is_over():
         search, _ = min(waiting, key=lambda entry: (entry[0].n_steps + TURN_STEPS) / entry[1])
         search.take_turn(limit)
-        if search.is_settled:
+        if not limit.is_over() and search.is_settled:
             waiting = [entry for entry in waiting if entry[0] is not search]

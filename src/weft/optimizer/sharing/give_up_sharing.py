@@ -20,7 +20,7 @@ from weft.optimizer.trees import Tree
 def give_up_sharing(multitree: MultiTree[Key], plans: LocalPlans, keys: Sequence[Key], limit: Limit) -> None:
     """Give up each part that patterns share, in turn, where that makes the plan cheaper."""
     improved = True
-    while improved:
+    while improved and not limit.is_over():
         improved = False
         for number, owners in _owners_of_parts(multitree, keys).items():
             if not limit.allows_step():
