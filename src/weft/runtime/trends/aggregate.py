@@ -151,10 +151,12 @@ class _TrendPass:
         room = room_for(self.selection.n_windows(*span), width, n_extremes)
         each = slice(None, None, size * size)
         panes = PaneMaps(
-            *map(as_own, (maps.partitions[each], maps.windows[each])),
-            maps.kept,
-            *map(as_own, (maps.best, maps.has)),
-            size,
+            partitions=as_own(maps.partitions[each]),
+            panes=as_own(maps.windows[each]),
+            kept=maps.kept,
+            best=as_own(maps.best),
+            has=as_own(maps.has),
+            size=size,
         )
         wanted = Composition(
             *span,
