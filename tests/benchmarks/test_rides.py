@@ -35,7 +35,7 @@ def test_all_modes_find_the_same_trends_in_rides() -> None:
     events = rides(200, 20, districts=2, burst=10)
     found = []
     for mode in ("dynamic", "static", "none"):
-        rows, _ = aggregate_workload(templates, events, mode)  # type: ignore[arg-type]
+        rows, _ = aggregate_workload(templates, events, mode, exact=True)  # type: ignore[arg-type]
         found.append([[one.numbers(place) for place in range(one.width)] for one in rows])
     assert found[0] == found[1] == found[2]
     assert all(own[0] for own in found[0])

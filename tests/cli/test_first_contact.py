@@ -15,6 +15,7 @@ from weft.cli.app import SUMMARIES, app
 from weft.cli.groups import with_groups
 from weft.cli.options import PlanOptions
 from weft.cli.steps import planning_of
+from weft.cli.trend_options import TrendOptions
 from weft.optimizer.planning import Planning
 
 HEAVY = ("pyspark", "py4j", "numba", "pandas", "pyarrow", "numpy")
@@ -127,7 +128,7 @@ def test_planning_options_become_a_planning() -> None:
         objective="0.25",
         search_seconds=2.0,
     )
-    assert planning_of(options, "static") == Planning(
+    assert planning_of(options, TrendOptions(sharing="static", exact=True)) == Planning(
         plan="mcep",
         steps=50,
         seed=7,
@@ -139,5 +140,6 @@ def test_planning_options_become_a_planning() -> None:
         objective=0.25,
         search_seconds=2.0,
         sharing="static",
+        exact=True,
     )
     assert planning_of(PlanOptions()) == Planning()

@@ -19,12 +19,14 @@ from tests.helpers.random_trends import (
 from tests.helpers.tally import Count
 
 from weft.errors import QueryError
+from weft.kernels.trends.compose import PaneMaps, compose_windows
 from weft.normalize.template import template_of
-from weft.pattern.nodes import Query
+from weft.pattern.nodes import Query, TimeWindow
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import TrendResults, find_trend_results
+from weft.runtime.trends import aggregate
 from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
 from weft.runtime.trends.shared import sharing_sets
 
@@ -123,3 +125,32 @@ def test_events_of_one_time_with_an_order(sharing: Sharing, count: Count) -> Non
 
     workloads = st.one_of(st.lists(queries(), min_size=1, max_size=2), related_queries())
     check_cases(check, with_results(workloads, tied_events(), tie_break=True), count, n_cases=25)
+
+
+@st.composite
+def many_windows(draw: st.DrawFn, workload: Workload) -> Workload:
+    """The queries with windows that overlap so much that they are put together from panes."""
+    drawn, stream = workload
+    slow = draw(st.integers(1, 4))
+    overlapping = [
+        replace(query, window=TimeWindow(draw(st.integers(12, 40))), slide=draw(st.integers(1, 3)))
+        for query in drawn
+    ]
+    return overlapping, [replace(event, time=event.time * slow) for event in stream]
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "none"])
+def test_windows_put_together_from_panes(
+    sharing: Sharing, count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    composed: list[int] = []
+
+    def noted(maps: PaneMaps, *rest: object) -> object:
+        composed.append(maps.panes.size)
+        return compose_windows(maps, *rest)
+
+    monkeypatch.setattr(aggregate, "compose_windows", noted)
+    lone = with_results(st.lists(queries(), min_size=1, max_size=2), events())
+    cases = st.one_of(lone, with_results(related_queries(), bursts())).flatmap(many_windows)
+    check_cases(lambda *case: check_workload(sharing, *case), cases, count, n_cases=40)
+    assert sum(n_panes > 3 for n_panes in composed) > 20

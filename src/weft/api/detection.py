@@ -117,7 +117,7 @@ class Detection(ABC):
         """One row per trend query, window and group that has trends; of a stream, once the window is over.
 
         Columns: `query`, `window_start`, `window_end`, the groups and aggregates of all trend queries, NULL
-        in the rows of others, and `beyond`: by their columns, the digits of values too large for these.
+        in the rows of others, and `beyond`: by their columns, values too large for these.
         """
         return self._results.trends
 

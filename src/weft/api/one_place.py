@@ -15,6 +15,7 @@ from weft.api.planning import (
     merge_plans,
     plan_group,
     plan_groups,
+    trend_plan,
     why_lines,
 )
 from weft.explanation.analysis import Analysis, analyze_plan, analyze_trends, input_kinds
@@ -32,7 +33,6 @@ from weft.optimizer.stored_plan import StoredPlan
 from weft.pattern.nodes import Query
 from weft.plan.nodes import Node, Plan
 from weft.runtime.stages.outcomes import OutcomeColumns
-from weft.runtime.trends.executor import TrendPlan
 from weft.statistics.model import Statistics
 
 
@@ -161,8 +161,8 @@ class BatchDetection(OnePlaceDetection):
     @property
     def _trend_work(self) -> list[GroupWork]:
         groups = divide_trends(self.trend_queries, self._templates)
-        sharing = self.workload.planning.sharing
-        return [GroupWork(TrendPlan(group.templates, sharing), group.division) for group in groups]
+        planning = self.workload.planning
+        return [GroupWork(trend_plan(group.templates, planning), group.division) for group in groups]
 
     def sample_statistics(self) -> Statistics:
         if self._statistics is not None:

@@ -25,9 +25,16 @@ from weft.placement.site_program import attributes_by_type
 from weft.placement.site_statistics import SiteStatistics, kinds_of, site_statistics
 from weft.plan.nearest import nearest_joins
 from weft.plan.nodes import Node
+from weft.plan.template import Template
+from weft.runtime.trends.executor import TrendPlan
 from weft.schema import Schema
 from weft.statistics.model import ItemKey, PatternCount, PatternKey, Statistics
 from weft.statistics.sampling import UNSEEN
+
+
+def trend_plan(templates: Sequence[Template], planning: Planning) -> TrendPlan:
+    """Return what the shards of trend queries run."""
+    return TrendPlan(tuple(templates), planning.sharing, planning.exact)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ QUERY edges PATTERN SEQ(A a, B+ b) WHERE b[i].price > b[i-1].price WITHIN 20 sec
             RETURN COUNT(*) AS n
 QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLIDE 20 seconds
               RETURN COUNT(*) AS n
+QUERY often PATTERN SEQ(A a, B+ b) WITHIN 1 minute SLIDE 2 seconds RETURN COUNT(*) AS n, MIN(b.n) AS least
+QUERY both PATTERN AND(A+ a, B+ b) WITHIN 1 minute SLIDE 2 seconds RETURN COUNT(*) AS n
 """
 MANY_ITEMS = """
 QUERY many PATTERN SEQ(A a, B+ b, C c, D d, E e, F f, G g, H h, I i) WITHIN 20 seconds SLIDE 10 seconds

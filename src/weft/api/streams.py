@@ -9,7 +9,7 @@ from weft.adaptation.settings import AdaptedGroup
 from weft.api.detection import Detection
 from weft.api.one_place import OnePlaceDetection
 from weft.api.options import Sites
-from weft.api.planning import PlannedGroup, plan_group, search_lines, work_of
+from weft.api.planning import PlannedGroup, plan_group, search_lines, trend_plan, work_of
 from weft.api.sites import SiteDetection
 from weft.api.workload import Workload
 from weft.codec import from_json, stored, to_json
@@ -161,9 +161,7 @@ class StreamDetection(Streamed, OnePlaceDetection):
     def _trend_plans(self) -> dict[ShardGroup, TrendPlan]:
         templates = {template.query: template for template in self._templates}
         return {
-            group: TrendPlan(
-                tuple(templates[query.name] for query in queries), self.workload.planning.sharing
-            )
+            group: trend_plan([templates[query.name] for query in queries], self.workload.planning)
             for group, queries in self._members(trends=True).items()
         }
 

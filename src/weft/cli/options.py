@@ -15,7 +15,6 @@ from weft.io.targets import MatchFormat
 from weft.io.units import TimeUnit
 from weft.optimizer.planning import SECONDS, CostName, NeighborhoodName
 from weft.optimizer.weave import Heuristic
-from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget, OnBudget
 
 Events = Annotated[
@@ -49,13 +48,6 @@ OnBudgetOption = Annotated[
     ),
 ]
 PARTIAL_MATCHES = Budget().partial_matches
-SharingOption = Annotated[
-    Sharing,
-    typer.Option(
-        help="How trend queries share work: dynamic decides for every burst of events, static always shares, "
-        "none never. The results are the same."
-    ),
-]
 Explained = Annotated[
     Literal["plan", "analyze"] | None,
     typer.Option(

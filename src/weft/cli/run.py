@@ -14,6 +14,7 @@ from weft.cli.groups import with_groups
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import MOST_RESULTS, print_summary, show_progress, trends_table
 from weft.cli.steps import choose_plan, learn_statistics, planning_of, prepare_files
+from weft.cli.trend_options import TrendOptions
 from weft.explanation.analysis import Analysis, StoppedQueries, stopped_lines
 from weft.hosts.host import Frame
 from weft.io.event_files import find_events
@@ -54,7 +55,7 @@ def run(
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
     on_budget: options.OnBudgetOption = "stop",
     planning: options.StoredPlanOptions,
-    sharing: options.SharingOption = "dynamic",
+    trends: TrendOptions,
     sites: options.SiteOptions,
     explained: options.Explained = None,
     engine: options.EngineOptions,
@@ -69,7 +70,7 @@ def run(
         tie_break = columns.order_by is not None
         read_queries(queries, None, tie_break=tie_break, default=policies.policy(), times={columns.time})
         sites.check()
-        planning_of(planning, sharing)
+        planning_of(planning, trends)
         find_events(events)
         if out is not None:
             check_target(out)
@@ -85,7 +86,7 @@ def run(
             planning,
             policies=policies,
             sites=sites,
-            sharing=sharing,
+            trends=trends,
             budget=Budget(partial_matches=budget),
             on_budget=on_budget,
         )

@@ -11,6 +11,7 @@ from weft.api.planning import load_plan, save_plan
 from weft.cli.options import ColumnOptions, PlanOptions, SiteOptions, StoredPlanOptions
 from weft.cli.policy_options import PolicyOptions
 from weft.cli.report import show_progress
+from weft.cli.trend_options import NO_TRENDS, TrendOptions
 from weft.errors import WeftError, near_name
 from weft.explanation.analysis import Analysis
 from weft.hosts.progress import SearchProgress
@@ -18,7 +19,6 @@ from weft.io.event_files import EventColumns
 from weft.optimizer.planning import STRATEGIES, ObjectiveName, Planning, Strategy
 from weft.optimizer.stored_plan import StoredPlan
 from weft.placement.network import Network
-from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget, OnBudget
 from weft.statistics.file import save_statistics
 
@@ -47,7 +47,7 @@ def prepare_files(
     *,
     policies: PolicyOptions,
     sites: SiteOptions = NO_SITES,
-    sharing: Sharing = "dynamic",
+    trends: TrendOptions = NO_TRENDS,
     budget: Budget | None = None,
     on_budget: OnBudget = "stop",
 ) -> Detection:
@@ -62,7 +62,7 @@ def prepare_files(
         skip=policies.skip,
         suppress=policies.suppress,
         columns=Columns(order_by=columns.order_by, types=columns.conditions),
-        planning=planning_of(planning, sharing),
+        planning=planning_of(planning, trends),
         sites=sites_of(sites),
         budget=budget,
         on_budget=on_budget,
@@ -70,7 +70,7 @@ def prepare_files(
     )
 
 
-def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
+def planning_of(options: PlanOptions, trends: TrendOptions = NO_TRENDS) -> Planning:
     """Return what the options say of the plan."""
     if options.neighborhood_size is not None and options.neighborhood == "edge":
         raise WeftError("--neighborhood-size needs --neighborhood vertex: an edge joins two queries")
@@ -86,7 +86,8 @@ def planning_of(options: PlanOptions, sharing: Sharing = "dynamic") -> Planning:
         prefix_only=options.prefix_only,
         cost=options.cost,
         objective=chosen_objective(options.objective),
-        sharing=sharing,
+        sharing=trends.sharing,
+        exact=trends.exact,
     )
 
 

@@ -27,6 +27,7 @@ from weft.cli.report import print_summary, show_progress
 from weft.cli.spark_engine import SparkEngine, report_failures, start_spark
 from weft.cli.steps import planning_of, prepare_files, search_plan, sites_of
 from weft.cli.stream_report import show_stream
+from weft.cli.trend_options import TrendOptions
 from weft.errors import DataError, WeftError
 from weft.explanation.placements import bytes_text
 from weft.hosts.host import InputCounts
@@ -47,7 +48,6 @@ from weft.language.literals import parse_duration
 from weft.language.read import read_queries
 from weft.notices import Notice
 from weft.pattern.nodes import Query
-from weft.plan.trend_sets import Sharing
 from weft.runtime.budget import Budget, OnBudget
 
 LAST_NEWS = 10.0  # seconds to wait for the metrics of the last batch
@@ -78,7 +78,7 @@ def stream(
     budget: options.BudgetOption = options.PARTIAL_MATCHES,
     on_budget: options.OnBudgetOption = "stop",
     planning: options.PlanOptions,
-    sharing: options.SharingOption = "dynamic",
+    trends: TrendOptions,
     sites: options.StreamSiteOptions,
     notices: options.NoticesOption = True,
     as_json: options.AsJson = False,
@@ -100,7 +100,7 @@ def stream(
         adaptation = adapting.adaptation()
         if sites.site is not None and adaptation is not None and adaptation.decide != "off":
             raise WeftError(f"--adapt {adaptation.decide}: a placement is kept; leave out --adapt or --site")
-        planning_of(planning, sharing)
+        planning_of(planning, trends)
         if sites.history is not None:
             find_events(sites.history)
         job = StreamJob(
@@ -113,7 +113,7 @@ def stream(
             adaptation,
             planning,
             sites,
-            sharing,
+            trends,
             budget,
             on_budget,
         )
@@ -174,7 +174,7 @@ class StreamJob:
     adaptation: Adaptation | None
     planning: options.PlanOptions
     sites: options.StreamSiteOptions
-    sharing: Sharing
+    trends: TrendOptions
     budget: int
     on_budget: OnBudget
 
@@ -220,7 +220,7 @@ class StreamJob:
         columns = self.columns
         events = stream_sources.read_stream(spark, self.source, shape, columns, self.feed.max_files)
         past = self._past(spark)
-        planning = planning_of(self.planning, self.sharing)
+        planning = planning_of(self.planning, self.trends)
         if past is not None:
             planning = replace(planning, statistics=past.statistics)
         detection = prepare(

@@ -41,8 +41,6 @@ def batch_task(
 
 def group_task(plan: Plan | TrendPlan, layout: Layout) -> GroupTask:
     """Return what the shards of a group run."""
-    if isinstance(plan, TrendPlan):
-        return GroupTask(to_json("templates", plan.templates), layout, sharing=plan.sharing)
     return GroupTask(to_json("plan", plan), layout)
 
 

@@ -63,6 +63,9 @@ class Planning:
         number between 0 and 1 weighs the two, 1 being all latency.
     sharing
         Of work among trend queries: `dynamic`, `static` or `none`.
+    exact
+        Whether trend queries count with all digits where no decimal holds a number. Otherwise it is rounded,
+        so that its length costs nothing.
 
     >>> Planning(heuristic="tabu", neighborhood="vertex", k=8).options()
     {'heuristic': 'tabu', 'neighborhood': 'vertex of 8'}
@@ -80,6 +83,7 @@ class Planning:
     cost: CostName | CostModel = "measured"
     objective: ObjectiveName | float = "throughput"
     sharing: Sharing = "dynamic"
+    exact: bool = False
 
     def __post_init__(self) -> None:
         for problem in self._problems():

@@ -1,5 +1,7 @@
 """Trend queries on a shard: what random small streams do not show."""
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from weft.normalize.template import template_of
 from weft.plan.template import Template
 from weft.runtime.columns.events import Column, Events, StringPool
 from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
+from weft.runtime.trends.numbers import Rounded
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import LONG, STRING, TIMESTAMP, Schema
 
@@ -51,8 +54,39 @@ def test_a_count_of_thousands_of_bits_is_exact_in_every_mode() -> None:
     events = stream("A" + "B" * 5000)
     queries = [template(f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) RETURN COUNT(*), SUM(b.x)") for n in range(2)]
     for mode in ("dynamic", "static", "none"):
-        rows, _ = aggregate_workload(queries, events, mode)  # type: ignore[arg-type]
+        rows, _ = aggregate_workload(queries, events, mode, exact=True)  # type: ignore[arg-type]
         assert [one.numbers(0) for one in rows] == [[2**5000 - 1]] * 2
+
+
+@pytest.mark.parametrize("mode", ["dynamic", "static", "none"])
+def test_rounded_numbers_are_near_exact_ones(mode: str) -> None:
+    dice = np.random.default_rng(5)
+    events = stream("".join(dice.choice(list("ABBBBBBC"), 4000)), dice.integers(-99, 99, 4000))
+    shown = "RETURN COUNT(*), COUNT(b), SUM(b.x), MIN(b.x)"
+    texts = [
+        f"QUERY q1 PATTERN SEQ(A a, B+ b[], C c) {shown}",
+        f"QUERY q2 PATTERN SEQ(A a, NOT C c, B+ b[]) WHERE b.x > 0 WITHIN 20 minutes SLIDE 5 minutes {shown}",
+        f"QUERY q3 PATTERN AND(A+ a[], B+ b[]) {shown}",
+        f"QUERY q4 PATTERN (SEQ(A a, B+ b[]))+ WITHIN 30 minutes {shown}",
+    ]
+    queries = [template(text) for text in texts]
+    rounded_rows, _ = aggregate_workload(queries, events, mode)  # type: ignore[arg-type]
+    exact_rows, _ = aggregate_workload(queries, events, mode, exact=True)  # type: ignore[arg-type]
+    n_rounded = 0
+    for found, exact in zip(rounded_rows, exact_rows, strict=True):
+        assert found.windows.tolist() == exact.windows.tolist()
+        assert found.best.tolist() == exact.best.tolist()
+        for place in range(found.width):
+            for own, expected in zip(found.numbers(place), exact.numbers(place), strict=True):
+                assert isinstance(expected, int)
+                if isinstance(own, int):
+                    assert own == expected
+                else:
+                    value = Fraction(own.mantissa) * Fraction(2) ** own.exponent
+                    assert expected >= 10**38
+                    assert abs(value / expected - 1) < Fraction(4000, 2**50)
+                    n_rounded += 1
+    assert n_rounded > 20
 
 
 @pytest.mark.parametrize(
@@ -70,7 +104,10 @@ def test_the_index_and_the_scan_agree_on_a_long_window() -> None:
     query = template(
         "PATTERN B+ b[] WHERE b[i-1].x < b[i].x WITHIN 5 minutes RETURN COUNT(*), SUM(b.x), MAX(b.x)"
     )
-    by_index, by_scan = (aggregate_set([query], events, way)[0][0] for way in ("none", "pairwise"))  # type: ignore[arg-type]
+    by_index, by_scan = (
+        aggregate_set([query], events, way, exact=True)[0][0]  # type: ignore[arg-type]
+        for way in ("none", "pairwise")
+    )
     assert by_index.n_rows == 3
     assert [by_index.numbers(place) for place in range(by_index.width)] == [
         by_scan.numbers(place) for place in range(by_scan.width)
@@ -92,16 +129,19 @@ def test_a_slide_longer_than_the_window_leaves_gaps() -> None:
 def test_long_bursts_are_cut_and_still_shared() -> None:
     events = stream("A" + "B" * 1000 + "C" + "B" * 10)
     queries = [template(f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) RETURN COUNT(*)") for n in range(2)]
-    rows, counters = aggregate_workload(queries, events)
+    rows, counters = aggregate_workload(queries, events, exact=True)
     assert [one.numbers(0) for one in rows] == [[2**1010 - 1]] * 2
     assert counters.bursts == counters.shared_graphlets == 4
 
 
 def test_a_window_that_would_not_fit_into_memory_is_refused() -> None:
     query = "QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*)"
+    events = stream("B" * 200_000, np.arange(200_000))
     with pytest.raises(BudgetError, match="query big: a window of 200,000 events") as caught:
-        aggregate(query, stream("B" * 200_000, np.arange(200_000)))
+        aggregate_set([template(query)], events, exact=True)
     assert caught.value.queries == ("big",)
+    (rounded,) = aggregate(query, events).numbers(0)
+    assert rounded == Rounded(0.5, 200_001)
 
 
 def test_a_query_of_many_items() -> None:

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.expressions import AggregateFunction
+from weft.kernels.trends.results import Kept
 from weft.plan.template import Template, TrendColumn
 from weft.runtime.columns.events import Column, Events, StringPool, comparable
 from weft.runtime.trends.emit import emit_trends, result_type, trend_schema
 from weft.runtime.trends.measures import Extreme, Lane, Measures, Part
+from weft.runtime.trends.numbers import Rounded
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Type, decimal
 
@@ -38,8 +40,8 @@ EVENTS = Events(
 
 def results(
     columns: Sequence[TrendColumn],
-    counts: Sequence[int],
-    lanes: Mapping[Part, Sequence[int]] | None = None,
+    counts: Sequence[int | Rounded],
+    lanes: Mapping[Part, Sequence[int | Rounded]] | None = None,
     *,
     extremes: Mapping[Extreme, Sequence[int | None]] | None = None,
     exponent: int = 0,
@@ -58,14 +60,25 @@ def results(
         {"x": exponent},
         windows=np.arange(n_rows) - 1,
         examples=np.arange(n_rows) % 3,
-        offsets=np.cumsum([0, *map(len, content)]),
-        limbs=np.concatenate([np.empty(0, np.uint32), *content]).astype(np.uint32),
+        kept=kept_numbers(content),
         best=best.reshape(len(extremes or {}), n_rows).T,
         has=has.reshape(len(extremes or {}), n_rows).T,
     )
 
 
-def _limbs(number: int) -> np.ndarray:
+def kept_numbers(content: Sequence[np.ndarray | Rounded]) -> Kept:
+    limbs = [np.empty(0, np.uint32) if isinstance(own, Rounded) else own for own in content]
+    return Kept(
+        np.cumsum([0, *map(len, limbs)]),
+        np.concatenate([np.empty(0, np.uint32), *limbs]).astype(np.uint32),
+        np.array([own.mantissa if isinstance(own, Rounded) else 0.0 for own in content]),
+        np.array([own.exponent if isinstance(own, Rounded) else 0 for own in content], np.int64),
+    )
+
+
+def _limbs(number: int | Rounded) -> np.ndarray | Rounded:
+    if isinstance(number, Rounded):
+        return number
     return np.frombuffer(number.to_bytes(-(-number.bit_length() // 32) * 4, "little"), "<u4")
 
 
@@ -171,6 +184,32 @@ def test_numbers_of_very_many_digits_are_written() -> None:
     (digits,) = emitted(results([TRENDS], [1 << 200_000]))["beyond"].to_pylist()
     assert len(digits[0][1]) == 60_206
     assert digits[0][1].startswith("9980")
+
+
+def test_rounded_numbers_are_told_by_an_exponent() -> None:
+    count, total = Rounded(0.75, 10_000), Rounded(0.5, 10_001)
+    lanes: dict[Part, Sequence[int | Rounded]] = {"valid": [count], "positive": [total], "negative": [2**40]}
+    columns = [TRENDS, aggregate("count"), aggregate("sum", decimal(2)), aggregate("avg", decimal(2))]
+    (row,) = emitted(results(columns, [count], lanes)).to_pylist()
+    exact = Decimal(2**10_000)
+    assert [row["trends"], row["count"], row["sum"]] == [None] * 3
+    assert row["avg"] == pytest.approx(1 / 0.75 / 100, rel=1e-15)
+    digits = dict(row["beyond"])
+    assert list(digits) == ["trends", "count", "sum"]
+    for name, expected in (("trends", exact * 3 / 4), ("count", exact * 3 / 4), ("sum", exact / 100)):
+        assert abs(Decimal(digits[name]) / expected - 1) < Decimal("1e-10")
+        assert "e+" in digits[name]
+
+
+def test_rounded_sums_of_doubles_fit_where_a_double_does() -> None:
+    lanes: dict[Part, Sequence[int | Rounded]] = {
+        "valid": [3, 3, 3],
+        "positive": [Rounded(0.75, 1_500), Rounded(0.75, 3_000), Rounded(0.75, 900)],
+        "negative": [0, 0, Rounded(0.75, 901)],
+    }
+    batch = emitted(results([aggregate("sum", DOUBLE)], [1] * 3, lanes, exponent=-1_000))
+    assert batch["sum"].to_pylist() == [0.75 * 2.0**500, None, -0.75 * 2.0**-100]
+    assert batch["beyond"][1].as_py() == [("sum", f"{Decimal(3) * Decimal(2) ** 1_998:.10e}")]
 
 
 def test_nothing_to_sum_is_null_and_counts_zero() -> None:

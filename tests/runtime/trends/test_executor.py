@@ -98,9 +98,9 @@ def test_only_the_windows_that_close_are_worked_out(monkeypatch: pytest.MonkeyPa
     asked: list[tuple[int, Sequence[tuple[int, int]]]] = []
     actual = trend_executor.aggregate_workload
 
-    def noted(templates, events, sharing, chosen):  # type: ignore[no-untyped-def]
+    def noted(templates, events, sharing, chosen, *, exact):  # type: ignore[no-untyped-def]
         asked.append((events.n_events, chosen))
-        return actual(templates, events, sharing, chosen)
+        return actual(templates, events, sharing, chosen, exact=exact)
 
     monkeypatch.setattr(trend_executor, "aggregate_workload", noted)
     text = COUNTED.replace("SLIDE 5 seconds", "SLIDE 1 second")

@@ -32,32 +32,43 @@ from weft.kernels.trends.members import (
     Members,
     SharedEvents,
     add_event,
-    open_instance,
+    instance_at,
+    next_cut,
+    open_window,
     windows_at,
 )
-from weft.kernels.trends.naturals import add_multiple, add_product, add_scaled, assign, assign_word, subtract
-from weft.kernels.trends.rows import Pool, add_row, clear_row, copy_row, lower_row
+from weft.kernels.trends.naturals import (
+    add_multiple,
+    add_product,
+    add_scaled,
+    assign,
+    assign_word,
+    clear,
+    subtract,
+)
+from weft.kernels.trends.rows import Pool, add_row, clear_row, copy_row, is_empty, lower_row
 
 MOST_EVENTS = 256  # of a burst; longer ones are cut, so that factors stay short
 DYNAMIC, STATIC = 0, 1
 
 
 @njit(cache=True, nogil=True)
-def burst(events: SharedEvents, begin: int, stop: int, pane: int) -> int:
+def burst(members: Members, events: SharedEvents, begin: int, stop: int) -> int:
     """Return where the burst that begins with an event ends: before it, if there is none.
 
-    After an event of the same time, but of a lower rank, it ends with that time: what undoes trends does
-    so for the whole of its time.
+    No window begins or ends within a burst. After an event of the same time, but of a lower rank, it ends
+    with that time: what undoes trends does so for the whole of its time.
     """
     kind = events.kinds[begin]
     if kind < 0:
         return begin
     end = begin
     is_tied = begin > 0 and events.times[begin - 1] == events.times[begin]
+    cut = next_cut(members, events.times[begin])
     while end < stop and end - begin < MOST_EVENTS:
         if is_tied and events.times[end] != events.times[begin]:
             break
-        if pane and events.times[end] // pane != events.times[begin] // pane:
+        if events.times[end] >= cut:
             break
         group_end = end
         while group_end < stop and events.ranks[group_end] == events.ranks[end]:
@@ -88,7 +99,7 @@ def run_burst(
         own_class = members.classes[kind, member]
         if own_class >= 0 and seen >> np.uint64(own_class) & np.uint64(1):
             low, high = windows_at(members, member, events.times[begin])
-            weights[own_class] += high - low
+            weights[own_class] += (high - low) * work.columns[member]
     merged = seen if mode == STATIC else best_merged(events.matched, begin, end, seen, weights)
     work.counters[BURSTS] += 1
     if merged_before & seen & ~merged:
@@ -126,23 +137,22 @@ def _run_graphlet(
         for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
             begins_here |= members.owners[first_source + members.feed_sources[feed]] < 0
         low, high = windows_at(members, member, time)
-        n_slots = work.firsts[member + 1] - work.firsts[member]
         for window in range(low, high):
-            instance = work.firsts[member] + window % n_slots
-            if work.windows[instance] != window:
-                if not begins_here:
-                    continue
-                instance = open_instance(members, work, member, window)
-            snapshot = work.rows[instance] + members.source_starts[member + 1] - first_source
-            clear_row(pool, snapshot)
-            for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
-                source = members.feed_sources[feed]
-                is_start = members.owners[first_source + source] < 0
-                if not is_start or time != work.undone_at[instance]:
-                    add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
-            if pool.lengths[snapshot * width]:
-                chosen[n_chosen] = instance
-                n_chosen += 1
+            is_open = work.windows[instance_at(work, member, window)] == window
+            if not is_open and not begins_here and not members.maps[member]:
+                continue
+            first = open_window(members, work, member, window)
+            for instance in range(first, first + work.columns[member]):
+                snapshot = _snapshot(members, work, instance)
+                clear_row(pool, snapshot)
+                for feed in range(members.feed_starts[position], members.feed_starts[position + 1]):
+                    source = members.feed_sources[feed]
+                    is_start = members.owners[first_source + source] < 0
+                    if not is_start or time != work.undone_at[instance]:
+                        add_row(pool, snapshot, work.rows[instance] + source, members.feed_ways[feed])
+                if not is_empty(pool, snapshot):
+                    chosen[n_chosen] = instance
+                    n_chosen += 1
     if n_chosen == 0:
         return
     work.counters[GRAPHLET_SNAPSHOTS] += 1
@@ -181,8 +191,8 @@ def _run_graphlet(
                 _apply_group(members, events, work, chosen[place], kind, group, group_end)
         group = group_end
     if is_whole:  # of the map, what is new is all but the identity
-        assign_word(pool.limbs, pool.lengths, work.scratch * width, 1)
-        subtract(pool.limbs, pool.lengths, factor, work.scratch * width)
+        assign_word(pool.numbers, work.scratch * width, 1)
+        subtract(pool.numbers, factor, work.scratch * width)
     for place in range(n_chosen):
         instance = chosen[place]
         if is_whole:
@@ -227,14 +237,14 @@ def _add_mapped(
         if members.owners[first + source] != position:
             continue
         target = (work.rows[instance] + source) * pool.width
-        add_product(pool.limbs, pool.lengths, target, snapshot, factor)
+        add_product(pool.numbers, target, snapshot, factor)
         for lane in range(pool.width - 1):
             column = members.lane_columns[member, lane]
             if column < 0:
                 continue
-            add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot + 1 + lane, factor)
+            add_product(pool.numbers, target + 1 + lane, snapshot + 1 + lane, factor)
             if members.lane_positions[member, lane] & place:
-                add_product(pool.limbs, pool.lengths, target + 1 + lane, snapshot, factor + 1 + column)
+                add_product(pool.numbers, target + 1 + lane, snapshot, factor + 1 + column)
         for extreme in range(pool.best.shape[1]):
             if pool.has[row, extreme]:
                 lower_row(pool, work.rows[instance] + source, extreme, pool.best[row, extreme])
@@ -266,9 +276,9 @@ def _lower_by_events(
 @njit(cache=True, nogil=True)
 def _begin_map(events: SharedEvents, pool: Pool, factor: int) -> None:
     """Make the map leave everything as it is: a factor of one, and nothing for each column."""
-    assign_word(pool.limbs, pool.lengths, factor, 1)
+    assign_word(pool.numbers, factor, 1)
     for column in range(events.values.shape[0]):
-        pool.lengths[factor + 1 + column] = 0
+        clear(pool.numbers, factor + 1 + column)
 
 
 @njit(cache=True, nogil=True)
@@ -277,11 +287,11 @@ def _extend_map(events: SharedEvents, pool: Pool, factor: int, begin: int, end: 
     size = end - begin
     for column in range(events.values.shape[0]):
         number = factor + 1 + column
-        add_multiple(pool.limbs, pool.lengths, number, number, size)
+        add_multiple(pool.numbers, number, number, size)
         for event in range(begin, end):
             value, length = events.values[column, event], events.value_lengths[column, event]
-            add_scaled(pool.limbs, pool.lengths, number, factor, value, length)
-    add_multiple(pool.limbs, pool.lengths, factor, factor, size)
+            add_scaled(pool.numbers, number, factor, value, length)
+    add_multiple(pool.numbers, factor, factor, size)
 
 
 @njit(cache=True, nogil=True)
@@ -304,14 +314,14 @@ def _apply_map(
         column = members.lane_columns[member, lane]
         if column < 0:
             continue
-        pool.lengths[spare] = 0
-        add_product(pool.limbs, pool.lengths, spare, snapshot + 1 + lane, factor)
+        clear(pool.numbers, spare)
+        add_product(pool.numbers, spare, snapshot + 1 + lane, factor)
         if members.lane_positions[member, lane] & place:
-            add_product(pool.limbs, pool.lengths, spare, snapshot, factor + 1 + column)
-        assign(pool.limbs, pool.lengths, snapshot + 1 + lane, spare)
-    pool.lengths[spare] = 0
-    add_product(pool.limbs, pool.lengths, spare, snapshot, factor)
-    assign(pool.limbs, pool.lengths, snapshot, spare)
+            add_product(pool.numbers, spare, snapshot, factor + 1 + column)
+        assign(pool.numbers, snapshot + 1 + lane, spare)
+    clear(pool.numbers, spare)
+    add_product(pool.numbers, spare, snapshot, factor)
+    assign(pool.numbers, snapshot, spare)
     for extreme in range(pool.best.shape[1]):
         _lower_by_events(members, events, work, member, snapshot // pool.width, extreme, kind, begin, end)
 
@@ -341,7 +351,7 @@ def _end_graphlet(members: Members, work: Machinery, instance: int, kind: int) -
     snapshot = _snapshot(members, work, instance)
     for lane in range(pool.width):
         number = snapshot * pool.width + lane
-        subtract(pool.limbs, pool.lengths, number, number + pool.width)
+        subtract(pool.numbers, number, number + pool.width)
     for source in range(members.source_starts[member + 1] - first):
         if members.owners[first + source] == members.kleene[kind, member]:
             add_row(pool, work.rows[instance] + source, snapshot, 1)

@@ -1,8 +1,13 @@
-"""Natural numbers of any size: rows of 32-bit limbs, lowest first, with the number of limbs in use.
+"""Natural numbers: exact while they are short, beyond that as doubles with an exponent of their own.
 
-A pool is a two-dimensional array of limbs and an array of lengths; a number is a row of it. Whoever makes
-the pool knows how large its numbers can become, and gives every row the limbs for that.
+Whoever makes room for numbers says how long exact ones may become. A number that outgrows this is rounded,
+and what is made of it is rounded too, so that none takes more room or time than the longest exact one. As
+nothing but naturals is added and multiplied, a number is rounded only if it is that large, and an operation
+is off by a share of at most 2**-52 of what it gives.
 """
+
+from math import frexp, ldexp
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -11,29 +16,133 @@ from weft.kernels.arrays import Array
 
 LOW = np.uint64(0xFFFFFFFF)
 BITS = np.uint64(32)
+ROUNDED = -1
+SPARE = 3  # limbs that a sum or product needs before it is rounded
+FAR = 2100  # a difference of exponents at which the smaller number does not count
+
+
+class Numbers(NamedTuple):
+    """Natural numbers, each exact in up to `most` limbs of 32 bits, lowest first, or rounded.
+
+    `lengths` are the limbs in use; where that is ROUNDED, the number is mantissas * 2**exponents.
+    """
+
+    limbs: Array
+    lengths: Array
+    mantissas: Array
+    exponents: Array
+    most: int
 
 
 @njit(cache=True, nogil=True)
-def assign(limbs: Array, lengths: Array, target: int, other: int) -> None:
+def new_numbers(n_numbers: int, most: int) -> Numbers:
+    """Return zeros, which are exact as long as they have at most so many limbs."""
+    return Numbers(
+        np.empty((n_numbers, most + SPARE), np.uint32),
+        np.zeros(n_numbers, np.int64),
+        np.empty(n_numbers, np.float64),
+        np.empty(n_numbers, np.int64),
+        most,
+    )
+
+
+@njit(cache=True, nogil=True)
+def clear(numbers: Numbers, target: int) -> None:
+    """Set a number to zero."""
+    numbers.lengths[target] = 0
+
+
+@njit(cache=True, nogil=True)
+def is_zero(numbers: Numbers, number: int) -> bool:
+    """Whether a number is zero."""
+    return bool(numbers.lengths[number] == 0)
+
+
+@njit(cache=True, nogil=True)
+def assign(numbers: Numbers, target: int, other: int) -> None:
     """Set a number to another."""
-    length = lengths[other]
+    length = numbers.lengths[other]
     for place in range(length):
-        limbs[target, place] = limbs[other, place]
-    lengths[target] = length
+        numbers.limbs[target, place] = numbers.limbs[other, place]
+    numbers.lengths[target] = length
+    numbers.mantissas[target], numbers.exponents[target] = numbers.mantissas[other], numbers.exponents[other]
 
 
 @njit(cache=True, nogil=True)
-def assign_word(limbs: Array, lengths: Array, target: int, value: int) -> None:
+def assign_word(numbers: Numbers, target: int, value: int) -> None:
     """Set a number to a small one, below two to the 32."""
-    limbs[target, 0] = value
-    lengths[target] = 1 if value else 0
+    numbers.limbs[target, 0] = value
+    numbers.lengths[target] = 1 if value else 0
 
 
 @njit(cache=True, nogil=True)
-def add_multiple(limbs: Array, lengths: Array, target: int, other: int, factor: int) -> None:
+def load(numbers: Numbers, target: int, limbs: Array, length: int, mantissa: float, exponent: int) -> None:
+    """Set a number to one that is kept elsewhere."""
+    if length > numbers.most:
+        mantissa, exponent = leading(limbs, length)
+        length = ROUNDED
+    numbers.lengths[target] = length
+    for place in range(length):
+        numbers.limbs[target, place] = limbs[place]
+    numbers.mantissas[target], numbers.exponents[target] = mantissa, exponent
+
+
+@njit(cache=True, nogil=True)
+def leading(limbs: Array, length: int) -> tuple[float, int]:
+    """Return a number of so many limbs as a mantissa and an exponent, right but for the last bit."""
+    mantissa, lowest = 0.0, max(length - 3, 0)
+    for place in range(length - 1, lowest - 1, -1):
+        mantissa = mantissa * 4294967296.0 + limbs[place]
+    mantissa, shift = frexp(mantissa)
+    return mantissa, 32 * lowest + shift
+
+
+@njit(cache=True, nogil=True)
+def rounded(numbers: Numbers, number: int) -> tuple[float, int]:
+    """Return a number as a mantissa and an exponent."""
+    if numbers.lengths[number] == ROUNDED:
+        return numbers.mantissas[number], numbers.exponents[number]
+    return leading(numbers.limbs[number], numbers.lengths[number])
+
+
+@njit(cache=True, nogil=True)
+def _assign_rounded(numbers: Numbers, target: int, mantissa: float, exponent: int) -> None:
+    normal, shift = frexp(mantissa)
+    numbers.mantissas[target], numbers.exponents[target] = normal, exponent + shift
+    numbers.lengths[target] = ROUNDED
+
+
+@njit(cache=True, nogil=True)
+def _add_rounded(numbers: Numbers, target: int, mantissa: float, exponent: int) -> None:
+    """Add a rounded number, which may be less than zero, to one that is thereby rounded."""
+    if numbers.lengths[target] != 0:
+        own, own_exponent = rounded(numbers, target)
+        if own_exponent >= exponent:
+            mantissa, exponent = own + ldexp(mantissa, max(exponent - own_exponent, -FAR)), own_exponent
+        else:
+            mantissa += ldexp(own, max(own_exponent - exponent, -FAR))
+    _assign_rounded(numbers, target, mantissa, exponent)
+
+
+@njit(cache=True, nogil=True)
+def _settle(numbers: Numbers, target: int, length: int) -> None:
+    """Say how many limbs a number has now, and round it if these are too many."""
+    numbers.lengths[target] = length
+    if length > numbers.most:
+        mantissa, exponent = leading(numbers.limbs[target], length)
+        _assign_rounded(numbers, target, mantissa, exponent)
+
+
+@njit(cache=True, nogil=True)
+def add_multiple(numbers: Numbers, target: int, other: int, factor: int) -> None:
     """Add a number, times a factor below two to the 32, to another number, which may be itself."""
+    limbs, lengths = numbers.limbs, numbers.lengths
     n_other, n_target = lengths[other], lengths[target]
     if n_other == 0 or factor == 0:
+        return
+    if n_other == ROUNDED or n_target == ROUNDED:
+        mantissa, exponent = rounded(numbers, other)
+        _add_rounded(numbers, target, mantissa * factor, exponent)
         return
     carry, times = np.uint64(0), np.uint64(factor)
     for place in range(n_other):
@@ -50,24 +159,38 @@ def add_multiple(limbs: Array, lengths: Array, target: int, other: int, factor: 
         limbs[target, place] = np.uint32(total & LOW)
         carry = total >> BITS
         place += 1
-    lengths[target] = max(n_target, place)
+    _settle(numbers, target, max(n_target, place))
 
 
 @njit(cache=True, nogil=True)
-def add_product(limbs: Array, lengths: Array, target: int, left: int, right: int) -> None:
+def add_product(numbers: Numbers, target: int, left: int, right: int) -> None:
     """Add the product of two numbers to a third, which is neither of them."""
+    lengths = numbers.lengths
+    if lengths[left] == 0 or lengths[right] == 0:
+        return
+    if lengths[left] == ROUNDED or lengths[right] == ROUNDED:
+        mantissa, exponent = rounded(numbers, left)
+        own, own_exponent = rounded(numbers, right)
+        _add_rounded(numbers, target, mantissa * own, exponent + own_exponent)
+        return
     if lengths[left] < lengths[right]:
         left, right = right, left
-    add_scaled(limbs, lengths, target, left, limbs[right], lengths[right])
+    add_scaled(numbers, target, left, numbers.limbs[right], numbers.lengths[right])
 
 
 @njit(cache=True, nogil=True)
-def add_scaled(limbs: Array, lengths: Array, target: int, source: int, factor: Array, n_factor: int) -> None:
+def add_scaled(numbers: Numbers, target: int, source: int, factor: Array, n_factor: int) -> None:
     """Add the product of a number and the first limbs of an array to another number."""
+    limbs, lengths = numbers.limbs, numbers.lengths
     n_source, n_target = lengths[source], lengths[target]
     if n_source == 0 or n_factor == 0:
         return
     reached = n_source + n_factor
+    if n_source == ROUNDED or n_target == ROUNDED or reached >= numbers.most + SPARE:
+        mantissa, exponent = rounded(numbers, source)
+        own, own_exponent = leading(factor, n_factor)
+        _add_rounded(numbers, target, mantissa * own, exponent + own_exponent)
+        return
     for place in range(n_target, reached):
         limbs[target, place] = 0
     reached = max(reached, n_target)
@@ -88,12 +211,21 @@ def add_scaled(limbs: Array, lengths: Array, target: int, source: int, factor: A
             place += 1
     while reached and limbs[target, reached - 1] == 0:
         reached -= 1
-    lengths[target] = reached
+    _settle(numbers, target, reached)
 
 
 @njit(cache=True, nogil=True)
-def subtract(limbs: Array, lengths: Array, target: int, other: int) -> None:
+def subtract(numbers: Numbers, target: int, other: int) -> None:
     """Subtract a number from another that is at least as large."""
+    limbs, lengths = numbers.limbs, numbers.lengths
+    if lengths[other] == 0:
+        return
+    if lengths[target] == ROUNDED:
+        mantissa, exponent = rounded(numbers, other)
+        _add_rounded(numbers, target, -mantissa, exponent)
+        if numbers.mantissas[target] <= 0.0:
+            lengths[target] = 0
+        return
     borrow = np.int64(0)
     length = lengths[target]
     for place in range(length):
@@ -107,39 +239,3 @@ def subtract(limbs: Array, lengths: Array, target: int, other: int) -> None:
     while length and limbs[target, length - 1] == 0:
         length -= 1
     lengths[target] = length
-
-
-@njit(cache=True, nogil=True)
-def load(limbs: Array, lengths: Array, target: int, content: Array, start: int, stop: int) -> None:
-    """Set a number to limbs kept elsewhere."""
-    for place in range(start, stop):
-        limbs[target, place - start] = content[place]
-    lengths[target] = stop - start
-
-
-@njit(cache=True, nogil=True)
-def sum_runs(content: Array, offsets: Array, order: Array, runs: Array) -> tuple[Array, Array]:
-    """Add up numbers that lie one after the other in `content`.
-
-    Number i is content[offsets[i]:offsets[i + 1]]; run r adds the numbers order[runs[r]:runs[r + 1]].
-    Returns the sums in the same form: their limbs and offsets.
-    """
-    n_runs = runs.size - 1
-    longest = 0
-    for number in range(offsets.size - 1):
-        longest = max(longest, offsets[number + 1] - offsets[number])
-    limbs = np.empty((2, longest + 3), np.uint32)
-    lengths = np.zeros(2, np.int64)
-    sums = np.empty(max(16, content.size + n_runs), np.uint32)
-    ends = np.zeros(n_runs + 1, np.int64)
-    for run in range(n_runs):
-        lengths[0] = 0
-        for place in range(runs[run], runs[run + 1]):
-            number = order[place]
-            load(limbs, lengths, 1, content, offsets[number], offsets[number + 1])
-            add_multiple(limbs, lengths, 0, 1, 1)
-        start = ends[run]
-        ends[run + 1] = start + lengths[0]
-        for place in range(lengths[0]):
-            sums[start + place] = limbs[0, place]
-    return sums[: ends[n_runs]], ends

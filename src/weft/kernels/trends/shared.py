@@ -8,6 +8,7 @@ from weft.kernels.trends.graphlets import burst, run_burst
 from weft.kernels.trends.members import (
     BYTES,
     CLOSED,
+    END,
     NUMBERS,
     OTHERS,
     Machinery,
@@ -15,30 +16,31 @@ from weft.kernels.trends.members import (
     SharedEvents,
     add_event,
     machinery,
-    open_instance,
+    open_window,
+    window_end,
     windows_at,
 )
-from weft.kernels.trends.rows import Room, add_row, clear_row, with_result
-
-END = (1 << 63) - 1  # the time after all events
+from weft.kernels.trends.results import Room, with_result
+from weft.kernels.trends.rows import add_row, clear_row, is_empty
 
 
 @njit(cache=True, nogil=True)
 def sum_shared_trends(
-    members: Members, events: SharedEvents, pane: int, n_limbs: int, mode: int, room: Room
+    members: Members, events: SharedEvents, most: int, mode: int, room: Room
 ) -> tuple[Array, Array]:
-    """Aggregate the trends of every member, partition and window; with pane 0 a partition is one window.
+    """Aggregate the trends of every member, partition and window; with slide 0, a partition is one window.
 
-    Results go to the room; their limbs are returned, and the counters.
+    Results go to the room; their limbs are returned, and the counters. Of a pane, the result is a map: for
+    each source, what becomes of a trend there, source by source.
     """
-    work = machinery(members, events, n_limbs)
+    work = machinery(members, events, most)
     limbs = np.empty(1024, np.uint32)
     for partition in range(events.starts.size - 1):
         begin, stop = events.starts[partition], events.starts[partition + 1]
         merged = np.uint64(0)
         while begin < stop:
             limbs = _close_windows(members, work, limbs, room, partition, events.times[begin])
-            end = burst(events, begin, stop, pane)
+            end = burst(members, events, begin, stop)
             if end > begin:
                 merged = run_burst(members, events, work, begin, end, mode, merged)
             else:
@@ -49,7 +51,9 @@ def sum_shared_trends(
                 _run_group(members, events, work, begin, end)
             begin = end
         limbs = _close_windows(members, work, limbs, room, partition, END)
-    work.counters[NUMBERS], work.counters[BYTES] = work.pool.lengths.size, 4 * work.pool.limbs.size
+    numbers = work.pool.numbers
+    work.counters[NUMBERS] = numbers.lengths.size
+    work.counters[BYTES] = 4 * numbers.limbs.size + 24 * numbers.lengths.size
     return limbs, work.counters
 
 
@@ -63,17 +67,22 @@ def _close_windows(
         instance = work.active[place]
         member = work.members_of[instance]
         window, slide = work.windows[instance], members.slides[member]
-        if time != END and (slide == 0 or time < window * slide + members.lengths[member]):
+        if time != END and (slide == 0 or time < window_end(members, member, window)):
             work.active[kept] = instance
             kept += 1
             continue
         work.windows[instance] = CLOSED
+        if members.maps[member]:
+            for column in range(instance, instance + work.columns[member]):
+                for row in range(work.rows[column], work.rows[column] + work.columns[member]):
+                    limbs = with_result(limbs, room, work.pool, row, member, partition, window)
+            continue
         result = work.scratch
         clear_row(work.pool, result)
         for end in range(members.end_starts[member], members.end_starts[member + 1]):
             source = work.rows[instance] + members.end_sources[end]
             add_row(work.pool, result, source, members.end_ways[end])
-        if work.pool.lengths[result * work.pool.width]:
+        if not is_empty(work.pool, result):
             limbs = with_result(limbs, room, work.pool, result, member, partition, window)
     work.n_active[0] = kept
     return limbs
@@ -91,8 +100,9 @@ def _run_group(members: Members, events: SharedEvents, work: Machinery, begin: i
             continue
         low, high = windows_at(members, member, events.times[begin])
         for window in range(low, high):
-            instance = open_instance(members, work, member, window)
-            _run_instance(members, events, work, instance, begin, end, seen)
+            first = open_window(members, work, member, window)
+            for instance in range(first, first + work.columns[member]):
+                _run_instance(members, events, work, instance, begin, end, seen)
 
 
 @njit(cache=True, nogil=True)
@@ -117,7 +127,7 @@ def _run_instance(
             is_start = members.owners[first_source + source] < 0
             if not is_start or events.times[begin] != work.undone_at[instance]:
                 add_row(pool, bases + position, own + source, members.feed_ways[feed])
-        if pool.lengths[(bases + position) * pool.width] == 0:
+        if is_empty(pool, bases + position):
             continue
         for event in range(begin, end):
             if events.takes[query, event] >> item & np.uint64(1):

@@ -11,16 +11,16 @@ from numba import njit
 from weft.kernels.arrays import Array
 from weft.kernels.trends.members import Members, SharedEvents, add_event
 from weft.kernels.trends.naturals import assign_word
+from weft.kernels.trends.results import Room, with_result
 from weft.kernels.trends.rows import (
     Pool,
-    Room,
     add_row,
     clear_row,
     copy_row,
     first_window,
+    is_empty,
     largest_window,
     new_pool,
-    with_result,
 )
 
 SUM, SCAN, ORDERED = 0, 1, 2  # how a source is read: as a sum, event by event, or through an index
@@ -65,11 +65,11 @@ def _may_follow(steps: Steps, source: int, before: int, event: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def sum_trends(
-    members: Members, events: SharedEvents, steps: Steps, n_limbs: int, scans_all: bool, room: Room
+    members: Members, events: SharedEvents, steps: Steps, most: int, scans_all: bool, room: Room
 ) -> Array:
     """Aggregate the trends of a lone member, window by window; with slide 0, a partition is one window.
 
-    Results go to the room, their limbs are returned.
+    Results go to the room, their limbs are returned. Numbers are exact up to `most` limbs.
 
     Work per event is a sum for each feed; of a scanned feed, one for each earlier event of the window; of
     an ordered one, one for every level of a tree. `scans_all` scans them all, as GRETA does.
@@ -77,7 +77,7 @@ def sum_trends(
     n_sources, n_positions = members.owners.size, members.items.size
     length, slide = members.lengths[0], members.slides[0]
     width, n_extremes = 1 + members.lane_columns.shape[1], members.extreme_columns.shape[1]
-    most = largest_window(events.times, events.starts, length, slide)
+    n_events = largest_window(events.times, events.starts, length, slide)
     stores, trees = np.full(n_positions, -1, np.int64), np.full(n_sources, -1, np.int64)
     n_stores, n_trees = 0, 0
     for source in range(n_sources):
@@ -89,9 +89,9 @@ def sum_trends(
             trees[source] = n_trees
             n_trees += 1
     n_fixed = n_sources + 2 * n_positions + 2
-    n_rows = n_fixed + most * n_stores + n_trees * (most + 1)
-    pool = new_pool(n_rows, width, n_limbs, n_extremes)
-    stored = np.empty((n_positions, most), np.int64)
+    n_rows = n_fixed + n_events * n_stores + n_trees * (n_events + 1)
+    pool = new_pool(n_rows, width, most, n_extremes)
+    stored = np.empty((n_positions, n_events), np.int64)
     result = n_fixed - 1
     limbs = np.empty(1024, np.uint32)
     for partition in range(events.starts.size - 1):
@@ -105,8 +105,10 @@ def sum_trends(
             while high < stop and (slide == 0 or events.times[high] < start + length):
                 high += 1
             if low < high:
-                _run_window(members, events, steps, low, high, pool, stored, stores, trees, most, scans_all)
-                if pool.lengths[result * width]:
+                _run_window(
+                    members, events, steps, low, high, pool, stored, stores, trees, n_events, scans_all
+                )
+                if not is_empty(pool, result):
                     limbs = with_result(limbs, room, pool, result, 0, partition, window)
                 window += 1
             elif low < stop:
@@ -127,7 +129,7 @@ def _run_window(
     stored: Array,
     stores: Array,
     trees: Array,
-    most: int,
+    n_events: int,
     scans_all: bool,
 ) -> None:
     """Aggregate the trends of one window; the last fixed row of the pool is the result.
@@ -139,7 +141,7 @@ def _run_window(
     bases, news = n_sources, n_sources + n_positions
     single = news + n_positions
     first_store = single + 2
-    first_tree = first_store + most * (stores.max() + 1)
+    first_tree = first_store + n_events * (stores.max() + 1)
     takes = events.takes[members.queries[0]]
     n_stored, n_visible = np.zeros(n_positions, np.int64), np.zeros(n_positions, np.int64)
     since = np.zeros(n_sources, np.int64)
@@ -153,8 +155,8 @@ def _run_window(
     for source in range(n_sources):
         clear_row(pool, source)
         if members.owners[source] < 0:
-            assign_word(pool.limbs, pool.lengths, source * pool.width, 1)
-        _clear_tree(pool, trees[source], first_tree, most)
+            assign_word(pool.numbers, source * pool.width, 1)
+        _clear_tree(pool, trees[source], first_tree, n_events)
     begin = low
     while begin < high:
         end = begin + 1
@@ -180,25 +182,25 @@ def _run_window(
                         if not is_read_by_event(members, steps, source, scans_all):
                             add_row(pool, row, source, ways)
                         elif trees[source] >= 0:
-                            root = first_tree + trees[source] * (most + 1)
+                            root = first_tree + trees[source] * (n_events + 1)
                             step = steps.starts[source]
                             if steps.right_valid[step, event]:
                                 mask, right = steps.masks[step], steps.rights[step, event]
                                 keys = sorted_keys[trees[source]]
                                 _add_ordered(pool, row, root, keys, mask, right, ways, high - low)
                         else:
-                            first_row = first_store + stores[owner] * most
+                            first_row = first_store + stores[owner] * n_events
                             for place in range(since[source], n_visible[owner]):
                                 if _may_follow(steps, source, stored[owner, place], event):
                                     add_row(pool, row, first_row + place, ways)
-                if pool.lengths[row * pool.width] == 0:
+                if is_empty(pool, row):
                     continue
                 add_row(pool, news + position, row, 1)
                 add_event(members, events, pool, news + position, row, 0, event, position)
                 if stores[position] >= 0:
                     place = n_stored[position]
                     stored[position, place] = event
-                    own = first_store + stores[position] * most + place
+                    own = first_store + stores[position] * n_events + place
                     copy_row(pool, own, row)
                     add_event(members, events, pool, own, row, 0, event, position)
                     n_stored[position] += 1
@@ -212,12 +214,12 @@ def _run_window(
                 continue
             add_row(pool, source, news + owner, 1)
             if trees[source] >= 0:
-                root = first_tree + trees[source] * (most + 1)
+                root = first_tree + trees[source] * (n_events + 1)
                 step = steps.starts[source]
                 for place in range(n_visible[owner], n_stored[owner]):
                     event = stored[owner, place]
                     if steps.left_valid[step, event]:
-                        own = first_store + stores[owner] * most + place
+                        own = first_store + stores[owner] * n_events + place
                         key = places[trees[source], event - low]
                         _insert(pool, root, key, own, steps.masks[step], high - low)
         for position in range(n_positions):
@@ -228,7 +230,7 @@ def _run_window(
                 if members.owners[source] >= 0:
                     clear_row(pool, source)
                     since[source] = n_visible[members.owners[source]]
-                    _clear_tree(pool, trees[source], first_tree, most)
+                    _clear_tree(pool, trees[source], first_tree, n_events)
         begin = end
     result = single + 1
     clear_row(pool, result)
@@ -237,11 +239,11 @@ def _run_window(
 
 
 @njit(cache=True, nogil=True)
-def _clear_tree(pool: Pool, tree: int, first_tree: int, most: int) -> None:
+def _clear_tree(pool: Pool, tree: int, first_tree: int, n_events: int) -> None:
     """Take all rows from a tree; -1 is none."""
     if tree >= 0:
-        for node in range(most + 1):
-            clear_row(pool, first_tree + tree * (most + 1) + node)
+        for node in range(n_events + 1):
+            clear_row(pool, first_tree + tree * (n_events + 1) + node)
 
 
 @njit(cache=True, nogil=True)

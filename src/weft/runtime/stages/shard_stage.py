@@ -7,8 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from weft.codec import from_json
-from weft.plan.nodes import Plan
-from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.execute import Found
 from weft.runtime.stages.messages import (
@@ -31,7 +29,6 @@ from weft.runtime.stages.task import StageTask
 from weft.runtime.stages.walk_codec import rows_to_meet
 from weft.runtime.state.journal import Store
 from weft.runtime.state.segments import table_from_bytes
-from weft.runtime.trends.executor import TrendPlan
 
 WARMING_ROWS = 1_000
 
@@ -108,7 +105,7 @@ class ShardStage:
         """Return what the shards of a group run."""
         group = self.task.groups[number]
         return ShardProgram(
-            shard_plan(group.plan, group.sharing),
+            shard_plan(group.plan),
             group.layout,
             self.task.id_type,
             self.task.budget,
@@ -141,9 +138,7 @@ def shard_tables(
 
 
 @lru_cache(maxsize=16)
-def shard_plan(text: str, sharing: Sharing | None) -> ShardPlan:
-    """Read a plan, or with `sharing` the templates of trend queries, once per process: shards share it."""
-    if sharing is not None:
-        return TrendPlan(from_json("templates", text), sharing)
-    plan: Plan = from_json("plan", text)
+def shard_plan(text: str) -> ShardPlan:
+    """Read a plan, or that of trend queries, once per process: shards share it."""
+    plan: ShardPlan = from_json("plan", text)
     return plan

@@ -18,7 +18,7 @@ def stage_of(
     """Return a stage of a task; `memory` is what the process remembers of its shards."""
     outcomes = outcome_columns(task)
     if task.sites is None and number > 0:
-        plans = [shard_plan(group.plan, group.sharing) for group in task.groups]
+        plans = [shard_plan(group.plan) for group in task.groups]
         outputs = [output for plan in plans if isinstance(plan, Plan) for output in plan.outputs]
         walked = {output.query: output for output in outputs if output.walk is not None}
         return MeetingStage(

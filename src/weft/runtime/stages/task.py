@@ -17,7 +17,6 @@ from weft.schema import Type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from weft.plan.trend_sets import Sharing
     from weft.runtime.stages.shard_executor import Adapter
     from weft.runtime.stages.slices import TimeSlices
 
@@ -59,7 +58,6 @@ class GroupTask:
     layout: Layout
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     is_owner: bool = False  # whether the packs say who accounts for a row
-    sharing: "Sharing | None" = None  # of templates; None: there is a plan
     adapted: AdapterSource | None = None
 
 

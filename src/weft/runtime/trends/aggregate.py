@@ -1,27 +1,38 @@
 """Run the templates of trend queries on the events of a shard: sets that share in one pass, others alone."""
 
 from collections.abc import Callable, Sequence
-from math import gcd
 from typing import Literal
 
 import numpy as np
 
 from weft.errors import BudgetError
+from weft.kernels.arrays import as_own
+from weft.kernels.trends.compose import Composition, PaneMaps, compose_windows
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
-from weft.kernels.trends.rows import Room, largest_window
+from weft.kernels.trends.panes import panes_of
+from weft.kernels.trends.results import Room
+from weft.kernels.trends.rows import largest_window
 from weft.kernels.trends.shared import sum_shared_trends
 from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Steps, sum_trends
-from weft.plan.template import Automaton, Template, TrendSum
+from weft.plan.template import START, Automaton, Template, TrendSum
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.compare import masks_of
 from weft.runtime.columns.events import Array, Events
 from weft.runtime.trends.measures import Values, variable_bits
 from weft.runtime.trends.rows import Results, TrendRows, combine_results, merge_results, results_of, room_for
 from weft.runtime.trends.selection import Selection
-from weft.runtime.trends.shared import Counters, SetMember, classify_events, set_members, sharing_sets
+from weft.runtime.trends.shared import (
+    Counters,
+    SetMember,
+    classify_events,
+    has_steps,
+    set_members,
+    sharing_sets,
+)
 
 ORDERINGS = ("<", "<=", ">", ">=")
+ROUNDED_LIMBS = 4  # beyond these and those of a value, numbers are rounded: all that a decimal holds is exact
 MOST_BYTES = 4 << 30  # of address space; what is not written to takes no memory
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
@@ -31,10 +42,13 @@ def aggregate_workload(
     events: Events,
     sharing: Sharing = "dynamic",
     chosen: Sequence[tuple[int, int]] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[list[TrendRows], Counters]:
     """Return the aggregates of all queries, in their order, and what sharing did.
 
-    `chosen` are, for each query, the first and the last window that are wanted; by default all are.
+    `chosen` are, for each query, the first and the last window that are wanted; by default all are. Unless
+    `exact` is asked for, numbers that no decimal holds are rounded.
     """
     windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
     sets = [] if sharing == "none" else sharing_sets(templates)
@@ -45,7 +59,11 @@ def aggregate_workload(
     counters = Counters()
     for own, way in passes:
         own_rows, own_counters = aggregate_set(
-            [templates[number] for number in own], events, way, [windows[number] for number in own]
+            [templates[number] for number in own],
+            events,
+            way,
+            [windows[number] for number in own],
+            exact=exact,
         )
         rows |= dict(zip(own, own_rows, strict=True))
         counters += own_counters
@@ -57,29 +75,45 @@ def aggregate_set(
     events: Events,
     sharing: Sharing | Literal["pairwise"] = "none",
     chosen: Sequence[tuple[int, int]] | None = None,
+    *,
+    exact: bool = False,
 ) -> tuple[list[TrendRows], Counters]:
     """Return the aggregates of templates that have the same keys and groups, and what sharing did.
 
-    They share only where `sharing_sets` says they can. With "none" each automaton runs by itself; with
-    "pairwise" too, and looks at every pair of events, as GRETA does.
+    They share only where `sharing_sets` says they can. With "none" each template runs by itself; with
+    "pairwise" each automaton, which looks at every pair of events, as GRETA does.
     """
     windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
-    together = _TrendPass(templates, events, windows)
-    counters = Counters()
     if sharing in ("dynamic", "static"):
+        together = _TrendPass(templates, events, windows, exact=exact)
         results, counters = together.run_shared(STATIC if sharing == "static" else DYNAMIC)
-    else:
-        results = [together.run_alone(member, scans_all=sharing == "pairwise") for member in together.members]
-    return together.rows_of(results), counters
+        return together.rows_of(results), counters
+    rows = []
+    for template, own in zip(templates, windows, strict=True):
+        alone = _TrendPass([template], events, [own], exact=exact)
+        if sharing == "pairwise" or has_steps(template):
+            results = [
+                alone.run_stepwise(member, scans_all=sharing == "pairwise") for member in alone.members
+            ]
+        else:
+            results, _ = alone.run_shared(DYNAMIC)
+        rows += alone.rows_of(results)
+    return rows, Counters()
 
 
 class _TrendPass:
     """The events and the values of some templates, ready for the kernels."""
 
     def __init__(
-        self, templates: Sequence[Template], events: Events, windows: Sequence[tuple[int, int]]
+        self,
+        templates: Sequence[Template],
+        events: Events,
+        windows: Sequence[tuple[int, int]],
+        *,
+        exact: bool,
     ) -> None:
         self.templates = templates
+        self.exact = exact
         self.windows = windows
         self.spans = [(template.length or 0, template.slide or 0) for template in templates]
         self.members = list(set_members(templates))
@@ -91,29 +125,60 @@ class _TrendPass:
         """Run all members in one pass; bursts are shared graphlets."""
         selection, members = self.selection, self.members
         kinds, matched, kleene, classes = classify_events(selection, members)
-        pane = gcd(*(number for span in self.spans for number in span))
-        n_events = max(map(self._largest_window, members))
-        n_limbs = max(limbs_for(n_events, member.automaton, self.values.bits) for member in members)
+        most = max(map(self._most_limbs, members))
         room = self._room(members)
         limbs, counts = sum_shared_trends(
-            self._arrays(members, kleene, classes), self._events(kinds, matched), pane, n_limbs, mode, room
+            self._arrays(members, kleene, classes), self._events(kinds, matched), most, mode, room
         )
         results = [self._results(room, limbs, number, member) for number, member in enumerate(members)]
+        for number, member in enumerate(members):
+            if self._is_map(member):
+                results[number] = self._compose(results[number], member)
         return results, Counters(*map(int, counts))
 
-    def run_alone(self, member: SetMember, *, scans_all: bool) -> Results:
-        """Run one member, window by window."""
+    def _is_map(self, member: SetMember) -> bool:
+        """Whether it is less work to know what each pane does to trends than to follow all windows."""
+        length, slide = self.spans[member.query]
+        if self.exact or not slide or has_steps(self.templates[member.query]):
+            return False
+        return -(-length // slide) > len(member.automaton.sources)
+
+    def _compose(self, maps: Results, member: SetMember) -> Results:
+        """Put the results of windows together from what their panes do."""
+        automaton, size = member.automaton, len(member.automaton.sources)
+        measures, span = self.measures[member.query], self.spans[member.query]
+        width, n_extremes = 1 + len(measures.lanes), len(measures.extremes)
+        room = room_for(self.selection.n_windows(*span), width, n_extremes)
+        each = slice(None, None, size * size)
+        panes = PaneMaps(
+            partitions=as_own(maps.partitions[each]),
+            panes=as_own(maps.windows[each]),
+            kept=maps.kept,
+            best=as_own(maps.best),
+            has=as_own(maps.has),
+            size=size,
+        )
+        wanted = Composition(
+            *span,
+            *self.windows[member.query],
+            np.array([place for place, own in enumerate(automaton.sources) if own.position == START]),
+            np.array([end.source for end in automaton.ends], np.int64),
+            np.array([end.ways for end in automaton.ends], np.int64),
+        )
+        limbs = compose_windows(panes, wanted, width, self._rounded_limbs, room)
+        return results_of(room, limbs, 0, width, n_extremes)
+
+    def run_stepwise(self, member: SetMember, *, scans_all: bool) -> Results:
+        """Run one member, window by window, with conditions between neighbors."""
         automaton, measures = member.automaton, self.measures[member.query]
         n_events = self._largest_window(member)
-        n_limbs = limbs_for(n_events, automaton, self.values.bits)
-        _check_memory(
-            self.templates[member.query], automaton, n_events, 4 * n_limbs * (1 + len(measures.lanes))
-        )
+        most = self._most_limbs(member)
+        _check_memory(self.templates[member.query], automaton, n_events, 4 * most * (1 + len(measures.lanes)))
         room = self._room([member])
         none = np.empty((0, 1), np.int64)  # Kleene types: nothing is shared
         arrays = self._arrays([member], none, none)
         given = self._events(none[:, 0], np.empty(0, np.uint64))
-        limbs = sum_trends(arrays, given, self._steps(automaton), n_limbs, scans_all, room)
+        limbs = sum_trends(arrays, given, self._steps(automaton), most, scans_all, room)
         return self._results(room, limbs, 0, member)
 
     def rows_of(self, results: Sequence[Results]) -> list[TrendRows]:
@@ -124,9 +189,19 @@ class _TrendPass:
             for member, own in zip(self.members, results, strict=True):
                 if member.query == query:
                     alternatives[member.alternative].append(own)
-            whole = [combine_results(parts, 1 + len(measures.lanes)) for parts in alternatives]
-            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole))
+            most = 0 if self.exact else self._rounded_limbs
+            whole = [combine_results(parts, 1 + len(measures.lanes), most) for parts in alternatives]
+            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole, most))
         return rows
+
+    @property
+    def _rounded_limbs(self) -> int:
+        return ROUNDED_LIMBS + self.values.bits // 32
+
+    def _most_limbs(self, member: SetMember) -> int:
+        """Return up to how many limbs numbers are exact."""
+        most = limbs_for(self._largest_window(member), member.automaton, self.values.bits)
+        return most if self.exact else min(most, self._rounded_limbs)
 
     def _largest_window(self, member: SetMember) -> int:
         return int(largest_window(self.selection.times, self.selection.starts, *self.spans[member.query]))
@@ -134,10 +209,16 @@ class _TrendPass:
     def _room(self, members: Sequence[SetMember]) -> Room:
         measures = [self.measures[member.query] for member in members]
         return room_for(
-            sum(self.selection.n_windows(*self.spans[member.query]) for member in members),
+            sum(map(self._n_results, members)),
             1 + max(len(own.lanes) for own in measures),
             max(len(own.extremes) for own in measures),
         )
+
+    def _n_results(self, member: SetMember) -> int:
+        """Return how many results a member has at most: of windows, or of every two sources in each pane."""
+        if self._is_map(member):
+            return self.selection.n_panes(*self.spans[member.query]) * len(member.automaton.sources) ** 2
+        return self.selection.n_windows(*self.spans[member.query])
 
     def _results(self, room: Room, limbs: Array, number: int, member: SetMember) -> Results:
         measures = self.measures[member.query]
@@ -169,10 +250,18 @@ class _TrendPass:
             *self.selection.sides_of(steps),
         )
 
+    def _range(self, member: SetMember) -> tuple[int, int]:
+        """Return the first and the last window of a member that is looked at, or pane."""
+        first, last = self.windows[member.query]
+        if not self._is_map(member) or (first, last) == EVERY_WINDOW:
+            return first, last
+        span = self.spans[member.query]
+        return panes_of(first, *span)[0], panes_of(last, *span)[1] - 1
+
     def _arrays(self, members: Sequence[SetMember], kleene: Array, classes: Array) -> Members:
         measures = [self.measures[member.query] for member in members]
         lengths, slides = np.array([self.spans[member.query] for member in members], np.int64).T.copy()
-        firsts, lasts = np.array([self.windows[member.query] for member in members], np.int64).T.copy()
+        firsts, lasts = np.array([self._range(member) for member in members], np.int64).T.copy()
         pairs = [(own, member.automaton) for own, member in zip(measures, members, strict=True)]
         automata = [member.automaton for member in members]
         positions = [position for automaton in automata for position in automaton.positions]
@@ -189,6 +278,7 @@ class _TrendPass:
             slides=slides,
             first_windows=firsts,
             last_windows=lasts,
+            maps=np.array([self._is_map(member) for member in members], np.bool_),
             position_starts=starts(lambda automaton: len(automaton.positions)),
             items=np.array([position.item for position in positions], np.int64),
             feed_starts=np.cumsum([0, *(len(position.feeds) for position in positions)]),

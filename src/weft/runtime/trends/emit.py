@@ -17,7 +17,7 @@ from weft.runtime.trends.numbers import (
     as_decimals,
     as_doubles,
     difference,
-    numbers_at,
+    integers_at,
 )
 from weft.runtime.trends.rows import TrendRows
 from weft.schema import Type
@@ -57,7 +57,8 @@ def emit_trends_in_parts(
     results: TrendRows, events: Events, rows: Array, names: Sequence[str], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Yield chosen results as `emit_trends` returns them, in batches of a bounded size in bytes."""
-    sizes = results.offsets[(rows + 1) * results.width] - results.offsets[rows * results.width]
+    offsets = results.kept.offsets
+    sizes = offsets[(rows + 1) * results.width] - offsets[rows * results.width]
     weights = np.cumsum(1 + sizes // LIMBS_PER_ROW)
     cuts = np.flatnonzero(np.diff(weights // ROWS_PER_BATCH)) + 1
     for part in np.split(rows, cuts):
@@ -123,7 +124,7 @@ class _SelectedRows:
 
     def _count(self, column: TrendColumn) -> Integers:
         if column.variable is None:
-            return numbers_at(self.results, self.rows, 0)
+            return self._numbers(0)
         return self._lane(column, "one" if column.name is None else "valid")
 
     def _total(self, column: TrendColumn) -> Shown:
@@ -161,7 +162,10 @@ class _SelectedRows:
         lane = Lane(column.variable or "", column.name, part)
         if lane not in self.results.measures.lanes:
             return Integers(np.zeros(self.rows.size, np.int64))
-        return numbers_at(self.results, self.rows, 1 + self.results.measures.lanes.index(lane))
+        return self._numbers(1 + self.results.measures.lanes.index(lane))
+
+    def _numbers(self, place: int) -> Integers:
+        return integers_at(self.results.kept, self.rows * self.results.width + place)
 
     def _extreme(self, column: TrendColumn) -> pa.Array:
         is_largest = column.function == "max"

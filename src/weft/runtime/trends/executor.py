@@ -5,11 +5,12 @@ closes, and then for the windows that close and no others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from weft.codec import storable
 from weft.errors import BudgetError
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
@@ -63,18 +64,18 @@ class SlidingWindows:
                 return window
 
 
+@storable
 @dataclass(frozen=True)
 class TrendPlan:
-    """Trend queries that run on the same shards, and how they share work."""
+    """Trend queries that run on the same shards, how they share work, and whether long numbers stay exact."""
 
     templates: tuple[Template, ...]
     sharing: Sharing = "dynamic"
+    exact: bool = False
 
     def without(self, queries: frozenset[str]) -> "TrendPlan":
         """Return the plan without some queries."""
-        return TrendPlan(
-            tuple(template for template in self.templates if template.query not in queries), self.sharing
-        )
+        return replace(self, templates=tuple(own for own in self.templates if own.query not in queries))
 
     @cached_property
     def spans(self) -> tuple[SlidingWindows, ...]:
@@ -209,7 +210,9 @@ class TrendExecutor:
     def _aggregate(
         self, templates: Sequence[Template], events: Events, chosen: Sequence[tuple[int, int]] | None
     ) -> Iterator[FoundTrends]:
-        results, counters = aggregate_workload(templates, events, self.plan.sharing, chosen)
+        results, counters = aggregate_workload(
+            templates, events, self.plan.sharing, chosen, exact=self.plan.exact
+        )
         self._counters += counters
         return (found_trends(rows, events) for rows in results if rows.n_rows)
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from weft.kernels.trends.naturals import sum_runs
-from weft.kernels.trends.rows import Room
+from weft.kernels.trends.results import Kept, Room, multiply_results, sum_results
 from weft.plan.template import Template
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.table import offsets_of, ranges
 from weft.runtime.trends.measures import Measures
+from weft.runtime.trends.numbers import Rounded, number_at
 from weft.runtime.trends.selection import Selection
 
 LARGEST = np.iinfo(np.int64).max
@@ -19,15 +18,11 @@ LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Results:
-    """What a kernel found: a result for each partition and window with trends.
-
-    Number n of result r is limbs[offsets[r * width + n]:offsets[r * width + n + 1]].
-    """
+    """What a kernel found: a result for each partition and window with trends, so many numbers each."""
 
     partitions: Array
     windows: Array
-    offsets: Array
-    limbs: Array
+    kept: Kept
     best: Array
     has: Array
 
@@ -39,6 +34,8 @@ def room_for(n_results: int, width: int, n_extremes: int) -> Room:
         partitions=np.empty(n_results, np.int64),
         windows=np.empty(n_results, np.int64),
         offsets=np.zeros(n_results * width + 1, np.int64),
+        mantissas=np.empty(n_results * width, np.float64),
+        exponents=np.empty(n_results * width, np.int64),
         best=np.empty((n_results, n_extremes), np.int64),
         has=np.empty((n_results, n_extremes), np.bool_),
         size=np.zeros(1, np.int64),
@@ -51,11 +48,16 @@ def results_of(room: Room, limbs: Array, member: int, width: int, n_extremes: in
     all_width = (room.offsets.size - 1) // max(room.members.size, 1)
     numbers = (chosen[:, None] * all_width + np.arange(width)).reshape(-1)
     sizes = room.offsets[numbers + 1] - room.offsets[numbers]
+    kept = Kept(
+        offsets_of(sizes),
+        limbs[ranges(room.offsets[numbers], sizes)],
+        room.mantissas[numbers],
+        room.exponents[numbers],
+    )
     return Results(
         partitions=room.partitions[chosen],
         windows=room.windows[chosen],
-        offsets=offsets_of(sizes),
-        limbs=limbs[ranges(room.offsets[numbers], sizes)],
+        kept=kept,
         best=room.best[chosen][:, :n_extremes],
         has=room.has[chosen][:, :n_extremes],
     )
@@ -65,8 +67,8 @@ def results_of(room: Room, limbs: Array, member: int, width: int, n_extremes: in
 class TrendRows:
     """What one query found: a row for each window and group with trends.
 
-    `windows` are window numbers; `examples` is an event of each group. Number n of row r, the count or a
-    lane, is limbs[offsets[r * width + n]:offsets[r * width + n + 1]], where width is 1 + the lanes.
+    `windows` are window numbers; `examples` is an event of each group. The numbers of row r are those from
+    r * width on: the count and the lanes, where width is 1 + the lanes.
     Extremes are what `comparable` makes of the values, its complement where the largest is wanted.
     """
 
@@ -75,8 +77,7 @@ class TrendRows:
     exponents: dict[str, int]
     windows: Array
     examples: Array
-    offsets: Array
-    limbs: Array
+    kept: Kept
     best: Array
     has: Array
 
@@ -88,52 +89,32 @@ class TrendRows:
     def width(self) -> int:
         return 1 + len(self.measures.lanes)
 
-    def numbers(self, place: int) -> list[int]:
+    def numbers(self, place: int) -> list[int | Rounded]:
         """Return the count (place 0) or a lane of all rows."""
-        return [number_at(self.limbs, self.offsets, row * self.width + place) for row in range(self.n_rows)]
+        return [number_at(self.kept, row * self.width + place) for row in range(self.n_rows)]
 
 
-def number_at(limbs: Array, offsets: Array, number: int) -> int:
-    """Return a natural of any size."""
-    content = limbs[offsets[number] : offsets[number + 1]]
-    return int.from_bytes(content.astype("<u4").tobytes(), "little")
-
-
-def combine_results(parts: Sequence[Results], width: int) -> Results:
+def combine_results(parts: Sequence[Results], width: int, most: int) -> Results:
     """Return the results of AND: every trend of one part with every trend of each other part."""
-    if len(parts) == 1:
-        return parts[0]
-    rows = [
-        {(int(p), int(w)): row for row, (p, w) in enumerate(zip(part.partitions, part.windows, strict=True))}
-        for part in parts
-    ]
-    common = sorted(set(rows[0]).intersection(*rows[1:]))
-    numbers: list[int] = []
-    best = np.full((len(common), parts[0].best.shape[1]), LARGEST)
-    has = np.zeros(best.shape, np.bool_)
-    for place, key in enumerate(common):
-        own_rows = [own[key] for own in rows]
-        own = [
-            [number_at(part.limbs, part.offsets, row * width + number) for number in range(width)]
-            for part, row in zip(parts, own_rows, strict=True)
-        ]
-        count = prod(count for count, *_ in own)
-        numbers.append(count)
-        numbers += [sum(part[lane] * (count // part[0]) for part in own) for lane in range(1, width)]
-        for part, row in zip(parts, own_rows, strict=True):
-            best[place] = np.minimum(best[place], np.where(part.has[row], part.best[row], LARGEST))
-            has[place] |= part.has[row]
-    content = [
-        np.frombuffer(number.to_bytes(-(-number.bit_length() // 32) * 4, "little"), "<u4")
-        for number in numbers
-    ]
+    whole, *others = parts
+    for part in others:
+        whole = _combine_two(whole, part, width, most)
+    return whole
+
+
+def _combine_two(left: Results, right: Results, width: int, most: int) -> Results:
+    keys = [np.stack([part.partitions, part.windows], axis=1) for part in (left, right)]
+    _, numbers = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
+    left_keys, right_keys = np.split(numbers.reshape(-1), [left.windows.size])
+    _, left_rows, right_rows = np.intersect1d(left_keys, right_keys, return_indices=True)
+    has = np.stack([left.has[left_rows], right.has[right_rows]])
+    best = np.where(has, np.stack([left.best[left_rows], right.best[right_rows]]), LARGEST)
     return Results(
-        partitions=np.array([partition for partition, _ in common], np.int64),
-        windows=np.array([window for _, window in common], np.int64),
-        offsets=np.cumsum([0, *(limbs.size for limbs in content)]),
-        limbs=np.concatenate([np.empty(0, np.uint32), *content]).astype(np.uint32),
-        best=best,
-        has=has,
+        partitions=left.partitions[left_rows],
+        windows=left.windows[left_rows],
+        kept=multiply_results(left.kept, left_rows, right.kept, right_rows, width, most),
+        best=best.min(axis=0),
+        has=np.logical_or(*has),
     )
 
 
@@ -143,50 +124,42 @@ def merge_results(
     exponents: dict[str, int],
     selection: Selection,
     parts: Sequence[Results],
+    most: int,
 ) -> TrendRows:
     """Add up the results of partitions that belong to one group, and those of alternatives."""
-    width = 1 + len(measures.lanes)
     partitions = np.concatenate([part.partitions for part in parts])
     windows = np.concatenate([part.windows for part in parts])
-    ends = np.cumsum([0, *(part.limbs.size for part in parts)])
-    offsets = [part.offsets[1:] + start for part, start in zip(parts, ends, strict=False)]
     groups = selection.groups[partitions]
     order = np.lexsort((windows, groups))
     is_first = np.ones(order.size, np.bool_)
     is_first[1:] = (np.diff(groups[order]) != 0) | (np.diff(windows[order]) != 0)
     runs = np.append(np.flatnonzero(is_first), order.size)
     chosen = order[runs[:-1]]
-    new_offsets, limbs = _sum_rows(
-        np.concatenate([part.limbs for part in parts]),
-        np.concatenate([[0], *offsets]).astype(np.int64),
-        order,
-        runs,
-        width,
-    )
     has = np.concatenate([part.has for part in parts])[order]
     best = np.where(has, np.concatenate([part.best for part in parts])[order], LARGEST)
     if chosen.size:
         best = np.minimum.reduceat(best, runs[:-1], axis=0)
         has = np.logical_or.reduceat(has, runs[:-1], axis=0)
+    kept = chain([part.kept for part in parts])
     return TrendRows(
         template,
         measures,
         exponents,
         windows=windows[chosen],
         examples=selection.examples[partitions[chosen]],
-        offsets=new_offsets,
-        limbs=limbs,
+        kept=sum_results(kept, 1 + len(measures.lanes), order, runs, most),
         best=best,
         has=has,
     )
 
 
-def _sum_rows(limbs: Array, offsets: Array, order: Array, runs: Array, width: int) -> tuple[Array, Array]:
-    """Add up rows of `width` numbers, run by run; return the offsets and limbs of the sums."""
-    lanes = [sum_runs(limbs, offsets, order * width + lane, runs) for lane in range(width)]
-    sizes = np.stack([np.diff(own) for _, own in lanes], axis=1).reshape(-1)
-    new_offsets = offsets_of(sizes)
-    content = np.empty(int(new_offsets[-1]), np.uint32)
-    for lane, (sums, own) in enumerate(lanes):
-        content[ranges(new_offsets[lane:-1:width], np.diff(own))] = sums
-    return new_offsets, content
+def chain(parts: Sequence[Kept]) -> Kept:
+    """Return the numbers of all parts, one part after the other."""
+    ends = np.cumsum([0, *(part.limbs.size for part in parts)])
+    offsets = [part.offsets[1:] + start for part, start in zip(parts, ends, strict=False)]
+    return Kept(
+        np.concatenate([[0], *offsets]).astype(np.int64),
+        np.concatenate([part.limbs for part in parts]),
+        np.concatenate([part.mantissas for part in parts]),
+        np.concatenate([part.exponents for part in parts]),
+    )

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from weft.kernels.trends.panes import panes_at
 from weft.plan.template import EdgePredicate, Template, TrendItem
 from weft.runtime.columns.evaluate import Scope, evaluate, holds_everywhere
 from weft.runtime.columns.events import Array, Column, Events, comparable
@@ -63,6 +64,14 @@ class Selection:
         new[1:] = np.maximum(firsts[1:], lasts[:-1] + 1)  # those that no event before it is in
         new[self.starts[:-1]] = firsts[self.starts[:-1]]
         return int(np.maximum(lasts - new + 1, 0).sum())
+
+    def n_panes(self, length: int, slide: int) -> int:
+        """Return how many panes of all partitions have an event."""
+        panes = panes_at(self.times, length, slide)
+        is_new = np.ones(self.n_rows, np.bool_)
+        is_new[1:] = panes[1:] != panes[:-1]
+        is_new[self.starts[:-1]] = True
+        return int(is_new.sum())
 
     @cached_property
     def times(self) -> Array:

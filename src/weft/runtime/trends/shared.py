@@ -64,7 +64,7 @@ def sharing_sets(templates: Sequence[Template]) -> list[list[int]]:
         own = [
             number
             for number in trend_set.templates
-            if not _has_steps(templates[number])
+            if not has_steps(templates[number])
             and (repeated := repeated_types(templates[number]))
             and (not trend_set.types or repeated.intersection(trend_set.types))
         ]
@@ -94,7 +94,8 @@ def is_plain_repetition(automaton: Automaton, place: int) -> bool:
     return [(ways, source) for ways, source in feeds if source.position == place] == [(1, TrendSum(place))]
 
 
-def _has_steps(template: Template) -> bool:
+def has_steps(template: Template) -> bool:
+    """Whether a template has conditions between neighbors."""
     return any(source.steps for member in set_members([template]) for source in member.automaton.sources)
 
 
