@@ -1,7 +1,9 @@
 """Run trend queries on one shard of a stream: a window gives its results once, when it closes.
 
-What is kept is the events that a window still open may have. Nothing is worked out before a window
-closes, and then for the windows that close and no others.
+Events that are settled become maps of panes at once, and a window that closes is put together from these.
+With conditions between neighbors, or exact numbers, nothing is worked out before a window closes, and then
+for the windows that close and no others. The events are kept that a window still open may have: from them a
+process that takes over begins.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +25,8 @@ from weft.runtime.stages.shard_executor import Activity, Arrivals, FoundTrends, 
 from weft.runtime.state.journal import BEGINNING, MILLISECOND
 from weft.runtime.state.segments import arrivals_of
 from weft.runtime.trends.aggregate import aggregate_workload
-from weft.runtime.trends.shared import Counters
+from weft.runtime.trends.online import OnlineTrends
+from weft.runtime.trends.shared import Counters, has_steps, sharing_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,17 @@ class TrendExecutor:
         self._budget = budget or Budget()
         self._since: Mapping[str, int] = {}
         self._events: Events | None = None
+        self._online: dict[tuple[int, ...], OnlineTrends] | None = None
         self._frontier = BEGINNING
         self._counters = Counters()
 
     @property
     def known(self) -> tuple[Events, ...]:
-        """The events that are kept."""
-        return () if self._events is None else (self._events,)
+        """The events that are kept, and those that stand for partitions."""
+        if self._events is None:
+            return ()
+        online = (self._online or {}).values()
+        return (self._events, *(own.examples for own in online if own.examples is not None))
 
     @property
     def holdings(self) -> Holdings:
@@ -134,6 +141,8 @@ class TrendExecutor:
     def exchange(self, change: Callable[[Events], Events]) -> None:
         """Replace the events that are kept by the same events, told in another way."""
         self._events = None if self._events is None else change(self._events)
+        for own in (self._online or {}).values():
+            own.exchange(change)
 
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
         """Begin a step; each query sees the events that came since a step."""
@@ -142,6 +151,7 @@ class TrendExecutor:
     def repeat(self, arrivals: Arrivals, frontier: int) -> None:
         """Take events of steps that are over; the windows that have closed with these gave their results."""
         self._take(arrivals.events)
+        self._settle(frontier)
         self._forget(frontier)
 
     def step(self, arrivals: Arrivals, frontier: int = END_OF_TIME) -> Iterator[FoundTrends]:
@@ -151,6 +161,8 @@ class TrendExecutor:
         if frontier == END_OF_TIME and self._frontier == BEGINNING and not any(self._since.values()):
             yield from self._aggregate_all(arrivals.events)
             return
+        self._settle(frontier)
+        yield from self._close_online(frontier)
         yield from self._close_windows(frontier)
         self._forget(frontier)
         self._check_held()
@@ -175,13 +187,61 @@ class TrendExecutor:
     def _take(self, events: Events) -> None:
         self._events = events if self._events is None else merge_events(self._events, events)[0]
 
+    def _is_online(self, number: int) -> bool:
+        """Whether panes are all that is needed of the settled events of a template."""
+        return not self.plan.exact and not has_steps(self.plan.templates[number])
+
+    def _online_sets(self) -> dict[tuple[int, ...], OnlineTrends]:
+        """Return the templates that are settled together, by their numbers: they see the same events."""
+        templates, sharing = self.plan.templates, self.plan.sharing
+        by_start: dict[int, list[int]] = {}
+        for number, template in enumerate(templates):
+            if self._is_online(number):
+                by_start.setdefault(self._since.get(template.query, 0), []).append(number)
+        sets = []
+        for numbers in by_start.values():
+            together = [] if sharing == "none" else sharing_sets([templates[number] for number in numbers])
+            shared = [tuple(numbers[place] for place in own) for own in together]
+            alone = [(number,) for number in numbers if number not in {one for own in shared for one in own}]
+            sets += [*shared, *alone]
+        return {own: OnlineTrends([templates[number] for number in own], sharing) for own in sets}
+
+    def _settle(self, frontier: int) -> None:
+        """Work out what the events do that no other event comes before any more."""
+        events = self._events
+        if events is None:
+            return
+        if self._online is None:
+            self._online = self._online_sets()
+        cuts = np.searchsorted(events.times, [self._frontier, frontier], side="left")
+        settled = events.take(slice(*map(int, cuts)))
+        for numbers, own in self._online.items() if settled.n_events else ():
+            since = self._since.get(self.plan.templates[numbers[0]].query, 0)
+            seen = settled.take(np.flatnonzero(arrivals_of(settled) >= since)) if since else settled
+            self._counters += own.settle(seen)
+
+    def _close_online(self, frontier: int) -> Iterator[FoundTrends]:
+        """Yield the results of the windows that end after the last frontier and not after the new one."""
+        for numbers, own in (self._online or {}).items():
+            for place, number in enumerate(numbers):
+                span, panes = self.plan.spans[number], own.windows(place)
+                if panes is None or own.examples is None:
+                    continue
+                first = max(span.first_open(self._frontier), panes[0])
+                last = min(span.last_closed(frontier), panes[1])
+                rows = own.close(place, (first, last)) if first <= last else None
+                if rows is not None and rows.n_rows:
+                    yield found_trends(rows, own.examples)
+
     def _close_windows(self, frontier: int) -> Iterator[FoundTrends]:
         """Yield the results of the windows that end after the last frontier and not after the new one."""
         events = self._events
         if events is None or not events.n_events:
             return
         closing: dict[int, list[tuple[Template, SlidingWindows, tuple[int, int]]]] = {}
-        for template, span in zip(self.plan.templates, self.plan.spans, strict=True):
+        for number, (template, span) in enumerate(zip(self.plan.templates, self.plan.spans, strict=True)):
+            if self._is_online(number):
+                continue
             first = max(span.first_open(self._frontier), span.first_open(int(events.times[0])))
             last = min(span.last_closed(frontier), int(events.times[-1]) // span.slide)
             if first <= last:
@@ -219,6 +279,8 @@ class TrendExecutor:
     def _forget(self, frontier: int) -> None:
         """Move on to a frontier, and drop the events that no open window has."""
         self._frontier = max(self._frontier, frontier)
+        for own in (self._online or {}).values():
+            own.forget(self._frontier)
         if self._events is None:
             return
         starts = [span.start(span.first_open(self._frontier)) for span in self.plan.spans]
