@@ -2,8 +2,7 @@
 
 Events that are settled become maps of panes at once, and a window that closes is put together from these.
 With conditions between neighbors, or exact numbers, nothing is worked out before a window closes, and then
-for the windows that close and no others. The events are kept that a window still open may have: from them a
-process that takes over begins.
+for the windows that close and no others; the events are kept that a window still open may have.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from weft.codec import storable
 from weft.errors import BudgetError
@@ -26,6 +26,7 @@ from weft.runtime.state.journal import BEGINNING, MILLISECOND
 from weft.runtime.state.segments import arrivals_of
 from weft.runtime.trends.aggregate import aggregate_workload
 from weft.runtime.trends.online import OnlineTrends
+from weft.runtime.trends.pane_pieces import Piece, pieces_of_rows
 from weft.runtime.trends.shared import Counters, has_steps, sharing_sets
 
 
@@ -100,7 +101,7 @@ class TrendExecutor:
     as long as no event is earlier than a frontier announced before.
     """
 
-    needs_every_event = False
+    needs_every_event = True  # what was settled is not worked out again from events
     stopped: Stopped | None = None
     skipped: Skipped | None = None
 
@@ -116,27 +117,32 @@ class TrendExecutor:
     @property
     def known(self) -> tuple[Events, ...]:
         """The events that are kept, and those that stand for partitions."""
-        if self._events is None:
-            return ()
+        own_events = () if self._events is None else (self._events,)
         online = (self._online or {}).values()
-        return (self._events, *(own.examples for own in online if own.examples is not None))
+        return (*own_events, *(own.examples for own in online if own.examples is not None))
 
     @property
     def holdings(self) -> Holdings:
-        """How many events are kept for each query: those of its types in windows that are open."""
+        """What is kept for each query: events of its types that windows wait for, and bytes for its panes."""
+        n_bytes = {
+            template.query: own.bytes_of(place)
+            for own in (self._online or {}).values()
+            for place, template in enumerate(own.templates)
+        }
         events = self._events
         if events is None:
-            return Holdings()
+            return Holdings(bytes=n_bytes)
         counts: dict[int, dict[str, int]] = {}
         held = {}
-        for template, span in zip(self.plan.templates, self.plan.spans, strict=True):
-            start = span.start(span.first_open(self._frontier))
+        for number, (template, span) in enumerate(zip(self.plan.templates, self.plan.spans, strict=True)):
+            is_online = self._is_online(number)
+            start = self._frontier if is_online else span.start(span.first_open(self._frontier))
             first = int(np.searchsorted(events.times, start, side="left"))
             if first not in counts:
                 counts[first] = _counts_of_types(events, first)
             types = {item.type for item in template.items}
             held[template.query] = sum(counts[first].get(name, 0) for name in types)
-        return Holdings(events=held)
+        return Holdings(events=held, bytes=n_bytes)
 
     def exchange(self, change: Callable[[Events], Events]) -> None:
         """Replace the events that are kept by the same events, told in another way."""
@@ -147,6 +153,34 @@ class TrendExecutor:
     def begin(self, budget: Budget, since: Mapping[str, int]) -> None:
         """Begin a step; each query sees the events that came since a step."""
         self._budget, self._since = budget, since
+
+    def restore(self, rows: pa.Table, owners: Mapping[str, int], frontier: int) -> None:
+        """Begin where the steps before a frontier have ended, from the pieces that they have added."""
+        self._frontier, self._online = frontier, self._online_sets()
+        places = {
+            key: (own, place)
+            for own, owned in self._owned(owners)
+            for key, place in own.places(owned).items()
+        }
+        members = {key: own.empty(place) for key, (own, place) in places.items()}
+        for piece in pieces_of_rows(rows, members):
+            own, place = places[piece.owner, piece.member]
+            own.restore(place, piece)
+        for own in self._online.values():
+            own.forget(frontier)
+
+    def pieces(self, owners: Mapping[str, int], *, is_anew: bool) -> list[Piece]:
+        """Return what was added to panes since the last time, or all there is."""
+        return [piece for own, owned in self._owned(owners) for piece in own.pieces(owned, is_anew=is_anew)]
+
+    @property
+    def n_members(self) -> int:
+        """How many members are settled as events come."""
+        return sum(len(own.members) for own in (self._online or {}).values())
+
+    def _owned(self, owners: Mapping[str, int]) -> Iterator[tuple[OnlineTrends, list[int]]]:
+        for own in (self._online or {}).values():
+            yield own, [owners[template.query] for template in own.templates]
 
     def repeat(self, arrivals: Arrivals, frontier: int) -> None:
         """Take events of steps that are over; the windows that have closed with these gave their results."""
@@ -173,15 +207,20 @@ class TrendExecutor:
 
     def wakes_at(self, frontier: int) -> int | None:
         """Return when the first window with events closes, or else when the events kept are of no use."""
-        if self._events is None or not self._events.n_events:
-            return None
-        times = self._events.times
+        times = np.empty(0, np.int64) if self._events is None else self._events.times
         ends = []
         for span in set(self.plan.spans):
             window = span.first_with(times, span.first_open(frontier))
             if window is not None:
                 ends.append(span.end(window))
-        moment = min(ends, default=int(times[-1]) + 1)
+        for numbers, own in (self._online or {}).items():
+            for place, number in enumerate(numbers):
+                panes, span = own.windows(place), self.plan.spans[number]
+                if panes is not None:
+                    ends.append(span.end(max(panes[0], span.first_open(frontier))))
+        if not ends and not times.size:
+            return None
+        moment = min(ends) if ends else int(times[-1]) + 1
         return max(1, -(-moment // MILLISECOND))
 
     def _take(self, events: Events) -> None:
@@ -209,10 +248,10 @@ class TrendExecutor:
     def _settle(self, frontier: int) -> None:
         """Work out what the events do that no other event comes before any more."""
         events = self._events
-        if events is None:
-            return
         if self._online is None:
             self._online = self._online_sets()
+        if events is None:
+            return
         cuts = np.searchsorted(events.times, [self._frontier, frontier], side="left")
         settled = events.take(slice(*map(int, cuts)))
         for numbers, own in self._online.items() if settled.n_events else ():
@@ -283,7 +322,11 @@ class TrendExecutor:
             own.forget(self._frontier)
         if self._events is None:
             return
-        starts = [span.start(span.first_open(self._frontier)) for span in self.plan.spans]
+        starts = [
+            span.start(span.first_open(self._frontier))
+            for number, span in enumerate(self.plan.spans)
+            if not self._is_online(number)
+        ]
         oldest = min([self._frontier, *starts])
         n_dropped = int(np.searchsorted(self._events.times, min(oldest, END_OF_TIME), side="left"))
         if n_dropped:

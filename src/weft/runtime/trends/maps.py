@@ -67,6 +67,11 @@ class TrendMaps:
         return int(self.panes.size)
 
     @property
+    def n_bytes(self) -> int:
+        """How much room the maps take."""
+        return sum(array.nbytes for array in (*self.kept, self.partitions, self.panes, self.best, self.has))
+
+    @property
     def width(self) -> int:
         """The numbers of a row."""
         return 1 + len(self.measures.lanes)
@@ -81,6 +86,12 @@ class TrendMaps:
         """The time at which the pane of each map begins."""
         starts: Array = pane_starts(self.panes, *self.span)
         return starts
+
+    @property
+    def last_time(self) -> int:
+        """The last time at which a window that has one of the panes is open."""
+        length, slide = self.span
+        return int((self.starts // slide * slide).max()) + length - 1
 
     def compose(self, windows: tuple[int, int]) -> Results:
         """Return the trends of windows, from the first to the last one of those given."""

@@ -5,12 +5,14 @@ settled since the last one into maps, whatever windows they lie in, so that a wi
 panes and not its events. Partitions have numbers that last; an event stands for each of them, out of time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
+from weft.kernels.trends.results import Kept
 from weft.kernels.trends.trends import EVERY_WINDOW
 from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
@@ -19,10 +21,12 @@ from weft.runtime.columns.merge import merge_events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.trends.aggregate import TrendPass
 from weft.runtime.trends.maps import TrendMaps
+from weft.runtime.trends.measures import Measures, extremes_of
+from weft.runtime.trends.pane_pieces import Piece
 from weft.runtime.trends.rows import TrendRows, combine_results, merge_results
 from weft.runtime.trends.shared import Counters, SetMember, set_members
 
-LEAST_PIECES = 256  # that are left as they are
+LEAST_PIECES = 16  # that are left as they are
 
 
 class OnlineTrends:
@@ -32,6 +36,10 @@ class OnlineTrends:
         self.templates = templates
         self.members: list[SetMember] = list(set_members(templates))
         self.examples: Events | None = None
+        self.new: list[tuple[int, TrendMaps, Events]] = []  # what came to which member since pieces were told
+        self._keys = tuple(dict.fromkeys([*templates[0].keys, *templates[0].group_by]))
+        queries = [member.query for member in self.members]
+        self._firsts = [queries.index(query) for query in range(len(templates))]
         self._mode = STATIC if sharing == "static" else DYNAMIC
         self._maps: list[TrendMaps | None] = [None] * len(self.members)
         self._whole = [0] * len(self.members)  # how many maps there were when pieces were last joined
@@ -39,6 +47,7 @@ class OnlineTrends:
     def exchange(self, change: Callable[[Events], Events]) -> None:
         """Replace the events that stand for partitions by the same events, told in another way."""
         self.examples = None if self.examples is None else change(self.examples)
+        self.new = [(place, maps, change(examples)) for place, maps, examples in self.new]
 
     def settle(self, events: Events) -> Counters:
         """Take events that have been settled."""
@@ -46,28 +55,92 @@ class OnlineTrends:
         if not made.selection.n_rows:
             return Counters()
         found, counters = made.run_shared(self._mode)
-        numbers = self._number(events.take(made.selection.examples))
+        examples = self._out_of_time(events.take(made.selection.examples))
         for place, (own, member) in enumerate(zip(found, self.members, strict=True)):
-            maps = made.maps(own, member)
-            maps = replace(maps, partitions=numbers[maps.partitions])
-            known = self._maps[place]
-            whole = maps.in_order() if known is None else known.followed_by(maps)
-            if whole.n_maps > 2 * self._whole[place] + LEAST_PIECES:
-                whole = whole.joined()
-                self._whole[place] = whole.n_maps
-            self._maps[place] = whole
+            self._add(place, made.maps(own, member), examples)
         return counters
 
-    def _number(self, new: Events) -> Array:
-        """Return the lasting numbers of partitions, for which events are given."""
-        names = dict.fromkeys([*self.templates[0].keys, *self.templates[0].group_by])
-        new = replace(
-            new,
-            times=np.full(new.n_events, END_OF_TIME),
-            columns={name: new.columns[name] for name in names},
+    def _out_of_time(self, events: Events) -> Events:
+        """Return events as they stand for partitions: with the keys alone."""
+        return replace(
+            events,
+            times=np.full(events.n_events, END_OF_TIME),
+            columns={name: events.columns[name] for name in self._keys},
+            type_codes=np.zeros(events.n_events, np.int16),
+            type_names=(),
+            ids=pa.nulls(events.n_events),
             ties=None,
             flags={},
         )
+
+    def _add(self, place: int, maps: TrendMaps, examples: Events) -> None:
+        """Add what came last to a member; events stand for its partitions."""
+        self.new.append((place, maps, examples))
+        self._follow(place, maps, examples)
+
+    def _follow(self, place: int, maps: TrendMaps, examples: Events) -> None:
+        maps = replace(maps, partitions=self._number(examples)[maps.partitions])
+        known = self._maps[place]
+        whole = maps.in_order() if known is None else known.followed_by(maps)
+        if whole.n_maps > 2 * self._whole[place] + LEAST_PIECES:
+            whole = whole.joined()
+            self._whole[place] = whole.n_maps
+        self._maps[place] = whole
+
+    def restore(self, place: int, piece: Piece) -> None:
+        """Take what a step that is over has added to a member."""
+        self._follow(place, piece.maps, piece.examples)
+
+    def pieces(self, owners: Sequence[int], *, is_anew: bool) -> Iterator[Piece]:
+        """Yield what was added since the last time, or all there is, for the owners of the templates."""
+        added, self.new = self.new, []
+        if is_anew and self.examples is not None:
+            added = [
+                (place, maps.joined(), self.examples)
+                for place, maps in enumerate(self._maps)
+                if maps is not None
+            ]
+        for place, maps, examples in added:
+            query = self.members[place].query
+            yield Piece(owners[query], place - self._firsts[query], maps, examples)
+
+    def empty(self, place: int) -> TrendMaps:
+        """Return no maps of a member."""
+        member = self.members[place]
+        template = self.templates[member.query]
+        extremes = extremes_of(template)
+        none, rows = np.empty(0, np.int64), (0, len(extremes))
+        kept = Kept(np.zeros(1, np.int64), np.empty(0, np.uint32), np.empty(0), none)
+        return TrendMaps(
+            member.automaton,
+            (template.length or 0, template.slide or 0),
+            none,
+            none,
+            kept,
+            np.empty(rows, np.int64),
+            np.empty(rows, np.bool_),
+            Measures((), extremes),
+            {},
+            0,
+        )
+
+    def places(self, owners: Sequence[int]) -> dict[tuple[int, int], int]:
+        """Return the places of the members, by the owner of their template and their numbers in it."""
+        return {
+            (owners[member.query], place - self._firsts[member.query]): place
+            for place, member in enumerate(self.members)
+        }
+
+    def bytes_of(self, number: int) -> int:
+        """Return how many bytes are kept for a template."""
+        return sum(
+            maps.n_bytes
+            for member, maps in zip(self.members, self._maps, strict=True)
+            if member.query == number and maps is not None
+        )
+
+    def _number(self, new: Events) -> Array:
+        """Return the lasting numbers of partitions, for which events are given."""
         both = new if self.examples is None else merge_events(self.examples, new)[0]
         codes = both.number_groups(self.templates[0].keys)
         _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
