@@ -94,6 +94,7 @@ RATES = Axis(
     {"14c, d": ("SH", "RE", *EDGES)},
 )
 SEARCH = "mcep-search"
+WIDE = 20  # times that the largest gain is the smallest, from which on an axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -198,4 +199,6 @@ def _panel(title: str, label: str, rows: Sequence[Row], drawn: tuple[Sequence[st
     methods, what = drawn
     lines = {method: [float(row[what]) for row in rows if row["method"] == method] for method in methods}
     places = tuple(dict.fromkeys(str(row[label]) for row in rows))
-    return Panel(title, label, "gain over the trivial plan", places, lines, is_logarithmic=True)
+    gains = [gain for line in lines.values() for gain in line]
+    is_wide = max(gains) > WIDE * min(gains)
+    return Panel(title, label, "gain over the trivial plan", places, lines, is_logarithmic=is_wide)

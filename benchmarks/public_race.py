@@ -87,7 +87,7 @@ def affordable(workload: Workload, seconds: float) -> int:
         took = _run(workload.prepare(weft.Planning(plan=BASELINE), n_events))[0].processor
         if n_events == most or (before and took > seconds / 3):
             per_event = max(took - taken, took / 10) / (n_events - before)
-            return max(before, min(most, int(n_events + (seconds - took) / per_event)))
+            return max(before, min(most, 4 * n_events, int(n_events + (seconds - took) / per_event)))
         before, taken, n_events = n_events, took, min(most, 2 * n_events)
 
 
