@@ -98,7 +98,7 @@ STOCKS = Dataset(
     _stock_events,
     _stock_text,
     sizes=(3, 4, 6, 8),
-    windows=(0.1, 0.3, 0.6, 0.9),
+    windows=(0.1, 0.3, 0.9),
     usual_window=WINDOW,
     event_windows=(100, 300, 800),
 )

@@ -21,7 +21,7 @@ from weft.schema import Schema
 from weft.statistics.model import Statistics
 
 BASELINE = "trivial"
-SLOW_SECONDS = 4.0  # of runs of one method in all, after which it has no further one
+SLOW_SECONDS = 1.5  # of runs of one method in all, after which it has no further one
 FIRST_PART = 32  # of the stream; a run on it tells how much more the baseline can have
 
 Within = Callable[[str], AbstractContextManager[object]]

@@ -500,7 +500,7 @@ def arguments() -> argparse.Namespace:
     option(
         "figure-seconds",
         "figure_seconds",
-        1.5,
+        1.0,
         "processor time that the trivial plan is to run for at a point of mcep-* and motto-figures",
     )
     option("figure-search-seconds", "figure_search_seconds", 1.0, "time of each search in mcep-*")
