@@ -22,8 +22,21 @@ from flink_peer import measure_flink
 from generate import events_parquet
 from graph import measure_graph
 from local_host import measure_local
+from mcep_figures import (
+    DENSITY,
+    EVENT_WINDOWS,
+    PATTERNS,
+    RATES,
+    SIZES,
+    WINDOWS,
+    Axis,
+    Effort,
+    measure_axis,
+    measure_search,
+)
 from measures import Measure
 from memory import measure_memory
+from motto_figures import measure_motto
 from next_matches import measure_next
 from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
@@ -80,6 +93,13 @@ class Settings:
     shuffle_seconds: float
     n_networks: int
     n_flink_events: int
+    figure_seconds: float
+    figure_search_seconds: float
+
+    @property
+    def effort(self) -> Effort:
+        """What each point of the figures of MCEP may take."""
+        return Effort(self.figure_seconds, self.figure_search_seconds, self.repeat)
 
 
 def start_spark() -> SparkSession:
@@ -210,6 +230,23 @@ def scale_section(settings: Settings) -> list[Measure]:
     )
 
 
+def figure_section(axis: Axis) -> Callable[[Settings], list[Measure]]:
+    """Return the section that varies one parameter of MCEP's workloads, through the public path."""
+    return lambda settings: measure_axis(axis, settings.effort, console.log)
+
+
+def search_section(settings: Settings) -> list[Measure]:
+    """Let the searches take more and more time, through the public path."""
+    return measure_search(settings.effort, console.log)
+
+
+def motto_section(settings: Settings) -> list[Measure]:
+    """Compare exact planning with annealing alone, and one core with two."""
+    return measure_motto(
+        settings.n_trades, settings.exact_seconds, settings.figure_seconds, settings.repeat, console.log
+    )
+
+
 def traffic_section(settings: Settings) -> list[Measure]:
     """Compare plans for a hundred patterns on real traffic."""
     return measure_traffic(settings.traffic_days, settings.search_seconds, settings.repeat, console.log)
@@ -337,6 +374,13 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "weave100": weave_section,
     "public-plans": public_plans_section,
     "scale": scale_section,
+    "mcep-patterns": figure_section(PATTERNS),
+    "mcep-sizes": figure_section(SIZES),
+    "mcep-search": search_section,
+    "mcep-windows": figure_section(WINDOWS),
+    "mcep-event-windows": figure_section(EVENT_WINDOWS),
+    "mcep-density": figure_section(DENSITY),
+    "mcep-rates": figure_section(RATES),
     "traffic": traffic_section,
     "q_error": q_error_section,
     "costs": costs_section,
@@ -349,6 +393,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "trends": trends_section,
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
+    "motto-figures": motto_section,
     "adaptation": adaptation_section,
     "adaptation-distance": distance_section,
     "adaptation-steady": steady_section,
@@ -452,6 +497,13 @@ def arguments() -> argparse.Namespace:
         "trades in rewriting, with twice as many events of the data center; the paper has 2000000",
     )
     option("exact-seconds", "exact_seconds", 60.0, "time of exact planning in rewriting-sensitivity")
+    option(
+        "figure-seconds",
+        "figure_seconds",
+        1.0,
+        "processor time that the trivial plan is to run for at a point of mcep-* and motto-figures",
+    )
+    option("figure-search-seconds", "figure_search_seconds", 1.0, "time of each search in mcep-*")
     option("networks", "n_networks", 5, "networks for each point of placement")
     option("drift-windows", "drift_windows", 30, "length of the streams that drift, in windows")
     option("drift-repeat", "drift_repeat", 1, "runs of each method in adaptation; the fastest counts")
