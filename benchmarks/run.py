@@ -492,7 +492,7 @@ def arguments() -> argparse.Namespace:
     option("drift-streams", "drift_streams", "skewed,even,traffic", "streams in adaptation and -distance")
     option("drift-repeat", "drift_repeat", 1, "runs of each method in adaptation; the fastest counts")
     option("shuffle-seconds", "shuffle_seconds", 240.0, "length of the stream in adaptation-shuffle")
-    option("flip-seconds", "flip_seconds", 60.0, "length of the stream in adaptation-users-flip and -calm")
+    option("flip-seconds", "flip_seconds", 40.0, "length of the stream in adaptation-users-flip and -calm")
     option(
         "shared-seconds",
         "shared_seconds",
