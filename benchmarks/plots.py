@@ -56,7 +56,10 @@ def plot_panels(name: str, panels: Sequence[Panel]) -> str:
         return _no_picture(name)
     n_rows = (len(panels) + 1) // 2
     figure = Figure(figsize=(10, 4 * n_rows), layout="constrained")
-    for axes, panel in zip(figure.subplots(n_rows, 2).flat, panels, strict=True):
+    places = list(figure.subplots(n_rows, 2).flat)
+    for unused in places[len(panels) :]:
+        unused.remove()
+    for axes, panel in zip(places, panels, strict=False):
         for method, values in panel.lines.items():
             axes.plot(range(len(panel.ticks)), values, marker="o", markersize=4, label=method)
         axes.set(title=panel.title, xlabel=panel.places, ylabel=panel.values)

@@ -328,12 +328,12 @@ def _are_fit(selectivities: Sequence[float]) -> bool:
 
 def _selectivities(pattern: TrafficPattern) -> list[float]:
     return [
-        _selectivity(one, following) if pattern.direction == "<" else _selectivity(following, one)
+        step_selectivity(one, following) if pattern.direction == "<" else step_selectivity(following, one)
         for one, following in pairwise(pattern.chain)
     ]
 
 
 @cache
-def _selectivity(low: Sensor, high: Sensor) -> float:
+def step_selectivity(low: Sensor, high: Sensor) -> float:
     """Return the share of pairs of events in which both numbers are lower at the first sensor."""
     return float(np.all(low.sample[:, :, None] < high.sample[:, None, :], axis=0).mean())
