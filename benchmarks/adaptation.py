@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from adaptation_contests import Point
+from adaptation_observed import STREAMS, Stream
 from adaptation_patterns import SETS, SIZES, PatternSet
 from adaptation_runs import ALGORITHMS, AdaptiveRun, Contest, run_adaptive
-from adaptation_streams import DRIFTS, SKEWED, Drift
+from adaptation_streams import SKEWED
 from contest import Say
 from measures import Measure
 from plots import Panel, plot_panels
@@ -92,17 +92,17 @@ def race(contest: Contest, functions: Mapping[str, Decide], repeat: int) -> dict
     return best
 
 
-def scan(drift: Drift, algorithm: str, n_windows: int, repeat: int, say: Say) -> Best:
+def scan(stream: Stream, algorithm: str, n_windows: int, repeat: int, say: Say) -> Best:
     """Find the best threshold and distance for a stream and an algorithm, on sequences of all sizes."""
     rows: list[Row] = []
     for size in SIZES:
-        contest = Point(drift, "sequence", size, n_windows).contest(algorithm)
+        contest = stream.contest("sequence", size, n_windows, algorithm)
         functions: dict[str, Decide] = {f"t {t:g}": partial(Threshold, t, is_share=False) for t in AMOUNTS}
         functions |= {f"t {t:.0%}": partial(Threshold, t) for t in SHARES}
         functions |= {f"d {d:g}": partial(invariants, contest, d) for d in DISTANCES}
         for name, run in race(contest, functions, repeat).items():
-            rows.append({"stream": drift.name, "algorithm": algorithm, "size": size, **_cells(name, run)})
-    say(f"adaptation: {drift.name}, {algorithm}, scanned")
+            rows.append({"stream": stream.name, "algorithm": algorithm, "size": size, **_cells(name, run)})
+    say(f"adaptation: {stream.name}, {algorithm}, scanned")
     return Best(
         max(AMOUNTS, key=lambda t: _mean_throughput(rows, f"t {t:g}")),
         max(SHARES, key=lambda t: _mean_throughput(rows, f"t {t:.0%}")),
@@ -129,37 +129,41 @@ def _cells(method: str, run: AdaptiveRun) -> dict[str, str | float]:
 
 
 def measure_point(
-    drift: Drift, algorithm: str, kind: PatternSet, size: int, best: Best, n_windows: int, repeat: int
+    stream: Stream, algorithm: str, kind: PatternSet, size: int, best: Best, n_windows: int, repeat: int
 ) -> list[Row]:
     """Return a line for every method on one pattern."""
-    contest = Point(drift, kind, size, n_windows).contest(algorithm)
+    contest = stream.contest(kind, size, n_windows, algorithm)
     runs = race(contest, functions_of(contest, best), repeat)
-    place = {"stream": drift.name, "algorithm": algorithm, "set": kind, "size": size}
+    place = {"stream": stream.name, "algorithm": algorithm, "set": kind, "size": size}
     return [
         {**place, **_cells(method, run), "gain over static": round(runs[STATIC].seconds / run.seconds, 3)}
         for method, run in runs.items()
     ]
 
 
-def measure_adaptation(n_windows: int, repeat: int, say: Say) -> list[Measure]:
+def measure_adaptation(
+    n_windows: int, repeat: int, say: Say, streams: Sequence[Stream] = STREAMS
+) -> list[Measure]:
     """Compare the decision functions; write tables and pictures."""
     found: list[Measure] = []
     rows: list[Row] = []
     scanned: list[Row] = []
-    for drift in DRIFTS:
+    for stream in streams:
         for algorithm in ALGORITHMS:
-            best = scan(drift, algorithm, n_windows, repeat, say)
+            best = scan(stream, algorithm, n_windows, repeat, say)
             scanned += best.scanned
             own: list[Row] = []
             for kind in SETS:
                 for size in SIZES:
-                    own += measure_point(drift, algorithm, kind, size, best, n_windows, repeat)
-                say(f"adaptation: {drift.name}, {algorithm}, {kind}: {_summary(own, kind)}")
+                    own += measure_point(stream, algorithm, kind, size, best, n_windows, repeat)
+                say(f"adaptation: {stream.name}, {algorithm}, {kind}: {_summary(own, kind)}")
             rows += own
-            found += measures_of(drift.name, algorithm, own, best)
-            say(plot_panels(f"adaptation_{drift.name}_{algorithm}", panels_of(own)))
+            found += measures_of(stream.name, algorithm, own, best)
+            say(plot_panels(f"adaptation_{stream.name}_{algorithm}", panels_of(own)))
     report_table("adaptation_scan", scanned)
     report_table("adaptation", rows)
+    for kind in SETS:
+        say(plot_panels(f"adaptation_{kind}", panels_of_set([row for row in rows if row["set"] == kind])))
     return found
 
 
@@ -228,4 +232,24 @@ def panels_of(rows: Sequence[Row]) -> list[Panel]:
         panel("gain over the static plan", "gain over static", adaptive),
         panel("plans deployed", "deployed", adaptive),
         panel("overhead", "overhead %", adaptive),
+    ]
+
+
+def panels_of_set(rows: Sequence[Row]) -> list[Panel]:
+    """Return what figures 10 to 29 say of a set: gains over a static plan, by stream and algorithm."""
+    places = dict.fromkeys((row["stream"], row["algorithm"]) for row in rows)
+
+    def lines(own: Sequence[Row]) -> dict[str, list[float]]:
+        gains = {(row["method"], row["size"]): float(row["gain over static"]) for row in own}
+        return {method: [gains[method, size] for size in SIZES] for method in METHODS[1:]}
+
+    return [
+        Panel(
+            f"{place[0]}, {place[1]}",
+            "size of the pattern",
+            "gain over static",
+            tuple(map(str, SIZES)),
+            lines([row for row in rows if (row["stream"], row["algorithm"]) == place]),
+        )
+        for place in places
     ]

@@ -17,6 +17,21 @@ EVENTS_PER_WINDOW = 20_000
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """A stream that is drawn for each pattern."""
+
+    drift: Drift
+
+    @property
+    def name(self) -> str:
+        return self.drift.name
+
+    def contest(self, kind: PatternSet, size: int, n_windows: int, algorithm: str) -> Contest:
+        """Return a pattern of a set and a size, on so many windows of the stream."""
+        return Point(self.drift, kind, size, n_windows).contest(algorithm)
+
+
+@dataclass(frozen=True)
 class Point:
     """A pattern of a set and a size on a stream; an epoch of the stream is a window, and so is a batch."""
 

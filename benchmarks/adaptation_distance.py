@@ -9,12 +9,12 @@ import statistics
 from collections.abc import Sequence
 from functools import partial
 
-from adaptation_contests import Point
+from adaptation_observed import STREAMS, Stream
 from adaptation_patterns import SIZES
 from adaptation_runs import ALGORITHMS
-from adaptation_streams import DRIFTS
 from contest import Say
 from measures import Measure
+from plots import Panel, plot_panels
 from result_tables import Row, report_table
 
 from adaptation import invariants, race
@@ -24,21 +24,23 @@ CHOSEN = ("average", "tuned")
 LEAST_SHARE = 0.9
 
 
-def measure_distance(n_windows: int, repeat: int, say: Say) -> list[Measure]:
+def measure_distance(
+    n_windows: int, repeat: int, say: Say, streams: Sequence[Stream] = STREAMS
+) -> list[Measure]:
     """Compare the throughput with a distance that was chosen with that of the best one of a scan."""
     rows: list[Row] = []
     found: list[Measure] = []
-    for drift in DRIFTS:
+    for stream in streams:
         for algorithm in ALGORITHMS:
             own: list[Row] = []
             for size in SIZES:
-                contest = Point(drift, "sequence", size, n_windows).contest(algorithm)
+                contest = stream.contest("sequence", size, n_windows, algorithm)
                 functions = {str(d): partial(invariants, contest, d) for d in (*DISTANCES, *CHOSEN)}
                 runs = race(contest, functions, repeat)
                 best = min(run.seconds for name, run in runs.items() if name not in CHOSEN)
                 own += [
                     {
-                        "stream": drift.name,
+                        "stream": stream.name,
                         "algorithm": algorithm,
                         "size": size,
                         "distance": name,
@@ -50,10 +52,29 @@ def measure_distance(n_windows: int, repeat: int, say: Say) -> list[Measure]:
                     for name, run in runs.items()
                 ]
             rows += own
-            found += [_measure(drift.name, algorithm, rule, own) for rule in CHOSEN]
-            say(f"adaptation-distance: {drift.name}, {algorithm}: {found[-1].what} {found[-1].shown}")
+            found += [_measure(stream.name, algorithm, rule, own) for rule in CHOSEN]
+            say(f"adaptation-distance: {stream.name}, {algorithm}: {found[-1].what} {found[-1].shown}")
     report_table("adaptation_distance", rows)
+    say(plot_panels("adaptation_distance", panels_of(rows)))
     return found
+
+
+def panels_of(rows: Sequence[Row]) -> list[Panel]:
+    """Return figure 5: for each stream and algorithm, throughput by distance, a line for each size."""
+    places = dict.fromkeys((str(row["stream"]), str(row["algorithm"])) for row in rows)
+    ticks = (*map(str, DISTANCES), *CHOSEN)
+
+    def lines(stream: str, algorithm: str) -> dict[str, list[float]]:
+        own = {
+            (row["size"], row["distance"]): float(row["events/s"])
+            for row in rows
+            if (row["stream"], row["algorithm"]) == (stream, algorithm)
+        }
+        return {f"size {size}": [own[size, tick] for tick in ticks] for size in SIZES}
+
+    return [
+        Panel(f"{one}, {other}", "distance", "events/s", ticks, lines(one, other)) for one, other in places
+    ]
 
 
 def _measure(stream: str, algorithm: str, rule: str, rows: Sequence[Row]) -> Measure:

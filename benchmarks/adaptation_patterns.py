@@ -6,12 +6,13 @@ its sequences. Of neighbors, the earlier one is given what the later one wants.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
 from adaptation_streams import type_names
 
+Link = Callable[[Sequence[str]], list[str]]
 PatternSet = Literal["sequence", "negation", "conjunction", "kleene", "composite"]
 SETS: tuple[PatternSet, ...] = ("sequence", "negation", "conjunction", "kleene", "composite")
 SIZES = (3, 4, 5, 6, 7, 8)
@@ -25,8 +26,18 @@ def n_types_of(kind: PatternSet, size: int) -> int:
     return size + {"negation": 1, "composite": 4}.get(kind, 0)
 
 
-def pattern_text(kind: PatternSet, size: int) -> str:
+def pattern_text(
+    kind: PatternSet,
+    size: int,
+    given: Sequence[str] = (),
+    link: Link | None = None,
+    alone: Callable[[str, str], list[str]] = lambda type_name, variable: [],  # noqa: ARG005
+    window: str = f"{WINDOW_SECONDS} seconds",
+) -> str:
     """Return the pattern of a set and a size, as a query.
+
+    Its types are those drawn, unless others are given, `link` has the conditions between neighbors and
+    `alone` those on the events of a type.
 
     >>> print(pattern_text("negation", 3))
     QUERY negation_3
@@ -39,23 +50,26 @@ def pattern_text(kind: PatternSet, size: int) -> str:
     WHERE a2.low <= a0.given AND a0.given < a2.high
     WITHIN 10 seconds
     """
-    types = type_names(n_types_of(kind, size))
+    types, link = given or type_names(n_types_of(kind, size)), link or chain
     variables = [f"a{place}" for place in range(size)]
     items = [f"{name} {variable}" for name, variable in zip(types, variables, strict=False)]
     middle = size // 2
+    filters = [one for pair in zip(types, variables, strict=False) for one in alone(*pair)]
     if kind == "composite":
         parts, conditions = [], []
         for letter, first in zip("abc", (0, 2, 4), strict=True):
             own = [f"{letter}{place}" for place in range(size)]
             parts.append(f"SEQ({', '.join(f'{types[first + n]} {name}' for n, name in enumerate(own))})")
-            conditions += chain(own)
-        return _query(kind, size, f"OR({', '.join(parts)})", conditions)
+            conditions += link(own)
+            conditions += [one for n, name in enumerate(own) for one in alone(types[first + n], name)]
+        return _query(kind, size, f"OR({', '.join(parts)})", conditions, window)
     if kind == "negation":
         items.insert(middle + 1, f"NOT {types[-1]} n")
+        filters += alone(types[-1], "n")
     if kind == "kleene":
         items[middle] = f"{types[middle]}{{1,{LONGEST_LIST}}} {variables.pop(middle)}[]"
     operator = "AND" if kind == "conjunction" else "SEQ"
-    return _query(kind, size, f"{operator}({', '.join(items)})", chain(variables))
+    return _query(kind, size, f"{operator}({', '.join(items)})", [*link(variables), *filters], window)
 
 
 def chain(variables: Sequence[str]) -> list[str]:
@@ -66,9 +80,9 @@ def chain(variables: Sequence[str]) -> list[str]:
     ]
 
 
-def _query(kind: PatternSet, size: int, pattern: str, conditions: Sequence[str]) -> str:
+def _query(kind: PatternSet, size: int, pattern: str, conditions: Sequence[str], window: str) -> str:
     where = " AND ".join(conditions)
-    return f"QUERY {kind}_{size}\nPATTERN {pattern}\nWHERE {where}\nWITHIN {WINDOW_SECONDS} seconds"
+    return f"QUERY {kind}_{size}\nPATTERN {pattern}\nWHERE {where}\nWITHIN {window}"
 
 
 def width_for(kind: PatternSet, size: int, per_window: float) -> float:

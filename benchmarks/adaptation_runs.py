@@ -42,6 +42,7 @@ from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard_executor import Arrivals
 from weft.runtime.state.segments import with_arrival
+from weft.schema import Schema
 from weft.statistics.live import LiveStatistics
 from weft.statistics.model import Inquiry, Statistics
 
@@ -62,18 +63,20 @@ class Contest:
     batches: Sequence[Events]
     initial: Statistics
     model: CostModel = field(default_factory=Measured)
+    schema: Schema = SCHEMA
+    window_seconds: float = WINDOW_SECONDS
 
     @cached_property
     def query(self) -> str:
-        return read_queries(self.text, SCHEMA)[0].name
+        return read_queries(self.text, self.schema)[0].name
 
     @cached_property
     def forms(self) -> tuple[NormalForm, ...]:
-        return tuple(normalize(read_queries(self.text, SCHEMA)[0]))
+        return tuple(normalize(read_queries(self.text, self.schema)[0]))
 
     @cached_property
     def context(self) -> Context:
-        return weave_for(SCHEMA, Planning(cost="partial-matches")).context
+        return weave_for(self.schema, Planning(cost="partial-matches")).context
 
     @cached_property
     def readers(self) -> tuple[ShapeReader, ...]:
@@ -102,8 +105,8 @@ class Contest:
         return LiveStatistics(
             Inquiry(
                 [key for form in self.forms for key in item_keys(form)],
-                [question for form in self.forms for question in questions_of(form, WINDOW_SECONDS)],
-                longest=WINDOW_SECONDS,
+                [question for form in self.forms for question in questions_of(form, self.window_seconds)],
+                longest=self.window_seconds,
             ),
             initial=self.initial,
         )

@@ -23,6 +23,7 @@ from adaptation_streams import SCHEMA, Levels, drawn_events, ladder, type_names
 from adaptation_workloads import HINDSIGHT, race_shared
 from contest import Arena, Say
 from measures import Measure
+from plots import Panel, plot_panels
 from result_tables import Row, report_table
 
 from weft.adaptation.settings import Adaptation
@@ -157,4 +158,22 @@ def measure_shuffle(seconds: float, search_seconds: float, say: Say) -> list[Mea
             least = LEAST_GAIN if method == "invariants" else None
             found.append(Measure(section, f"every {every} events: {method} / static", gain, at_least=least))
     report_table("adaptation_shuffle", rows)
+    say(plot_shuffle(rows))
     return found
+
+
+def plot_shuffle(rows: Sequence[Row]) -> str:
+    """Draw figure 13: gains over the plan that stays, and throughput, by reshufflings in 1,000 events."""
+    places = sorted({float(row["every"]) for row in rows}, reverse=True)
+    methods = dict.fromkeys(str(row["method"]) for row in rows)
+
+    def panel(title: str, what: str, *, without: str = "") -> Panel:
+        found = {(row["method"], float(row["every"])): float(row[what]) for row in rows}
+        lines = {
+            method: [found[method, every] for every in places] for method in methods if method != without
+        }
+        ticks = tuple(f"{1000 / every:g}" for every in places)
+        return Panel(title, "reshufflings per 1,000 events", what, ticks, lines, is_logarithmic=True)
+
+    gain = panel("gain over the plan that stays", "gain over static", without="static")
+    return plot_panels("adaptation-shuffle", [gain, panel("throughput", "events/s")])

@@ -14,6 +14,7 @@ from contest import BUDGET, Arena, Say
 from estimates import estimated_statistics
 
 from weft.adaptation.adapter import StreamAdapter
+from weft.adaptation.deferred import DeferredAdapter
 from weft.adaptation.migration import MigratingExecutor
 from weft.adaptation.settings import Adaptation
 from weft.cost.measured import Measured
@@ -22,7 +23,7 @@ from weft.optimizer.planning import Planning
 from weft.runtime.columns.events import Events
 from weft.runtime.matches.state import END_OF_TIME
 from weft.runtime.stages.shard import count_by_query
-from weft.runtime.stages.shard_executor import Arrivals
+from weft.runtime.stages.shard_executor import Adapter, Arrivals
 from weft.runtime.state.segments import with_arrival
 
 EVENTS_PER_BATCH = 5_000
@@ -38,6 +39,7 @@ class SharedRun:
     adapting_seconds: float = 0.0
     switching_seconds: float = 0.0
     n_changes: int = 0
+    n_kept: int = 0  # alarms after which the plan stays
     found: list[Counter[str]] = field(default_factory=list)  # the matches of each step
 
     @property
@@ -76,15 +78,16 @@ def run_shared(
     batches: Sequence[Events],
     adaptation: Adaptation | None,
     most_seconds: float = inf,
+    *,
+    waits: bool = False,
 ) -> SharedRun:
     """Run the queries of an arena; without an adaptation, with the plan that is given.
 
-    A run that takes longer than `most_seconds` is stopped after the batch in which it does.
+    A run that takes longer than `most_seconds` is stopped after the batch in which it does. An adapter that
+    `waits` has its first look when a stream of Spark has it, and not before.
     """
     given = optimized.plan
-    adapter = None
-    if adaptation is not None:
-        adapter = StreamAdapter(arena.queries, arena.schema, optimized.stored, arena.statistics, adaptation)
+    adapter = None if adaptation is None else _adapter(arena, optimized, adaptation, waits=waits)
     executor = MigratingExecutor(given, BUDGET)
     since = {output.query: 0 for output in given.outputs}
     run = SharedRun()
@@ -103,7 +106,9 @@ def run_shared(
         if adapter is None or is_last:
             continue
         begun = clock()
-        state = adapter.observe(state, executor, batch, frontier).state
+        observation = adapter.observe(state, executor, batch, frontier)
+        state = observation.state
+        run.n_kept += sum(change.kept is not None for change in observation.changes)
         plan = adapter.plan(state, given)
         observed = clock()
         run.adapting_seconds += observed - begun
@@ -113,6 +118,13 @@ def run_shared(
             run.switching_seconds += clock() - observed
     run.seconds = clock() - started
     return run
+
+
+def _adapter(arena: Arena, optimized: Optimized, adaptation: Adaptation, *, waits: bool) -> Adapter:
+    def make() -> StreamAdapter:
+        return StreamAdapter(arena.queries, arena.schema, optimized.stored, arena.statistics, adaptation)
+
+    return DeferredAdapter(adaptation, optimized.cost, make) if waits else make()
 
 
 def race_shared(

@@ -6,8 +6,9 @@ or a Kleene closure on one of its types, and sizes vary around an average. They 
 patterns have them as exactly as a thousand. `stocks.py` and `traffic.py` fill the outlines.
 """
 
+import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -75,6 +76,28 @@ def _deal(values: Sequence[Value], count: int, source: random.Random) -> list[Va
     dealt = [values[number % len(values)] for number in range(count)]
     source.shuffle(dealt)
     return dealt
+
+
+def sample_alike(
+    values: Sequence[Value],
+    size: int,
+    rate_of: Callable[[Value], float],
+    most_difference: float,
+    source: random.Random,
+) -> list[Value]:
+    """Return so many of some values, in random order, whose rates are no further apart than that.
+
+    >>> sorted(sample_alike([1, 2, 50, 51, 99], 2, float, 1.5, random.Random(1)))
+    [1, 2]
+    """
+    if most_difference == math.inf:
+        return source.sample(values, size)
+    ordered = sorted(values, key=rate_of)
+    alike = [
+        [one for one in ordered[place:] if rate_of(one) - rate_of(first) <= most_difference]
+        for place, first in enumerate(ordered)
+    ]
+    return source.sample(source.choice([own for own in alike if len(own) >= size]), size)
 
 
 def swap_neighbors(written: Sequence[Value], source: random.Random) -> list[Value]:

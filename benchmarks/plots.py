@@ -7,6 +7,7 @@ from result_tables import RESULTS
 
 try:
     import matplotlib as mpl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator
 
@@ -43,9 +44,7 @@ def plot_gains(name: str, label: str, panels: Mapping[str, Series]) -> str:
         axes.set(xscale="log", yscale="log", xlabel=label, ylabel=f"gain over the trivial plan, {kind}")
         ticks = sorted({place for points in series.values() for place, _ in points})
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.minorticks_off()
+        _plain_ticks(axes)
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize="small")
     return _save(figure, name)
@@ -57,18 +56,28 @@ def plot_panels(name: str, panels: Sequence[Panel]) -> str:
         return _no_picture(name)
     n_rows = (len(panels) + 1) // 2
     figure = Figure(figsize=(10, 4 * n_rows), layout="constrained")
-    for axes, panel in zip(figure.subplots(n_rows, 2).flat, panels, strict=True):
+    places = list(figure.subplots(n_rows, 2).flat)
+    for unused in places[len(panels) :]:
+        unused.remove()
+    for axes, panel in zip(places, panels, strict=False):
         for method, values in panel.lines.items():
             axes.plot(range(len(panel.ticks)), values, marker="o", markersize=4, label=method)
         axes.set(title=panel.title, xlabel=panel.places, ylabel=panel.values)
         if panel.is_logarithmic:
             axes.set_yscale("log")
+            _plain_ticks(axes)
         else:
             axes.set_ylim(0, None)
         axes.set_xticks(range(len(panel.ticks)), panel.ticks)
         axes.grid(visible=True, alpha=0.3)
         axes.legend(fontsize="small")
     return _save(figure, name)
+
+
+def _plain_ticks(axes: "Axes") -> None:
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
 
 
 def _no_picture(name: str) -> str:

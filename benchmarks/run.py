@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pyspark
 from adaptation_distance import measure_distance
+from adaptation_observed import streams_of
 from adaptation_shuffle import measure_shuffle
 from adaptation_steady import measure_steady
 from adaptation_stream import measure_watched_stream
 from adaptation_traffic import measure_adaptive_traffic
+from adaptation_users import measure_calm, measure_flip, measure_sensors, measure_shared
 from calibrate import measure_costs
 from compare import compare_with
 from first_contact import measure_first_contact
@@ -22,8 +24,21 @@ from flink_peer import measure_flink
 from generate import events_parquet
 from graph import measure_graph
 from local_host import measure_local
+from mcep_figures import (
+    DENSITY,
+    EVENT_WINDOWS,
+    PATTERNS,
+    RATES,
+    SIZES,
+    WINDOWS,
+    Axis,
+    Effort,
+    measure_axis,
+    measure_search,
+)
 from measures import Measure
 from memory import measure_memory
+from motto_figures import measure_motto
 from next_matches import measure_next
 from one_core import measure_one_core, print_profile
 from optimum import measure_optimum
@@ -76,10 +91,22 @@ class Settings:
     n_trades: int
     exact_seconds: float
     drift_windows: int
+    drift_streams: str
     drift_repeat: int
     shuffle_seconds: float
+    flip_seconds: float
+    shared_seconds: float
+    sensor_days: float
+    user_repeat: int
     n_networks: int
     n_flink_events: int
+    figure_seconds: float
+    figure_search_seconds: float
+
+    @property
+    def effort(self) -> Effort:
+        """What each point of the figures of MCEP may take."""
+        return Effort(self.figure_seconds, self.figure_search_seconds, self.repeat)
 
 
 def start_spark() -> SparkSession:
@@ -210,6 +237,23 @@ def scale_section(settings: Settings) -> list[Measure]:
     )
 
 
+def figure_section(axis: Axis) -> Callable[[Settings], list[Measure]]:
+    """Return the section that varies one parameter of MCEP's workloads, through the public path."""
+    return lambda settings: measure_axis(axis, settings.effort, console.log)
+
+
+def search_section(settings: Settings) -> list[Measure]:
+    """Let the searches take more and more time, through the public path."""
+    return measure_search(settings.effort, console.log)
+
+
+def motto_section(settings: Settings) -> list[Measure]:
+    """Compare exact planning with annealing alone, and one core with two."""
+    return measure_motto(
+        settings.n_trades, settings.exact_seconds, settings.figure_seconds, settings.repeat, console.log
+    )
+
+
 def traffic_section(settings: Settings) -> list[Measure]:
     """Compare plans for a hundred patterns on real traffic."""
     return measure_traffic(settings.traffic_days, settings.search_seconds, settings.repeat, console.log)
@@ -276,12 +320,14 @@ def sensitivity_section(settings: Settings) -> list[Measure]:
 
 def adaptation_section(settings: Settings) -> list[Measure]:
     """Compare decision functions on streams that drift."""
-    return measure_adaptation(settings.drift_windows, settings.drift_repeat, console.log)
+    streams = streams_of(settings.drift_streams)
+    return measure_adaptation(settings.drift_windows, settings.drift_repeat, console.log, streams)
 
 
 def distance_section(settings: Settings) -> list[Measure]:
     """Compare distances of invariants that were chosen with the best ones."""
-    return measure_distance(settings.drift_windows, settings.drift_repeat, console.log)
+    streams = streams_of(settings.drift_streams)
+    return measure_distance(settings.drift_windows, settings.drift_repeat, console.log, streams)
 
 
 def steady_section(settings: Settings) -> list[Measure]:
@@ -304,6 +350,28 @@ def shuffle_section(settings: Settings) -> list[Measure]:
 def adaptive_traffic_section(settings: Settings) -> list[Measure]:
     """Let plans follow the hours of real traffic."""
     return measure_adaptive_traffic(settings.traffic_days, settings.search_seconds, console.log)
+
+
+def flip_section(settings: Settings) -> list[Measure]:
+    """Let the plan of one query follow rates that flip, as users run it."""
+    return measure_flip(settings.flip_seconds, settings.user_repeat, console.log)
+
+
+def shared_section(settings: Settings) -> list[Measure]:
+    """Let the shared plan of a hundred patterns follow rates that are reshuffled, as users run it."""
+    return measure_shared(settings.shared_seconds, settings.user_repeat, console.log)
+
+
+def sensors_section(settings: Settings) -> list[Measure]:
+    """Let a shared plan follow real traffic with all sensors, as users run it."""
+    return measure_sensors(settings.sensor_days, settings.user_repeat, console.log)
+
+
+def calm_section(settings: Settings) -> list[Measure]:
+    """Adapt plans on streams that do not drift, as users run them."""
+    return measure_calm(
+        settings.flip_seconds, 20 * settings.shared_seconds, 3 * settings.user_repeat, console.log
+    )
 
 
 def placement_section(settings: Settings) -> list[Measure]:
@@ -337,6 +405,13 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "weave100": weave_section,
     "public-plans": public_plans_section,
     "scale": scale_section,
+    "mcep-patterns": figure_section(PATTERNS),
+    "mcep-sizes": figure_section(SIZES),
+    "mcep-search": search_section,
+    "mcep-windows": figure_section(WINDOWS),
+    "mcep-event-windows": figure_section(EVENT_WINDOWS),
+    "mcep-density": figure_section(DENSITY),
+    "mcep-rates": figure_section(RATES),
     "traffic": traffic_section,
     "q_error": q_error_section,
     "costs": costs_section,
@@ -349,12 +424,17 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "trends": trends_section,
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
+    "motto-figures": motto_section,
     "adaptation": adaptation_section,
     "adaptation-distance": distance_section,
     "adaptation-steady": steady_section,
     "adaptation-stream": watched_stream_section,
     "adaptation-shuffle": shuffle_section,
     "adaptation-traffic": adaptive_traffic_section,
+    "adaptation-users-flip": flip_section,
+    "adaptation-users-shared": shared_section,
+    "adaptation-users-sensors": sensors_section,
+    "adaptation-users-calm": calm_section,
     "placement": placement_section,
     "placement-cluster": cluster_section,
     "placement-reference": reference_section,
@@ -411,7 +491,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
 
-    def option(name: str, field: str, default: float, about: str) -> None:
+    def option(name: str, field: str, default: float | str, about: str) -> None:
         """Add an option that sets a field of the settings."""
         parser.add_argument(f"--{name}", dest=field, type=type(default), default=default, help=about)
 
@@ -452,10 +532,27 @@ def arguments() -> argparse.Namespace:
         "trades in rewriting, with twice as many events of the data center; the paper has 2000000",
     )
     option("exact-seconds", "exact_seconds", 60.0, "time of exact planning in rewriting-sensitivity")
+    option(
+        "figure-seconds",
+        "figure_seconds",
+        1.0,
+        "processor time that the trivial plan is to run for at a point of mcep-* and motto-figures",
+    )
+    option("figure-search-seconds", "figure_search_seconds", 1.0, "time of each search in mcep-*")
     option("networks", "n_networks", 5, "networks for each point of placement")
     option("drift-windows", "drift_windows", 30, "length of the streams that drift, in windows")
+    option("drift-streams", "drift_streams", "skewed,even,traffic", "streams in adaptation and -distance")
     option("drift-repeat", "drift_repeat", 1, "runs of each method in adaptation; the fastest counts")
     option("shuffle-seconds", "shuffle_seconds", 240.0, "length of the stream in adaptation-shuffle")
+    option("flip-seconds", "flip_seconds", 40.0, "length of the stream in adaptation-users-flip and -calm")
+    option(
+        "shared-seconds",
+        "shared_seconds",
+        16.0,
+        "of the stream in adaptation-users-shared; -calm: 20 times as long",
+    )
+    option("sensor-days", "sensor_days", 14.0, "days of traffic in adaptation-users-sensors")
+    option("user-repeat", "user_repeat", 1, "runs of each stream on Spark in adaptation-users; -calm: thrice")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="where to write the numbers (benchmarks/results)"
     )

@@ -37,13 +37,15 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from generate import DATA, EVENTS_PER_FILE, EVENTS_PER_ROW_GROUP, START
-from pattern_shapes import Shape, deal_shapes, roles_of, swap_neighbors
+from pattern_density import density as pattern_density
+from pattern_density import nearest_count
+from pattern_shapes import Shape, deal_shapes, roles_of, sample_alike, swap_neighbors
 from stock_model import (
     Comparison,
     Stock,
@@ -169,30 +171,9 @@ def stocks_parquet(seconds: float, n_types: int = N_TYPES, seed: int = 1) -> Pat
     return place
 
 
-def stock_queries(
-    n_patterns: int,
-    average_size: int,
-    window_seconds: float,
-    *,
-    n_types: int = N_TYPES,
-    seed: int = 1,
-    density: float | None = None,
-    size_spread: int = 1,
-    window_factors: Sequence[int] = (1,),
-    most_matches: float = MOST_MATCHES,
-) -> str:
-    """Return the workload of `stock_patterns` in Weft's language."""
-    patterns = stock_patterns(
-        n_patterns,
-        average_size,
-        window_seconds,
-        n_types=n_types,
-        seed=seed,
-        density=density,
-        size_spread=size_spread,
-        window_factors=window_factors,
-        most_matches=most_matches,
-    )
+def stock_queries(n_patterns: int, average_size: int, window_seconds: float, **options: Any) -> str:
+    """Return the workload of `stock_patterns`, with its options, in Weft's language."""
+    patterns = stock_patterns(n_patterns, average_size, window_seconds, **options)
     return "\n\n".join(pattern.text for pattern in patterns)
 
 
@@ -207,6 +188,7 @@ def stock_patterns(
     size_spread: int = 1,
     window_factors: Sequence[int] = (1,),
     most_matches: float = MOST_MATCHES,
+    rate_difference: float = math.inf,
 ) -> tuple[StockPattern, ...]:
     """Return a workload of patterns that differ from each other, as far as there are so many.
 
@@ -215,7 +197,8 @@ def stock_patterns(
     `window_seconds` times one of the factors. Without a density, patterns draw from all types; with one, from
     as many, evenly spread over the rates, as come nearest to it. It stays below one half, because a sequence
     and a conjunction have nothing in common. A pattern that is expected to match more than `most_matches`
-    times per event of the stream is drawn again; with `math.inf`, none is.
+    times per event of the stream is drawn again; with `math.inf`, none is. The rates in a pattern differ by
+    no more than `rate_difference`.
     """
     shapes = deal_shapes(
         n_patterns,
@@ -224,11 +207,27 @@ def stock_patterns(
         window_factors=window_factors,
         source=random.Random(seed),
     )
-    stocks: Sequence[Stock] = market(n_types)
-    most_rows = most_matches * sum(stock.rate for stock in stocks)
-    if density is not None:
-        stocks = _stocks_for(density, shapes, window_seconds, most_rows, n_types, seed)
-    return _fill(shapes, stocks, window_seconds, most_rows, seed)
+    by_rate = sorted(market(n_types), key=lambda stock: stock.rate)
+    most_rows = most_matches * sum(stock.rate for stock in by_rate)
+
+    def filled(some: Sequence[Shape], stocks: Sequence[Stock]) -> tuple[StockPattern, ...]:
+        """Draw patterns from some of the stocks."""
+        return _fill(some, stocks, window_seconds, most_rows, seed, rate_difference)
+
+    if density is None:
+        return filled(shapes, market(n_types))
+
+    def spread(count: int) -> list[Stock]:
+        """Return so many stocks, evenly spread over the rates."""
+        return [by_rate[round(place)] for place in np.linspace(0, n_types - 1, count)]
+
+    count = nearest_count(
+        density,
+        max(shape.size for shape in shapes),
+        n_types,
+        lambda count: graph_density(filled(shapes[:DENSITY_SAMPLE], spread(count))),
+    )
+    return filled(shapes, spread(count))
 
 
 def graph_density(patterns: Sequence[StockPattern]) -> float:
@@ -237,9 +236,7 @@ def graph_density(patterns: Sequence[StockPattern]) -> float:
     In common means: of the same types, in the same order or both in any order, compared in the same way or
     both not at all. This is the density of the multi-pattern graph in appendix D of the paper.
     """
-    pairs = [_pairs(pattern) for pattern in patterns]
-    n_neighbors = sum(not one.isdisjoint(other) for one, other in combinations(pairs, 2))
-    return n_neighbors / max(1, math.comb(len(patterns), 2))
+    return pattern_density(_pairs(pattern) for pattern in patterns)
 
 
 def _pairs(pattern: StockPattern) -> set[tuple[object, ...]]:
@@ -250,24 +247,13 @@ def _pairs(pattern: StockPattern) -> set[tuple[object, ...]]:
     }
 
 
-def _stocks_for(
-    density: float, shapes: Sequence[Shape], window_seconds: float, most_rows: float, n_types: int, seed: int
-) -> list[Stock]:
-    """Return as many stocks as give the nearest density; the fewer there are, the higher it is."""
-    by_rate = sorted(market(n_types), key=lambda stock: stock.rate)
-    low, high = max(shape.size for shape in shapes), n_types
-    tried: list[tuple[float, list[Stock]]] = []
-    while low <= high:
-        middle = (low + high) // 2
-        stocks = [by_rate[round(place)] for place in np.linspace(0, n_types - 1, middle)]
-        found = graph_density(_fill(shapes[:DENSITY_SAMPLE], stocks, window_seconds, most_rows, seed))
-        tried.append((abs(found - density), stocks))
-        low, high = (middle + 1, high) if found > density else (low, middle - 1)
-    return min(tried, key=lambda one: one[0])[1]
-
-
 def _fill(
-    shapes: Sequence[Shape], stocks: Sequence[Stock], window_seconds: float, most_rows: float, seed: int
+    shapes: Sequence[Shape],
+    stocks: Sequence[Stock],
+    window_seconds: float,
+    most_rows: float,
+    seed: int,
+    rate_difference: float,
 ) -> tuple[StockPattern, ...]:
     """Draw types and comparisons for each shape until they are new and do not match all the time."""
     source = random.Random(seed)
@@ -276,7 +262,8 @@ def _fill(
     for shape in shapes:
         drawn: list[tuple[bool, float, StockPattern]] = []
         for _ in range(MOST_DRAWS):
-            pattern = _draw(shape, stocks, window_seconds * shape.window_factor, source)
+            window = window_seconds * shape.window_factor
+            pattern = _draw(shape, stocks, window, source, rate_difference)
             drawn.append((pattern in taken, unavoidable_rows(pattern), pattern))
             if pattern not in taken and drawn[-1][1] <= most_rows:
                 break
@@ -288,10 +275,15 @@ def _fill(
 
 
 def _draw(
-    shape: Shape, stocks: Sequence[Stock], window_seconds: float, source: random.Random
+    shape: Shape,
+    stocks: Sequence[Stock],
+    window_seconds: float,
+    source: random.Random,
+    rate_difference: float,
 ) -> StockPattern:
     # Names give the order that most patterns follow, and say nothing about rates.
-    by_name = sorted(source.sample(stocks, shape.size), key=lambda stock: stock.name)
+    chosen = sample_alike(stocks, shape.size, lambda stock: stock.rate, rate_difference, source)
+    by_name = sorted(chosen, key=lambda stock: stock.name)
     written = swap_neighbors(by_name, source)
     roles = roles_of(shape, [stock.rate for stock in written])
     events = [stock for stock, role in zip(written, roles, strict=True) if role == "event"]

@@ -32,15 +32,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from outside import outside, why_missing
+from pattern_density import density as pattern_density
+from pattern_density import nearest_count
 from pattern_shapes import (
     LONGEST_LIST,
     VARIABLES,
@@ -50,6 +52,7 @@ from pattern_shapes import (
     deal_shapes,
     query_text,
     roles_of,
+    sample_alike,
     swap_neighbors,
 )
 
@@ -193,23 +196,11 @@ def _sensor(name: str, share: float, hours: np.ndarray, vehicles: np.ndarray, sp
 
 
 def traffic_queries(
-    n_patterns: int,
-    average_size: int,
-    window_minutes: int,
-    *,
-    events: pa.Table,
-    seed: int = 1,
-    size_spread: int = 1,
+    n_patterns: int, average_size: int, window_minutes: int, *, events: pa.Table, **options: Any
 ) -> str:
-    """Return the workload of `traffic_patterns` in Weft's language."""
-    patterns = traffic_patterns(
-        n_patterns,
-        average_size,
-        window_minutes,
-        sensors=sensors_of(events),
-        seed=seed,
-        size_spread=size_spread,
-    )
+    """Return the workload of `traffic_patterns`, with its options, in Weft's language."""
+    sensors = sensors_of(events)
+    patterns = traffic_patterns(n_patterns, average_size, window_minutes, sensors=sensors, **options)
     return "\n\n".join(pattern.text for pattern in patterns)
 
 
@@ -221,8 +212,14 @@ def traffic_patterns(
     sensors: Sequence[Sensor],
     seed: int = 1,
     size_spread: int = 1,
+    density: float | None = None,
+    share_difference: float = math.inf,
 ) -> tuple[TrafficPattern, ...]:
-    """Return a workload; sizes differ from their average by at most `size_spread`, and are three or more."""
+    """Return a workload; sizes differ from their average by at most `size_spread`, and are three or more.
+
+    With a density, patterns draw from as many sensors, evenly spread over the shares, as come nearest to it.
+    The shares of the sensors of a pattern differ by no more than `share_difference`.
+    """
     longest = MINUTES * (average_size + size_spread - 1)
     if window_minutes < longest or average_size - size_spread < 3:
         raise ValueError(
@@ -231,11 +228,51 @@ def traffic_patterns(
         )
     source = random.Random(seed)
     shapes = deal_shapes(n_patterns, average_size, size_spread=size_spread, source=source)
+    by_share = sorted(sensors, key=lambda sensor: sensor.share)
+
+    def filled(chosen: Sequence[Sensor]) -> tuple[TrafficPattern, ...]:
+        """Draw patterns from some of the sensors."""
+        return _fill(shapes, chosen, window_minutes, random.Random(f"{seed}"), share_difference)
+
+    if density is None:
+        return _fill(shapes, sensors, window_minutes, source, share_difference)
+
+    def spread(count: int) -> list[Sensor]:
+        """Return so many sensors, evenly spread over the shares."""
+        return [by_share[round(place)] for place in np.linspace(0, len(sensors) - 1, count)]
+
+    fewest = max(shape.size for shape in shapes)
+    count = nearest_count(density, fewest, len(sensors), lambda count: traffic_density(filled(spread(count))))
+    return filled(spread(count))
+
+
+def traffic_density(patterns: Sequence[TrafficPattern]) -> float:
+    """Return with which share of the others a pattern has two events in common, on average."""
+    return pattern_density(_pairs(pattern) for pattern in patterns)
+
+
+def _pairs(pattern: TrafficPattern) -> set[object]:
+    steps = {frozenset(step): (step, pattern.direction) for step in pairwise(pattern.chain)}
+    events = [one for one, role in zip(pattern.sensors, pattern.roles, strict=True) if role == "event"]
+    return {
+        (pair if pattern.operator == "SEQ" else frozenset(pair), steps.get(frozenset(pair)))
+        for pair in combinations(events, 2)
+    }
+
+
+def _fill(
+    shapes: Sequence[Shape],
+    sensors: Sequence[Sensor],
+    window_minutes: int,
+    source: random.Random,
+    share_difference: float,
+) -> tuple[TrafficPattern, ...]:
+    """Draw sensors for each shape until its steps are fit and it does not match all the time."""
     patterns: list[TrafficPattern] = []
     for shape in shapes:
         drawn: list[tuple[bool, float, TrafficPattern]] = []
         for _ in range(MOST_DRAWS):
-            pattern = _draw(f"p{len(patterns):03d}", shape, sensors, window_minutes, source)
+            pattern = _draw(f"p{len(patterns):03d}", shape, sensors, window_minutes, source, share_difference)
             steps = _selectivities(pattern)
             drawn.append((not _are_fit(steps), busy_matches(pattern), pattern))
             if _are_fit(steps) and drawn[-1][1] <= MOST_MATCHES:
@@ -247,9 +284,15 @@ def traffic_patterns(
 
 
 def _draw(
-    name: str, shape: Shape, sensors: Sequence[Sensor], window_minutes: int, source: random.Random
+    name: str,
+    shape: Shape,
+    sensors: Sequence[Sensor],
+    window_minutes: int,
+    source: random.Random,
+    share_difference: float,
 ) -> TrafficPattern:
-    by_name = sorted(source.sample(sensors, shape.size), key=lambda sensor: sensor.name)
+    chosen = sample_alike(sensors, shape.size, lambda sensor: sensor.share, share_difference, source)
+    by_name = sorted(chosen, key=lambda sensor: sensor.name)
     written = swap_neighbors(by_name, source)
     roles = roles_of(shape, [sensor.share for sensor in written])
     single = [sensor for sensor, role in zip(written, roles, strict=True) if role == "event"]
@@ -285,12 +328,12 @@ def _are_fit(selectivities: Sequence[float]) -> bool:
 
 def _selectivities(pattern: TrafficPattern) -> list[float]:
     return [
-        _selectivity(one, following) if pattern.direction == "<" else _selectivity(following, one)
+        step_selectivity(one, following) if pattern.direction == "<" else step_selectivity(following, one)
         for one, following in pairwise(pattern.chain)
     ]
 
 
 @cache
-def _selectivity(low: Sensor, high: Sensor) -> float:
+def step_selectivity(low: Sensor, high: Sensor) -> float:
     """Return the share of pairs of events in which both numbers are lower at the first sensor."""
     return float(np.all(low.sample[:, :, None] < high.sample[:, None, :], axis=0).mean())

@@ -9,6 +9,7 @@ import adaptation_steady
 import adaptation_streams
 import numpy as np
 import pytest
+from adaptation_observed import streams_of
 from adaptation_workloads import check_found, cut, run_shared
 from contest import Arena
 from estimates import estimated_statistics
@@ -32,7 +33,6 @@ def small(monkeypatch) -> None:
         monkeypatch.setattr(module, "SIZES", (3,))
     for module in (adaptation, adaptation_distance):
         monkeypatch.setattr(module, "SIZES", (3,))
-        monkeypatch.setattr(module, "DRIFTS", (adaptation_streams.SKEWED,))
         monkeypatch.setattr(module, "ALGORITHMS", ("greedy",))
     monkeypatch.setattr(adaptation, "SETS", ("sequence", "kleene"))
 
@@ -111,7 +111,7 @@ def test_a_run_that_finds_other_matches_is_an_error(monkeypatch, small) -> None:
 
 
 def test_figures_6_to_9_have_tables_and_targets(results, small) -> None:
-    measures = adaptation.measure_adaptation(4, 1, str)
+    measures = adaptation.measure_adaptation(4, 1, str, streams_of("skewed"))
     targets = [one.target for one in measures if one.section == "adaptation, skewed, greedy" and one.target]
     assert targets == ["≥ 1.3", "≥ 1.3", "≥ 1.3", "≤ 1 %"]
     assert (results / "adaptation.csv").exists()
@@ -121,7 +121,7 @@ def test_figures_6_to_9_have_tables_and_targets(results, small) -> None:
 
 
 def test_distances_are_compared_with_the_best_of_a_scan(results, small) -> None:
-    measures = adaptation_distance.measure_distance(4, 1, str)
+    measures = adaptation_distance.measure_distance(4, 1, str, streams_of("skewed"))
     assert [one.target for one in measures] == ["", "≥ 0.9"]
     assert all(0 < float(one.value) < 10 for one in measures)
 

@@ -355,6 +355,20 @@ def test_what_never_came_is_as_it_was_given() -> None:
     assert found.duration == 5.0
 
 
+def test_a_sample_without_hits_does_not_contradict_a_small_share() -> None:
+    """Before, none of some thousand tuples was taken for one in twice as many, and that made plans."""
+    rare = {"A": (999, 1_000), "B": (0, 1_000)}  # no x of a B is above that of an A
+    found = {}
+    for share in (1e-6, 0.4):
+        live = live_of(initial=Statistics(selectivities={ORDERED.group: share}, agreements={"user": 1e-7}))
+        watched(live, stream(60, {"A": 10.0, "B": 10.0}, x_of=rare, start=100, n_users=20), 1.0)
+        found[share] = live.statistics()
+    assert found[1e-6].selectivities[ORDERED.group] == 1e-6
+    assert 1e-6 < found[0.4].selectivities[ORDERED.group] < 0.01, "it does contradict a large one"
+    users = found[1e-6].agreements["user"]
+    assert users == pytest.approx(1 / 20, abs=4 * AGREEMENT_ERROR), "many hits say what they say"
+
+
 def test_few_events_are_enough_on_average() -> None:
     """The first look comes with the first second: of ten A and ten B, a share has an error of 0.13."""
     found = []

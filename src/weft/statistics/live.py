@@ -110,8 +110,9 @@ class LiveStatistics:
         self._movement.mark([self.initial.rate(item) for item in self._counts])
         self._is_counted = self.has_moved = False
         given = self.initial.selectivities
-        told = (asked.digest for asked in self._questions if asked.question.group in given)
-        self._given = {*told, *(self._agreements.keys() & self.initial.agreements.keys())}.difference(guessed)
+        told = {asked.digest: given.get(asked.question.group) for asked in self._questions}
+        told |= {key: self.initial.agreements.get(key) for key in self._agreements.keys() - {*guessed}}
+        self._given = {name: share for name, share in told.items() if share is not None}
 
     @property
     def types(self) -> Iterable[str]:
@@ -297,18 +298,17 @@ class LiveStatistics:
         """
         if self._first is None:
             return self.initial
-        tick, least = self._now // self._tick, self.sampling.least_tuples
-        looked = self._looked or 0
+        tick, least, looked = self._now // self._tick, self.sampling.least_tuples, self._looked or 0
         waited = 0 if self._is_counted else (tick - looked) // ROUND * ROUND
         as_of = looked + waited  # between looks, the answers stay the same
-        given = self.initial.rates
         rates = dict(zip(self._counts, self._rates(), strict=True))
         if self._selectivities is None or self._selectivities[0] != as_of:
             self._selectivities = as_of, self._selectivities_at(as_of)
-        shares = {key: self._shares[key].value(as_of, least) for key in self._agreements}
+        told = {key: self._given.get(key) for key in self._agreements}
+        shares = {key: self._shares[key].value(as_of, least, share) for key, share in told.items()}
         return replace(
             self.initial,
-            rates={**given, **rates},
+            rates={**self.initial.rates, **rates},
             selectivities=self._selectivities[1],
             agreements={
                 **self.initial.agreements,
@@ -331,9 +331,9 @@ class LiveStatistics:
 
     def _selectivities_at(self, tick: int) -> Mapping[GroupKey, float]:
         """Return the selectivities at a tick, those of the beginning where too little was looked at."""
-        selectivities: dict[GroupKey, float] = {}
+        selectivities, least = dict[GroupKey, float](), self.sampling.least_tuples
         for asked in self._questions:
-            share = self._shares[asked.digest].value(tick, self.sampling.least_tuples)
+            share = self._shares[asked.digest].value(tick, least, self._given.get(asked.digest))
             if share is not None:
                 selectivities.setdefault(asked.question.group, share)
         return {**self.initial.selectivities, **selectivities}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from weft.runtime.columns.events import Array, Events
 from weft.statistics.exponential_histogram import ExponentialHistogram
 
 WINDOWS, LEAST_SECONDS = 4, 60.0  # that the sliding window lasts, with and without a longest window
+FEW_HITS = 8  # tuples that satisfy predicates: with fewer, the share in a sample says little of a small share
 
 
 def sliding_window(longest: float | None) -> float:
@@ -33,9 +35,25 @@ class HitRate:
         self.looked.add(tick, n_looked)
         self.held.add(tick, n_held)
 
-    def value(self, tick: int, least: int) -> float | None:
+    def value(self, tick: int, least: int, given: float | None = None) -> float | None:
+        """Return the share, or None where fewer than the `least` tuples were looked at.
+
+        Where few of them held, the share that was `given` stays as far as that does not contradict it: none
+        of two thousand says that a share is small, not that it is more than the one in a million it was.
+
+        >>> rate = HitRate(64, 0.1)
+        >>> rate.add(1, 2000, 0)
+        >>> rate.value(1, 100, given=1e-6), rate.value(1, 100, given=0.5)
+        (1e-06, 0.0015)
+        """
         looked, held = self.looked.total(tick), self.held.total(tick)
-        return min((held + 0.5) / (looked + 1), 1.0) if looked >= least else None
+        if looked < least:
+            return None
+        if given is not None and held < FEW_HITS:
+            apart = 2.0 * sqrt(held)  # two standard errors of a count; three are likely where none is found
+            low, high = (held - apart) / looked, (held + apart + 3.0) / looked
+            return min(max(given, low), high, 1.0)
+        return min((held + 0.5) / (looked + 1), 1.0)
 
     def to_json(self) -> list[Any]:
         return [self.looked.to_json(), self.held.to_json()]
