@@ -26,7 +26,7 @@ from weft.plan.template import Template
 from weft.plan.trend_sets import Sharing
 from weft.reference.events import ReferenceEvent
 from weft.reference.trends import TrendResults, find_trend_results
-from weft.runtime.trends import aggregate
+from weft.runtime.trends import maps
 from weft.runtime.trends.aggregate import aggregate_set, aggregate_workload
 from weft.runtime.trends.shared import sharing_sets
 
@@ -145,11 +145,11 @@ def test_windows_put_together_from_panes(
 ) -> None:
     composed: list[int] = []
 
-    def noted(maps: PaneMaps, *rest: object) -> object:
-        composed.append(maps.panes.size)
-        return compose_windows(maps, *rest)
+    def noted(panes: PaneMaps, *rest: object) -> object:
+        composed.append(panes.panes.size)
+        return compose_windows(panes, *rest)
 
-    monkeypatch.setattr(aggregate, "compose_windows", noted)
+    monkeypatch.setattr(maps, "compose_windows", noted)
     lone = with_results(st.lists(queries(), min_size=1, max_size=2), events())
     cases = st.one_of(lone, with_results(related_queries(), bursts())).flatmap(many_windows)
     check_cases(lambda *case: check_workload(sharing, *case), cases, count, n_cases=40)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from tests.helpers.random_trends import results_of
 from tests.helpers.streams import Stream, program_of
 from tests.helpers.trend_streams import LAYOUT, table_of, trends_of
 
@@ -13,12 +14,17 @@ from weft.errors import BudgetError
 from weft.language.read import read_queries
 from weft.normalize.template import template_of
 from weft.reference.events import ReferenceEvent
+from weft.reference.trends import find_trend_results
 from weft.runtime.budget import Budget
+from weft.runtime.columns.events import Events
+from weft.runtime.columns.ingest import ingest
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_program import Arrived, run_once
 from weft.runtime.trends import aggregate
 from weft.runtime.trends import executor as trend_executor
 from weft.runtime.trends.executor import SlidingWindows, TrendPlan
+from weft.runtime.trends.online import OnlineTrends
+from weft.runtime.trends.shared import Counters
 from weft.schema import LONG, Schema
 
 SECOND = 1_000_000
@@ -31,14 +37,19 @@ def plan_of(text: str) -> TrendPlan:
 
 
 def stream_of(
-    text: str, *arrivals: tuple[str, float], delay: float = 0.0, budget: Budget | None = None
+    text: str,
+    *arrivals: tuple[str, float],
+    delay: float = 0.0,
+    budget: Budget | None = None,
+    exact: bool = False,
 ) -> tuple[Stream, pa.Table]:
     attributes = {"x": 1, "g": 1, "k": 1, "y": None}
     events = [
         ReferenceEvent(row, frozenset(kind), int(at * SECOND), attributes=attributes)
         for row, (kind, at) in enumerate(arrivals)
     ]
-    work = program_of(plan_of(text), LAYOUT, delay=int(delay * SECOND), budget=budget)
+    plan = replace(plan_of(text), exact=exact)
+    work = program_of(plan, LAYOUT, delay=int(delay * SECOND), budget=budget)
     return Stream(work, random.Random(0), n_workers=1, is_calm=True), table_of(events)
 
 
@@ -85,8 +96,22 @@ def test_late_rows_are_counted_and_change_nothing() -> None:
     assert counts_of(stream) == {5.0: 1}
 
 
-def test_a_shard_keeps_the_events_of_open_windows_and_nothing_else() -> None:
-    stream, table = stream_of(COUNTED, *(("B", second) for second in range(30)))
+def test_a_shard_keeps_what_panes_do_and_the_events_that_are_not_settled() -> None:
+    text = COUNTED.replace("COUNT(*)", "MIN(b.x) AS x, COUNT(*)")
+    stream, table = stream_of(text, ("A", 0), *(("B", number / 100) for number in range(1, 3_000)))
+    sizes = []
+    for first in range(0, 3_000, 100):
+        deliver(stream, table, range(first, first + 100))
+        report = stream.outcomes[-1].report
+        assert report.buffered == 1
+        sizes.append((report.query_bytes["q"], report.state_bytes))
+    n_bytes, state_bytes = zip(*sizes, strict=True)
+    assert max(n_bytes[15:]) <= max(n_bytes[:15]) < 50_000
+    assert max(state_bytes[20:]) < 1.5 * max(state_bytes[5:15])
+
+
+def test_a_shard_keeps_the_events_of_open_windows_where_numbers_are_exact() -> None:
+    stream, table = stream_of(COUNTED, *(("B", second) for second in range(30)), exact=True)
     deliver(stream, table, *([second] for second in range(30)))
     reports = [outcome.report for outcome in stream.outcomes]
     assert [report.buffered for report in reports[:16]] == [*range(1, 11), 6, 7, 8, 9, 10, 6]
@@ -104,10 +129,55 @@ def test_only_the_windows_that_close_are_worked_out(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(trend_executor, "aggregate_workload", noted)
     text = COUNTED.replace("SLIDE 5 seconds", "SLIDE 1 second")
-    stream, table = stream_of(text, *(("B", second) for second in range(20)))
+    stream, table = stream_of(text, *(("B", second) for second in range(20)), exact=True)
     deliver(stream, table, range(12), [12], [13])
     assert [chosen for _, chosen in asked] == [((-9, 1),), ((2, 2),), ((3, 3),)]
     assert [n_events for n_events, _ in asked[1:]] == [10, 10]
+
+
+def test_an_event_is_worked_out_once_however_many_windows_it_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[list[int]] = []
+    actual = OnlineTrends.settle
+
+    def noted(online: OnlineTrends, events: Events) -> Counters:
+        settled.append((events.times // SECOND).tolist())
+        return actual(online, events)
+
+    monkeypatch.setattr(OnlineTrends, "settle", noted)
+    text = COUNTED.replace("SLIDE 5 seconds", "SLIDE 1 second")
+    stream, table = stream_of(text, ("A", 0), *(("B", second) for second in range(1, 20)))
+    deliver(stream, table, range(12), [12], [13])
+    assert settled == [list(range(11)), [11], [12]]
+    assert counts_of(stream)[0.0] == 2**9 - 1
+    stream.workers = [Memory()]  # another process goes on with what the panes of open windows do
+    deliver(stream, table, [14])
+    assert settled[3:] == [[13]]
+
+
+def test_partitions_come_and_go() -> None:
+    """The events that stand for partitions are given up with these, and others get their numbers."""
+    text = "PATTERN SEQ(A a, B+ b[]) WITHIN 4 ms SLIDE 1 ms GROUP BY g RETURN COUNT(*) AS n"
+    (query,) = read_queries(text, SCHEMA)
+    online, found, delivered = OnlineTrends([template_of(query)], "dynamic"), {}, []
+    for moment in range(60):
+        attributes = {"g": moment // 7, "x": 1, "k": 1, "y": None}
+        events = [
+            ReferenceEvent(2 * moment + row, frozenset(kind), 1_000 * moment + row, attributes=attributes)
+            for row, kind in enumerate("AB")
+        ]
+        delivered += events
+        settled = ingest(table_of(events), LAYOUT)
+        pool = settled.strings if online.examples is None else online.examples.strings
+        online.settle(replace(settled, strings=pool))
+        rows = online.close(0, (moment - 3, moment - 3))
+        assert rows is not None
+        assert online.examples is not None
+        found |= results_of(rows, online.examples)
+        online.forget(1_000 * (moment + 1))
+        assert online.examples.n_events <= 4
+    expected = find_trend_results(query, delivered)
+    assert found == {key: own for key, own in expected.items() if key[0] <= 56_000}  # type: ignore[operator]
+    assert len(found) > 60
 
 
 def test_a_query_that_comes_later_sees_the_events_since_then() -> None:
@@ -126,7 +196,7 @@ def test_a_query_that_comes_later_sees_the_events_since_then() -> None:
 def test_a_query_beyond_its_budget_is_stopped_alone() -> None:
     text = f"{COUNTED}\nQUERY many PATTERN C+ c[] WITHIN 1 hour RETURN COUNT(*) AS n"
     arrivals = [("A", 1), *(("C", 2 + n / 10) for n in range(9)), ("B", 4), ("A", 5000)]
-    stream, table = stream_of(text, *arrivals, budget=Budget(held=5))
+    stream, table = stream_of(text, *arrivals, budget=Budget(held=5), exact=True)
     deliver(stream, table, range(4), range(4, 11), [11])
     report = stream.outcomes[-1].report
     assert list(report.stopped) == ["many"]

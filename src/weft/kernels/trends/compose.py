@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from weft.kernels.arrays import Array
-from weft.kernels.trends.naturals import add_product
+from weft.kernels.trends.naturals import add_product, assign_word
 from weft.kernels.trends.panes import pane_start, panes_of
 from weft.kernels.trends.results import Kept, Room, load_row, with_result
 from weft.kernels.trends.rows import (
@@ -65,7 +65,11 @@ class _Stacks(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def compose_windows(maps: PaneMaps, wanted: Composition, width: int, most: int, room: Room) -> Array:
-    """Put the results of all windows that have panes with events into a room; return their limbs."""
+    """Put the results of all windows that have panes with events into a room; return their limbs.
+
+    Few windows are each followed through their panes, which is less work for each of them.
+    """
+    is_followed = wanted.last_window < wanted.first_window + maps.size
     stacks = _new_stacks(maps, wanted, width, most)
     limbs = np.empty(1024, np.uint32)
     low, n_maps = 0, maps.panes.size
@@ -73,7 +77,10 @@ def compose_windows(maps: PaneMaps, wanted: Composition, width: int, most: int, 
         stop = low + 1
         while stop < n_maps and maps.partitions[stop] == maps.partitions[low]:
             stop += 1
-        limbs = _run_partition(maps, wanted, stacks, low, stop, room, limbs)
+        if is_followed:
+            limbs = _follow_windows(maps, wanted, stacks, low, stop, room, limbs)
+        else:
+            limbs = _slide_windows(maps, wanted, stacks, low, stop, room, limbs)
         low = stop
     return limbs
 
@@ -94,7 +101,7 @@ def _new_stacks(maps: PaneMaps, wanted: Composition, width: int, most: int) -> _
 
 
 @njit(cache=True, nogil=True)
-def _run_partition(
+def _slide_windows(
     maps: PaneMaps, wanted: Composition, stacks: _Stacks, low: int, stop: int, room: Room, limbs: Array
 ) -> Array:
     high, middle, base, window = low, low, low, wanted.first_window
@@ -121,6 +128,55 @@ def _run_partition(
                 partition = maps.partitions[low]
                 limbs = with_result(limbs, room, stacks.pool, stacks.result, 0, partition, window)
             window += 1
+    return limbs
+
+
+@njit(cache=True, nogil=True)
+def _follow_windows(
+    maps: PaneMaps, wanted: Composition, stacks: _Stacks, low: int, stop: int, room: Room, limbs: Array
+) -> Array:
+    pool, size, has_back = stacks.pool, maps.size, False
+    for window in range(wanted.first_window, wanted.last_window + 1):
+        first, after = panes_of(window, wanted.length, wanted.slide)
+        while low < stop and maps.panes[low] < first:
+            low += 1
+        state, other = stacks.spare, stacks.spare + size
+        for source in range(size):
+            clear_row(pool, state + source)
+        for source in wanted.starts:
+            assign_word(pool.numbers, (state + source) * pool.width, 1)
+        high = low
+        while high < stop and maps.panes[high] < after:
+            _load(maps, pool, stacks.square, high)
+            _multiply(pool, other, stacks.square, state, size, 1)
+            state, other = other, state
+            high += 1
+        if low < high:
+            _sum_ends(maps, wanted, stacks, state, has_back)
+            if not is_empty(pool, stacks.result):
+                limbs = with_result(limbs, room, pool, stacks.result, 0, maps.partitions[low], window)
+    return limbs
+
+
+@njit(cache=True, nogil=True)
+def join_panes(maps: PaneMaps, width: int, most: int, room: Room) -> Array:
+    """Put the product of the maps of each pane, which were made piece by piece, into a room."""
+    size, square = maps.size, maps.size * maps.size
+    pool = new_pool(3 * square, width, most, maps.best.shape[1])
+    limbs = np.empty(1024, np.uint32)
+    low = 0
+    while low < maps.panes.size:
+        pane, partition = maps.panes[low], maps.partitions[low]
+        whole, other = 0, square
+        _load(maps, pool, whole, low)
+        low += 1
+        while low < maps.panes.size and maps.panes[low] == pane and maps.partitions[low] == partition:
+            _load(maps, pool, 2 * square, low)
+            _multiply(pool, other, 2 * square, whole, size, size)
+            whole, other = other, whole
+            low += 1
+        for row in range(whole, whole + square):
+            limbs = with_result(limbs, room, pool, row, 0, partition, pane)
     return limbs
 
 

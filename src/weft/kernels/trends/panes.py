@@ -38,6 +38,15 @@ def pane_start(pane: int, length: int, slide: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def pane_starts(panes: Array, length: int, slide: int) -> Array:
+    """Return the time at which each pane begins."""
+    times = np.empty(panes.size, np.int64)
+    for place in range(panes.size):
+        times[place] = pane_start(panes[place], length, slide)
+    return times
+
+
+@njit(cache=True, nogil=True)
 def pane_end(pane: int, length: int, slide: int) -> int:
     """Return the time at which a pane is over."""
     return pane_start(pane + 1, length, slide)

@@ -11,6 +11,8 @@ from weft.kernels.trends.naturals import (
     Numbers,
     add_multiple,
     add_product,
+    add_scaled,
+    assign,
     clear,
     load,
     new_numbers,
@@ -159,3 +161,23 @@ def multiply_results(
                 add_product(numbers, result, own, other + lane)
             limbs = _keep(_with_room(products, limbs), pair * width + lane, numbers, result)
     return _with_limbs(products, limbs)
+
+
+@njit(cache=True, nogil=True)
+def scale_results(kept: Kept, shifts: Array, most: int) -> Kept:
+    """Return the numbers, each multiplied by two to a power."""
+    numbers = new_numbers(2, most)
+    n_limbs = kept.limbs.size + np.sum(shifts) // 32 + shifts.size
+    scaled = _empty(shifts.size, n_limbs)
+    limbs = scaled.limbs
+    for number in range(shifts.size):
+        _load(numbers, 0, kept, number)
+        if shifts[number]:
+            factor = np.zeros(shifts[number] // 32 + 1, np.uint32)
+            factor[-1] = np.uint32(1 << (shifts[number] % 32))
+            clear(numbers, 1)
+            add_scaled(numbers, 1, 0, factor, factor.size)
+        else:
+            assign(numbers, 1, 0)
+        limbs = _keep(_with_room(scaled, limbs), number, numbers, 1)
+    return _with_limbs(scaled, limbs)

@@ -208,7 +208,7 @@ def _repeats_among(new: Events, known: Sequence[Events], *, is_content: bool = F
         return rows, none
     moments = np.unique(new.times[rows])
     old_rows = [np.flatnonzero(np.isin(part.times, moments)) for part in parts]
-    ids = [part.ids.take(pa.array(at)) for part, at in zip(parts, old_rows, strict=True)]
+    ids = [part.ids.take(pa.array(at)) for part, at in zip(parts, old_rows, strict=True) if at.size]
     ids.append(new.ids.take(pa.array(rows)))
     together = pa.concat_arrays(ids)
     if is_content:

@@ -25,6 +25,7 @@ from weft.runtime.columns.merge import drop_delivered, in_pool_of, renumber_repe
 from weft.runtime.matches.execute import Found
 from weft.runtime.matches.walk import Walker, new_walker, owner_of
 from weft.runtime.stages.match_codec import MATCHES, last_times
+from weft.runtime.stages.pane_log import panes_to_log, restore_panes
 from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard_executor import Arrivals, Result, ShardExecutor, is_timeout
 from weft.runtime.stages.shard_program import Arrived, ShardPlan, ShardProgram, StepOutcome
@@ -40,6 +41,7 @@ from weft.runtime.state.segments import (
     to_table,
     with_arrival,
 )
+from weft.runtime.trends.executor import TrendExecutor
 
 MOST_REMEMBERED = 1_024  # shards and sites of which a process remembers the executor
 
@@ -204,6 +206,8 @@ class Shard:
         walker = self._walker(journal, plan, walker)
         executor.skipped = None if walker is None else partial(walker.skipped, since=first_steps)
         executor.begin(self.program.budget, first_steps)
+        if since == 0 and isinstance(executor, TrendExecutor):
+            restore_panes(self.store, journal, executor, _owners(journal))
         missed = read_log(self.store, journal, EVENTS, since)
         if missed:
             events = self.reader.read(missed)
@@ -280,9 +284,12 @@ class Shard:
         for channel, came in arrivals.received.items():
             if channel in kept:
                 new[str(channel)] = pa.table({TIME_COLUMN: last_times(came), MATCHES: came})
-        owners = [owner_of(name, served.since) for name, served in journal.queries.items()]
-        journal, walked = rows_to_log(self.store, journal, walker or new_walker(), oldest, owners)
+        owners = _owners(journal)
+        journal, walked = rows_to_log(self.store, journal, walker or new_walker(), oldest, [*owners.values()])
         new |= walked
+        if isinstance(executor, TrendExecutor):
+            journal, panes = panes_to_log(self.store, journal, executor, owners)
+            new |= panes
         journal = LogWriter(self.store, journal, oldest).write(new)
         if executor.needs_every_event:
             journal = replace(journal, oldest=max(journal.oldest, oldest))
@@ -292,6 +299,11 @@ class Shard:
 def _first_steps(journal: Journal) -> dict[str, int]:
     """Return the first step that each query sees."""
     return {name: served.since for name, served in journal.queries.items()}
+
+
+def _owners(journal: Journal) -> dict[str, int]:
+    """Return the number by which logs tell each query, as it came with its step."""
+    return {name: owner_of(name, served.since) for name, served in journal.queries.items()}
 
 
 def _queries_of(plan: ShardPlan) -> frozenset[str] | None:
@@ -305,7 +317,10 @@ def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Se
     count_results(report, results)
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
-    report.query_bytes = {name: int(amount * per_event) for name, amount in holdings.events.items()}
+    report.query_bytes = {
+        name: int(amount * per_event) + holdings.bytes.get(name, 0)
+        for name, amount in holdings.events.items()
+    }
     report.partial_matches = holdings.partial_matches
 
 

@@ -93,9 +93,10 @@ def is_timeout(result: Result) -> bool:
 
 @dataclass(frozen=True)
 class Holdings:
-    """How many events and partial matches are kept for each query."""
+    """How many events and partial matches are kept for each query, and bytes where they are known."""
 
     events: dict[str, int] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)
     partial_matches: dict[str, int] = field(default_factory=dict)
 
 

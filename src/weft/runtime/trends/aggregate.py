@@ -6,8 +6,6 @@ from typing import Literal
 import numpy as np
 
 from weft.errors import BudgetError
-from weft.kernels.arrays import as_own
-from weft.kernels.trends.compose import Composition, PaneMaps, compose_windows
 from weft.kernels.trends.graphlets import DYNAMIC, STATIC
 from weft.kernels.trends.members import Members, SharedEvents
 from weft.kernels.trends.panes import panes_of
@@ -15,10 +13,11 @@ from weft.kernels.trends.results import Room
 from weft.kernels.trends.rows import largest_window
 from weft.kernels.trends.shared import sum_shared_trends
 from weft.kernels.trends.trends import EVERY_WINDOW, ORDERED, SCAN, SUM, Steps, sum_trends
-from weft.plan.template import START, Automaton, Template, TrendSum
+from weft.plan.template import Automaton, Template, TrendSum
 from weft.plan.trend_sets import Sharing
 from weft.runtime.columns.compare import masks_of
 from weft.runtime.columns.events import Array, Events
+from weft.runtime.trends.maps import ROUNDED_LIMBS, TrendMaps
 from weft.runtime.trends.measures import Values, variable_bits
 from weft.runtime.trends.rows import Results, TrendRows, combine_results, merge_results, results_of, room_for
 from weft.runtime.trends.selection import Selection
@@ -32,7 +31,6 @@ from weft.runtime.trends.shared import (
 )
 
 ORDERINGS = ("<", "<=", ">", ">=")
-ROUNDED_LIMBS = 4  # beyond these and those of a value, numbers are rounded: all that a decimal holds is exact
 MOST_BYTES = 4 << 30  # of address space; what is not written to takes no memory
 SPARE_BITS = 96  # for the number of events, for carries and for what products need in passing
 
@@ -85,23 +83,21 @@ def aggregate_set(
     """
     windows = [EVERY_WINDOW] * len(templates) if chosen is None else chosen
     if sharing in ("dynamic", "static"):
-        together = _TrendPass(templates, events, windows, exact=exact)
-        results, counters = together.run_shared(STATIC if sharing == "static" else DYNAMIC)
-        return together.rows_of(results), counters
+        together = TrendPass(templates, events, windows, exact=exact)
+        return together.run_together(STATIC if sharing == "static" else DYNAMIC)
     rows = []
     for template, own in zip(templates, windows, strict=True):
-        alone = _TrendPass([template], events, [own], exact=exact)
+        alone = TrendPass([template], events, [own], exact=exact)
         if sharing == "pairwise" or has_steps(template):
-            results = [
-                alone.run_stepwise(member, scans_all=sharing == "pairwise") for member in alone.members
-            ]
+            scans_all = sharing == "pairwise"
+            results = [alone.run_stepwise(member, scans_all=scans_all) for member in alone.members]
+            rows += alone.rows_of(results)
         else:
-            results, _ = alone.run_shared(DYNAMIC)
-        rows += alone.rows_of(results)
+            rows += alone.run_together(DYNAMIC)[0]
     return rows, Counters()
 
 
-class _TrendPass:
+class TrendPass:
     """The events and the values of some templates, ready for the kernels."""
 
     def __init__(
@@ -110,10 +106,12 @@ class _TrendPass:
         events: Events,
         windows: Sequence[tuple[int, int]],
         *,
-        exact: bool,
+        exact: bool = False,
+        gives_maps: bool = False,
     ) -> None:
         self.templates = templates
         self.exact = exact
+        self.gives_maps = gives_maps
         self.windows = windows
         self.spans = [(template.length or 0, template.slide or 0) for template in templates]
         self.members = list(set_members(templates))
@@ -122,7 +120,7 @@ class _TrendPass:
         self.measures = [self.values.measures(template) for template in templates]
 
     def run_shared(self, mode: int) -> tuple[list[Results], Counters]:
-        """Run all members in one pass; bursts are shared graphlets."""
+        """Run all members in one pass; bursts are shared graphlets. Some give maps, in place of windows."""
         selection, members = self.selection, self.members
         kinds, matched, kleene, classes = classify_events(selection, members)
         most = max(map(self._most_limbs, members))
@@ -131,42 +129,36 @@ class _TrendPass:
             self._arrays(members, kleene, classes), self._events(kinds, matched), most, mode, room
         )
         results = [self._results(room, limbs, number, member) for number, member in enumerate(members)]
-        for number, member in enumerate(members):
-            if self._is_map(member):
-                results[number] = self._compose(results[number], member)
         return results, Counters(*map(int, counts))
 
+    def run_together(self, mode: int) -> tuple[list[TrendRows], Counters]:
+        """Return the results of all templates, those with many windows put together from panes."""
+        found, counters = self.run_shared(mode)
+        results = [
+            self.maps(own, member).compose(self.windows[member.query]) if self._is_map(member) else own
+            for own, member in zip(found, self.members, strict=True)
+        ]
+        return self.rows_of(results), counters
+
+    def maps(self, found: Results, member: SetMember) -> TrendMaps:
+        """Return what was found of a member as maps of panes."""
+        return TrendMaps.of_results(
+            found,
+            member.automaton,
+            self.spans[member.query],
+            self.measures[member.query],
+            self.values.exponents,
+            self.values.bits // 32,
+        )
+
     def _is_map(self, member: SetMember) -> bool:
-        """Whether it is less work to know what each pane does to trends than to follow all windows."""
+        """Whether it is asked for, or less work, to know what panes do to trends, in place of windows."""
+        if self.gives_maps:
+            return True
         length, slide = self.spans[member.query]
         if self.exact or not slide or has_steps(self.templates[member.query]):
             return False
         return -(-length // slide) > len(member.automaton.sources)
-
-    def _compose(self, maps: Results, member: SetMember) -> Results:
-        """Put the results of windows together from what their panes do."""
-        automaton, size = member.automaton, len(member.automaton.sources)
-        measures, span = self.measures[member.query], self.spans[member.query]
-        width, n_extremes = 1 + len(measures.lanes), len(measures.extremes)
-        room = room_for(self.selection.n_windows(*span), width, n_extremes)
-        each = slice(None, None, size * size)
-        panes = PaneMaps(
-            partitions=as_own(maps.partitions[each]),
-            panes=as_own(maps.windows[each]),
-            kept=maps.kept,
-            best=as_own(maps.best),
-            has=as_own(maps.has),
-            size=size,
-        )
-        wanted = Composition(
-            *span,
-            *self.windows[member.query],
-            np.array([place for place, own in enumerate(automaton.sources) if own.position == START]),
-            np.array([end.source for end in automaton.ends], np.int64),
-            np.array([end.ways for end in automaton.ends], np.int64),
-        )
-        limbs = compose_windows(panes, wanted, width, self._rounded_limbs, room)
-        return results_of(room, limbs, 0, width, n_extremes)
 
     def run_stepwise(self, member: SetMember, *, scans_all: bool) -> Results:
         """Run one member, window by window, with conditions between neighbors."""
@@ -191,7 +183,9 @@ class _TrendPass:
                     alternatives[member.alternative].append(own)
             most = 0 if self.exact else self._rounded_limbs
             whole = [combine_results(parts, 1 + len(measures.lanes), most) for parts in alternatives]
-            rows.append(merge_results(template, measures, self.values.exponents, self.selection, whole, most))
+            groups, examples = self.selection.groups, self.selection.examples
+            exponents = self.values.exponents
+            rows.append(merge_results(template, measures, exponents, groups, examples, whole, most))
         return rows
 
     @property

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from weft.codec import stored
 from weft.plan.template import Automaton, Template
 from weft.runtime.columns.events import Array, Column, comparable
 from weft.runtime.trends.selection import Selection
@@ -21,7 +22,7 @@ SPECIAL: dict[Part, Callable[[Array], Array]] = {  # doubles that are no numbers
 }
 
 
-@dataclass(frozen=True, slots=True)
+@stored
 class Lane:
     """A sum over the events of a variable: of ones, of ones where a value counts, of parts of a value."""
 
@@ -47,6 +48,17 @@ class Measures:
     extremes: tuple[Extreme, ...]
 
 
+def extremes_of(template: Template) -> tuple[Extreme, ...]:
+    """Return the smallest and largest values that the columns of a template need."""
+    return tuple(
+        dict.fromkeys(
+            Extreme(column.variable, column.name, column.function == "max")
+            for column in template.columns
+            if column.function in ("min", "max") and column.variable is not None and column.name is not None
+        )
+    )
+
+
 @dataclass
 class Values:
     """The values of the selected events, each column once for all templates."""
@@ -59,7 +71,6 @@ class Values:
     def measures(self, template: Template) -> Measures:
         """Return what the columns of a template need, and see to its values."""
         lanes: dict[Lane, None] = {}
-        extremes: dict[Extreme, None] = {}
         for column in template.columns:
             variable, name = column.variable, column.name
             if column.function is None or variable is None:
@@ -68,11 +79,12 @@ class Values:
                 lanes[self._lane(variable, None, "one")] = None
             elif column.function == "count":
                 lanes[self._lane(variable, name, "valid")] = None
-            elif column.function in ("min", "max"):
-                extremes[self._extreme(variable, name, is_largest=column.function == "max")] = None
-            else:
+            elif column.function not in ("min", "max"):
                 lanes |= {self._lane(variable, name, part): None for part in self._parts_in_use(name)}
-        return Measures(tuple(lanes), tuple(extremes))
+        extremes = extremes_of(template)
+        for extreme in extremes:
+            self._note(extreme)
+        return Measures(tuple(lanes), extremes)
 
     def _lane(self, variable: str, name: str | None, part: Part) -> Lane:
         if (name, part) not in self.columns:
@@ -109,13 +121,13 @@ class Values:
             self.parts[name] = parts_of(self.selection.column(name))
         return self.parts[name]
 
-    def _extreme(self, variable: str, name: str, *, is_largest: bool) -> Extreme:
+    def _note(self, extreme: Extreme) -> None:
+        name, is_largest = extreme.name, extreme.is_largest
         if (name, is_largest) not in self.extremes:
             column = self.selection.column(name)
             keys = comparable(column, self.selection.events.strings, ordered=True)
             smallest = ~keys if is_largest else keys  # the kernels know smallest values only
             self.extremes[name, is_largest] = Column(LONG, smallest, column.valid)
-        return Extreme(variable, name, is_largest)
 
     @property
     def exponents(self) -> dict[str, int]:

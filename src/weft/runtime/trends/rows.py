@@ -1,6 +1,6 @@
 """Results of trend queries as the kernels leave them: put together from partitions and alternatives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from weft.runtime.columns.events import Array
 from weft.runtime.matches.table import offsets_of, ranges
 from weft.runtime.trends.measures import Measures
 from weft.runtime.trends.numbers import Rounded, number_at
-from weft.runtime.trends.selection import Selection
 
 LARGEST = np.iinfo(np.int64).max
 
@@ -74,7 +73,7 @@ class TrendRows:
 
     template: Template
     measures: Measures
-    exponents: dict[str, int]
+    exponents: Mapping[str, int]
     windows: Array
     examples: Array
     kept: Kept
@@ -121,18 +120,22 @@ def _combine_two(left: Results, right: Results, width: int, most: int) -> Result
 def merge_results(
     template: Template,
     measures: Measures,
-    exponents: dict[str, int],
-    selection: Selection,
+    exponents: Mapping[str, int],
+    groups: Array,
+    examples: Array,
     parts: Sequence[Results],
     most: int,
 ) -> TrendRows:
-    """Add up the results of partitions that belong to one group, and those of alternatives."""
+    """Add up the results of partitions that belong to one group, and those of alternatives.
+
+    `groups` numbers the group of each partition, and `examples` has an event of it.
+    """
     partitions = np.concatenate([part.partitions for part in parts])
     windows = np.concatenate([part.windows for part in parts])
-    groups = selection.groups[partitions]
-    order = np.lexsort((windows, groups))
+    own_groups = groups[partitions]
+    order = np.lexsort((windows, own_groups))
     is_first = np.ones(order.size, np.bool_)
-    is_first[1:] = (np.diff(groups[order]) != 0) | (np.diff(windows[order]) != 0)
+    is_first[1:] = (np.diff(own_groups[order]) != 0) | (np.diff(windows[order]) != 0)
     runs = np.append(np.flatnonzero(is_first), order.size)
     chosen = order[runs[:-1]]
     has = np.concatenate([part.has for part in parts])[order]
@@ -146,7 +149,7 @@ def merge_results(
         measures,
         exponents,
         windows=windows[chosen],
-        examples=selection.examples[partitions[chosen]],
+        examples=examples[partitions[chosen]],
         kept=sum_results(kept, 1 + len(measures.lanes), order, runs, most),
         best=best,
         has=has,

@@ -59,19 +59,20 @@ class Selection:
         """Return how many windows of all partitions have an event; with slide 0 a partition is a window."""
         if slide == 0:
             return self.starts.size - 1
-        firsts, lasts = (self.times - length) // slide + 1, self.times // slide
-        new = firsts.copy()
-        new[1:] = np.maximum(firsts[1:], lasts[:-1] + 1)  # those that no event before it is in
-        new[self.starts[:-1]] = firsts[self.starts[:-1]]
-        return int(np.maximum(lasts - new + 1, 0).sum())
+        return count_windows(self.times, self._is_first, (length, slide))
 
     def n_panes(self, length: int, slide: int) -> int:
         """Return how many panes of all partitions have an event."""
         panes = panes_at(self.times, length, slide)
         is_new = np.ones(self.n_rows, np.bool_)
         is_new[1:] = panes[1:] != panes[:-1]
-        is_new[self.starts[:-1]] = True
-        return int(is_new.sum())
+        return int((is_new | self._is_first).sum())
+
+    @cached_property
+    def _is_first(self) -> Array:
+        is_first = np.zeros(self.n_rows, np.bool_)
+        is_first[self.starts[:-1]] = True
+        return is_first
 
     @cached_property
     def times(self) -> Array:
@@ -104,3 +105,17 @@ def rows_of_item(item: TrendItem, events: Events) -> Array:
     for predicate in item.predicates:
         rows = rows[holds_everywhere(predicate, events, Table((rows,), rows, rows))]
     return rows
+
+
+def count_windows(
+    times: Array, is_first: Array, span: tuple[int, int], windows: tuple[int, int] | None = None
+) -> int:
+    """Return how many windows hold one of the times, in order, of some partition; of those given, if any."""
+    length, slide = span
+    firsts, lasts = (times - length) // slide + 1, times // slide
+    if windows is not None:
+        firsts, lasts = np.maximum(firsts, windows[0]), np.minimum(lasts, windows[1])
+    new = firsts.copy()
+    new[1:] = np.maximum(firsts[1:], lasts[:-1] + 1)  # those that no event before it is in
+    new[is_first] = firsts[is_first]
+    return int(np.maximum(lasts - new + 1, 0).sum())
