@@ -74,7 +74,7 @@ def sharing_sets(templates: Sequence[Template]) -> list[list[int]]:
 
 
 def _of_few_classes(numbers: Sequence[int], templates: Sequence[Template]) -> list[list[int]]:
-    """Divide templates so that few take different events of a type; those that take the same are neighbors."""
+    """Divide templates so that few take different events of a type; equal ones are neighbors."""
     taken = {
         number: {item for item in templates[number].items if item.type in repeated_types(templates[number])}
         for number in numbers
