@@ -163,14 +163,14 @@ def prepare(
         raise WeftError(f"on_budget is {on_budget!r}; expected 'stop' or 'error'")
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
-    for name, value, kind, example in (
+    for name, given, kind, example in (
         ("columns", columns, Columns, 'weft.Columns(order_by="number")'),
         ("planning", planning, Planning, 'weft.Planning(plan="mcep")'),
         ("streaming", streaming, Streaming, 'weft.Streaming(checkpoint="state/")'),
         ("sites", sites, Sites, 'weft.Sites(column="plant")'),
         ("budget", budget, Budget, "weft.Budget(partial_matches=100_000)"),
     ):
-        check_option(name, value, kind, example)
+        check_option(name, given, kind, example)
     warn_of_compilation(warns=notices)
     meaning = columns or Columns()
     default = default_policy(strategy, skip, suppress)
