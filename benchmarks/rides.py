@@ -46,6 +46,11 @@ MINUTE = 60_000_000
 
 
 def rides(per_minute: int, minutes: float, *, districts: int, burst: float, seed: int = 1) -> Events:
+    """Return rides as the engine has them."""
+    return ingest(ride_table(per_minute, minutes, districts=districts, burst=burst, seed=seed), LAYOUT)
+
+
+def ride_table(per_minute: int, minutes: float, *, districts: int, burst: float, seed: int = 1) -> pa.Table:
     """Return rides: in each district, bursts of travel with a few other events between them.
 
     Bursts have a mean length of `burst`; between two are one to five events of other types. Speeds differ
@@ -78,7 +83,7 @@ def rides(per_minute: int, minutes: float, *, districts: int, burst: float, seed
         columns["price"].append(rng.uniform(1, 90, size).round(2))
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.argsort(joined["ts"], kind="stable")
-    table = pa.table(
+    return pa.table(
         {
             "ts": pa.array(joined["ts"][order]).cast(pa.timestamp("us", "UTC")),
             "type": pa.array(TYPES).take(pa.array(joined["type"][order])),
@@ -89,7 +94,6 @@ def rides(per_minute: int, minutes: float, *, districts: int, burst: float, seed
             },
         }
     )
-    return ingest(table, LAYOUT)
 
 
 def alike_queries(count: int, window: str, slide: str) -> str:

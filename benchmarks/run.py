@@ -60,6 +60,7 @@ from scale import measure_scale
 from search_speed import measure_search_speed
 from stream_runs import measure_growth, measure_latency, measure_recovery, measure_stream
 from traffic_weave import measure_traffic
+from trend_windows import measure_windows
 from trends import measure_trends
 from weave100 import measure_weave
 from workloads import Workload, keyed, queries20, queries100
@@ -301,6 +302,11 @@ def recovery_section(settings: Settings) -> list[Measure]:
     return measure_recovery(place, min(1_000_000, settings.n_events // 4), console.log)
 
 
+def trend_windows_section(settings: Settings) -> list[Measure]:
+    """Let windows of trend queries overlap, and close a large one, on one core."""
+    return measure_windows(settings.repeat, console.log)
+
+
 def trends_section(settings: Settings) -> list[Measure]:
     """Compare ways to aggregate the trends of many queries, on one core."""
     return measure_trends(settings.repeat, console.log)
@@ -422,6 +428,7 @@ SECTIONS: dict[str, Callable[[Settings], list[Measure]]] = {
     "latency": latency_section,
     "recovery": recovery_section,
     "trends": trends_section,
+    "trend-windows": trend_windows_section,
     "rewriting": rewriting_section,
     "rewriting-sensitivity": sensitivity_section,
     "motto-figures": motto_section,

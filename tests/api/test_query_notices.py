@@ -1,5 +1,6 @@
 """What is told of queries when a detection is made, and types that are derived, without Spark."""
 
+import re
 import warnings
 from datetime import UTC, datetime
 
@@ -79,3 +80,26 @@ def test_a_missing_column_suggests_only_what_is_near() -> None:
         weft.detect(events, "PATTERN A a", time="ts", type="kind", id="id")
     assert "did you mean" not in str(raised.value)
     assert "ts, x, id" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"planning": "mcep"}, "planning is 'mcep'; expected a weft.Planning, such as weft.Planning(plan="),
+        ({"columns": {"order_by": "id"}}, "columns is {'order_by': 'id'}; expected a weft.Columns, such as"),
+        ({"budget": 5}, "budget is 5; expected a weft.Budget, such as weft.Budget(partial_matches="),
+        ({"sites": "plant"}, "sites is 'plant'; expected a weft.Sites, such as weft.Sites(column="),
+        ({"streaming": True}, "streaming is True; expected a weft.Streaming, such as weft.Streaming("),
+    ],
+)
+def test_options_that_are_no_objects_are_refused(options: dict[str, object], told: str) -> None:
+    with pytest.raises(weft.WeftError, match=re.escape(told)):
+        weft.prepare(table(), TWO, time="ts", type="kind", id="id", **options)  # type: ignore[arg-type]
+
+
+def test_types_and_keys_are_told_how_they_are_written() -> None:
+    with pytest.raises(weft.WeftError, match="expected conditions by the names of types, such as"):
+        weft.Columns(types=["BigTrade"])  # type: ignore[arg-type]
+    detection = weft.prepare(table(), TWO, time="ts", type="kind", id="id", notices=False)
+    with pytest.raises(weft.WeftError, match="key is 'x=1'; expected values by the names of attributes"):
+        detection.why("fine", key="x=1")  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from weft.api.detection import Detection
 from weft.api.events import Events, is_stream, open_host, stream_detection
 from weft.api.one_place import BatchDetection
 from weft.api.options import Columns, Sites, Streaming
+from weft.api.refusals import check_option
 from weft.api.sites import SiteBatchDetection
 from weft.api.workload import Workload
 from weft.errors import WeftError
@@ -162,6 +163,14 @@ def prepare(
         raise WeftError(f"on_budget is {on_budget!r}; expected 'stop' or 'error'")
     if partitions is not None and partitions < 1:
         raise WeftError(f"partitions is {partitions}; it must be at least 1")
+    for name, given, kind, example in (
+        ("columns", columns, Columns, 'weft.Columns(order_by="number")'),
+        ("planning", planning, Planning, 'weft.Planning(plan="mcep")'),
+        ("streaming", streaming, Streaming, 'weft.Streaming(checkpoint="state/")'),
+        ("sites", sites, Sites, 'weft.Sites(column="plant")'),
+        ("budget", budget, Budget, "weft.Budget(partial_matches=100_000)"),
+    ):
+        check_option(name, given, kind, example)
     warn_of_compilation(warns=notices)
     meaning = columns or Columns()
     default = default_policy(strategy, skip, suppress)

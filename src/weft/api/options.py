@@ -36,6 +36,13 @@ class Columns:
     time_unit: TimeUnit = "ms"
     delimiter: str = ","
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.types, Mapping):
+            raise WeftError(
+                f"types is {self.types!r}; expected conditions by the names of types, "
+                'such as {"BigTrade": "volume > 10000"}'
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Streaming:

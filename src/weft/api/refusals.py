@@ -21,6 +21,17 @@ def needs_sites(name: str) -> WeftError:
     return WeftError(f"{name} needs sites=weft.Sites(column), the column of the site of an event")
 
 
+def check_option(name: str, value: object, kind: type, example: str) -> None:
+    """Refuse an option that is not an object of its class.
+
+    >>> check_option("planning", "mcep", int, 'weft.Planning(plan="mcep")')
+    Traceback (most recent call last):
+    weft.errors.WeftError: planning is 'mcep'; expected a weft.int, such as weft.Planning(plan="mcep")
+    """
+    if value is not None and not isinstance(value, kind):
+        raise WeftError(f"{name} is {value!r}; expected a weft.{kind.__name__}, such as {example}")
+
+
 def look_up(name: str, known: Mapping[str, Named], kind: str) -> Named:
     """Return what has a name.
 

@@ -71,6 +71,10 @@ def look_at(
     >>> look_at(schema, rule, {"user": "ann"}, "1970-01-01T00:00:10").text
     'user=ann, from 1970-01-01 00:00:09 to 1970-01-01 00:00:11'
     """
+    if not isinstance(key, Mapping | None):
+        raise WeftError(
+            f'key is {key!r}; expected values by the names of attributes, such as {{"user": "ann"}}'
+        )
     values = tuple((name, _literal(schema, name, value)) for name, value in (key or {}).items())
     if at is None:
         return Look(schema, values)

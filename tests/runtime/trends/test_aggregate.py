@@ -134,6 +134,31 @@ def test_long_bursts_are_cut_and_still_shared() -> None:
     assert counters.bursts == counters.shared_graphlets == 4
 
 
+def test_classes_that_do_not_share_with_all_share_with_each_other() -> None:
+    """Two queries take low values and two high ones: the burst is two graphlets, of two classes each."""
+    events = stream("A" + "B" * 200 + "C", np.arange(202))
+    texts = [
+        f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) WHERE b.x {'>' if n % 2 else '<='} 100 AND b.x != {-1 - n} "
+        "RETURN COUNT(*)"
+        for n in range(4)
+    ]
+    rows, counters = aggregate_workload([template(text) for text in texts], events, exact=True)
+    assert [one.numbers(0) for one in rows] == [[2**100 - 1]] * 4
+    assert counters.bursts == 1
+    assert counters.graphlets == counters.shared_graphlets == 2
+    assert counters.event_snapshots == 0
+
+
+def test_any_number_of_classes_share() -> None:
+    """Of 150 queries, every two take the same values: sets of at most 64 classes, each with its bursts."""
+    events = stream("A" + "B" * 100 + "C", np.arange(102))
+    texts = [f"QUERY q{n} PATTERN SEQ(A a, B+ b[]) WHERE b.x > {n // 2} RETURN COUNT(*)" for n in range(150)]
+    rows, counters = aggregate_workload([template(text) for text in texts], events, exact=True)
+    assert [one.numbers(0) for one in rows] == [[2 ** (100 - n // 2) - 1] for n in range(150)]
+    assert counters.bursts == 2
+    assert counters.other_events == 2  # each set takes the A by itself
+
+
 def test_a_window_that_would_not_fit_into_memory_is_refused() -> None:
     query = "QUERY big PATTERN B+ b[] WHERE b[i-1].x < b[i].x RETURN COUNT(*)"
     events = stream("B" * 200_000, np.arange(200_000))

@@ -18,6 +18,7 @@ from weft.reference.trends import find_trend_results
 from weft.runtime.budget import Budget
 from weft.runtime.columns.events import Events
 from weft.runtime.columns.ingest import ingest
+from weft.runtime.stages.report import Report
 from weft.runtime.stages.shard import Memory
 from weft.runtime.stages.shard_program import Arrived, run_once
 from weft.runtime.trends import aggregate
@@ -152,6 +153,16 @@ def test_an_event_is_worked_out_once_however_many_windows_it_is_in(monkeypatch: 
     stream.workers = [Memory()]  # another process goes on with what the panes of open windows do
     deliver(stream, table, [14])
     assert settled[3:] == [[13]]
+
+
+def test_reports_tell_what_sharing_did() -> None:
+    text = f"{COUNTED}\n{COUNTED.replace(' q ', ' other ').replace('SEQ(A a, ', 'SEQ(C c, ')}"
+    arrivals = [("A", 0), ("C", 0.5), *(("B", 1 + number / 10) for number in range(50)), ("A", 9)]
+    stream, table = stream_of(text, *arrivals)
+    deliver(stream, table, range(20), range(20, 53))
+    shared = [outcome.report.sharing for outcome in stream.outcomes]
+    assert [(own.bursts, own.shared_graphlets) for own in shared if own is not None] == [(1, 1), (2, 2)]
+    assert Report.from_json(stream.outcomes[0].report.to_json()).sharing == shared[0]
 
 
 def test_partitions_come_and_go() -> None:

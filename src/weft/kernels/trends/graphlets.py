@@ -89,7 +89,10 @@ def run_burst(
     mode: int,
     merged_before: Word,
 ) -> Word:
-    """Divide the classes of a burst into graphlets and run each; return the classes that were merged."""
+    """Divide the classes of a burst into graphlets and run each; return the classes that were merged first.
+
+    Those that do not share with these may share with each other.
+    """
     kind = events.kinds[begin]
     seen = np.uint64(0)
     for event in range(begin, end):
@@ -100,20 +103,21 @@ def run_burst(
         if own_class >= 0 and seen >> np.uint64(own_class) & np.uint64(1):
             low, high = windows_at(members, member, events.times[begin])
             weights[own_class] += (high - low) * work.columns[member]
-    merged = seen if mode == STATIC else best_merged(events.matched, begin, end, seen, weights)
-    work.counters[BURSTS] += 1
-    if merged_before & seen & ~merged:
-        work.counters[SPLITS] += 1
-    elif merged & ~merged_before and merged & (merged - np.uint64(1)):
-        work.counters[MERGES] += 1
-    left = seen & ~merged
-    if merged:
-        _run_graphlet(members, events, work, begin, end, kind, merged)
+    first = np.uint64(0)
+    left: Word = seen
     while left:
-        lowest = left & (~left + np.uint64(1))
-        _run_graphlet(members, events, work, begin, end, kind, lowest)
-        left &= ~lowest
-    return merged
+        merged = left if mode == STATIC else best_merged(events.matched, begin, end, left, weights)
+        first = merged if left == seen else first
+        if merged == 0:
+            merged = left & (~left + np.uint64(1))
+        _run_graphlet(members, events, work, begin, end, kind, merged)
+        left &= ~merged
+    work.counters[BURSTS] += 1
+    if merged_before & seen & ~first:
+        work.counters[SPLITS] += 1
+    elif first & ~merged_before and first & (first - np.uint64(1)):
+        work.counters[MERGES] += 1
+    return first
 
 
 @njit(cache=True, nogil=True)

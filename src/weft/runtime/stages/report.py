@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from weft.codec import from_json, storable, stored, to_json
 from weft.runtime.stages.shard_executor import Activity, PlanChange
+from weft.runtime.trends.shared import Counters
 
 REPORT = "report"
 
@@ -47,6 +48,7 @@ class Report:
     stopped: Mapping[str, str] = field(default_factory=dict)
     changes: Sequence[PlanChange] = ()
     sent: Sequence[Transfer] = ()  # to other sites
+    sharing: Counters | None = None  # of trend queries
     activity: Activity | None = None  # where it was asked for
 
     def to_json(self) -> str:

@@ -315,6 +315,8 @@ def _fill(report: Report, journal: Journal, executor: ShardExecutor, results: Se
     report.buffered = sum(segment.n_rows for segment in journal.logs.get(EVENTS, ()))
     report.state_bytes = sum(segment.n_bytes for segment in journal.segments)
     count_results(report, results)
+    if isinstance(executor, TrendExecutor):
+        report.sharing = executor.activity.sharing
     holdings = executor.holdings
     per_event = report.state_bytes / report.buffered if report.buffered else 0.0
     report.query_bytes = {

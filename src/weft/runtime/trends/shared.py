@@ -1,5 +1,6 @@
 """Which templates of trend queries run in one pass, and what they have in common there."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
@@ -57,7 +58,7 @@ def sharing_sets(templates: Sequence[Template]) -> list[list[int]]:
     """Return the sharable sets as far as one pass can run them; what is in none runs by itself.
 
     A template takes part where it repeats a type of the set and has no steps. A set may be one template,
-    which then shares work among its own windows.
+    which then shares work among its own windows. One with more classes than a word has bits is divided.
     """
     sets = []
     for trend_set in sharable_sets(templates):
@@ -68,9 +69,26 @@ def sharing_sets(templates: Sequence[Template]) -> list[list[int]]:
             and (repeated := repeated_types(templates[number]))
             and (not trend_set.types or repeated.intersection(trend_set.types))
         ]
-        if own:
-            sets.append(own)
-    return sets
+        sets += _of_few_classes(own, templates)
+    return sorted(sets)
+
+
+def _of_few_classes(numbers: Sequence[int], templates: Sequence[Template]) -> list[list[int]]:
+    """Divide templates so that few take different events of a type; equal ones are neighbors."""
+    taken = {
+        number: {item for item in templates[number].items if item.type in repeated_types(templates[number])}
+        for number in numbers
+    }
+    sets: list[list[int]] = []
+    classes: set[TrendItem] = set()
+    for number in sorted(numbers, key=lambda number: sorted(map(repr, taken[number]))):
+        both = classes | taken[number]
+        if not sets or max(Counter(item.type for item in both).values()) > MOST_CLASSES:
+            sets.append([])
+            both = taken[number]
+        sets[-1].append(number)
+        classes = both
+    return [sorted(own) for own in sets]
 
 
 def repeated_types(template: Template) -> set[str]:
@@ -129,9 +147,6 @@ def classify_events(selection: Selection, members: Sequence[SetMember]) -> tuple
                 if item.type == own_type:
                     kleene[kind, number] = place
                     classes[kind, number] = items.setdefault(item, len(items))
-        if len(items) > MOST_CLASSES:
-            kleene[kind], classes[kind] = -1, -1
-            continue
         kinds[is_pure] = kind
         for item, number in items.items():
             is_taken = np.zeros(selection.events.n_events, np.bool_)
