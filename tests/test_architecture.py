@@ -91,9 +91,9 @@ def test_doctests_are_found_in_every_stage() -> None:
 
 
 # This may only become less, but for what is new: 43,700 was it before the local host, files without Spark,
-# tests of rules, why, notices, the search by turns and its compiled steps, counts of sub-patterns, and
-# components that are adapted each by itself.
-MOST_LINES = 60_700
+# tests of rules, why, notices, the search by turns and its compiled steps, counts of sub-patterns,
+# components that are adapted each by itself, and combinations as one operator.
+MOST_LINES = 61_400
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:
