@@ -1,7 +1,7 @@
 """Find every combination of events of some inputs that fit together, at most one of each input.
 
 A combination grows by one event after the other. Whatever part of one that fits is one itself, so each step
-of the search is a result, and nothing is looked at in vain but the candidates that do not fit.
+of the search is a result, and nothing is looked at in vain but events that do not fit.
 """
 
 from typing import NamedTuple
@@ -56,7 +56,7 @@ class PairTests(NamedTuple):
 def extend_combinations(
     known: Combinations,
     start: int,
-    candidates: InputEvents,
+    events: InputEvents,
     added: int,
     tests: PairTests,
     rivals: Array,
@@ -66,23 +66,23 @@ def extend_combinations(
     limit: int,
     budget: int,
 ) -> tuple[Combinations, int, int]:
-    """Return the combinations from `start` on with one event of the input `added` more, status, candidates.
+    """Return those from `start` on with one event of the input `added` more, status, candidates examined.
 
     `rivals` are the inputs that may hold the same event, `clocks` those of all rows. Status is the number of
     combinations, or OVERFLOW, or EXHAUSTED; then the last one returned is made of the one that was reached.
     """
-    chosen = np.empty(candidates.starts.size - 1, np.int64)
+    chosen = np.empty(events.starts.size - 1, np.int64)
     parents, places = np.empty(1024, np.int64), np.empty(1024, np.int64)
     firsts, lasts = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    first_place, end = candidates.starts[added], candidates.starts[added + 1]
+    first_place, end = events.starts[added], events.starts[added + 1]
     n_found, n_examined = 0, 0
     for parent in range(start, known.parents.size):
-        group = candidates.groups[known.places[parent]]
+        group = events.groups[known.places[parent]]
         earliest = clocks[known.lasts[parent]] - length
         latest = clocks[known.firsts[parent]] + length
-        place = _first_within(candidates, first_place, end, group, earliest)
+        place = _first_within(events, first_place, end, group, earliest)
         stop = place
-        while stop < end and candidates.groups[stop] == group and candidates.clocks[stop] <= latest:
+        while stop < end and events.groups[stop] == group and events.clocks[stop] <= latest:
             stop += 1
         if place == stop:
             continue
@@ -95,13 +95,13 @@ def extend_combinations(
             break
         while n_found + stop - place > parents.size:
             parents, places, firsts, lasts = grown(parents), grown(places), grown(firsts), grown(lasts)
-        _choose(known, parent, candidates.inputs, chosen)
+        _choose(known, parent, events.inputs, chosen)
         for candidate in range(place, stop):
-            row = candidates.rows[candidate]
-            fits = not (only_old and candidates.is_new[candidate])
+            row = events.rows[candidate]
+            fits = not (only_old and events.is_new[candidate])
             for number in range(rivals.size):
                 other = chosen[rivals[number]]
-                fits &= other < 0 or candidates.rows[other] != row
+                fits &= other < 0 or events.rows[other] != row
             if fits and _passes(tests, chosen, candidate):
                 parents[n_found], places[n_found] = parent, candidate
                 firsts[n_found] = min(known.firsts[parent], row)
@@ -113,12 +113,12 @@ def extend_combinations(
 
 
 @njit(cache=True, nogil=True)
-def _first_within(candidates: InputEvents, start: int, stop: int, group: int, earliest: int) -> int:
+def _first_within(events: InputEvents, start: int, stop: int, group: int, earliest: int) -> int:
     """Return the first place in [start, stop) with an event of a group that is no earlier than a clock."""
     while start < stop:
         middle = (start + stop) // 2
-        own = candidates.groups[middle]
-        if own < group or (own == group and candidates.clocks[middle] < earliest):
+        own = events.groups[middle]
+        if own < group or (own == group and events.clocks[middle] < earliest):
             start = middle + 1
         else:
             stop = middle
@@ -154,19 +154,19 @@ def _passes(tests: PairTests, chosen: Array, candidate: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def rows_of_combinations(
-    known: Combinations, start: int, candidates: InputEvents, columns: Array, n_columns: int
+    known: Combinations, numbers: Array, events: InputEvents, columns: Array, n_columns: int
 ) -> Array:
-    """Return the rows of the combinations from `start` on, a column for each of some inputs; -1 for none.
+    """Return the rows of some combinations, a column for each of some inputs; -1 for none.
 
     `columns` has the column of each input, -1 for those that are not wanted.
     """
-    rows = np.full((n_columns, known.parents.size - start), -1, np.int64)
-    for number in range(start, known.parents.size):
-        own = number
-        while own >= 0:
-            place = known.places[own]
-            column = columns[candidates.inputs[place]]
+    rows = np.full((n_columns, numbers.size), -1, np.int64)
+    for place in range(numbers.size):
+        number = numbers[place]
+        while number >= 0:
+            event = known.places[number]
+            column = columns[events.inputs[event]]
             if column >= 0:
-                rows[column, number - start] = candidates.rows[place]
-            own = known.parents[own]
+                rows[column, place] = events.rows[event]
+            number = known.parents[number]
     return rows

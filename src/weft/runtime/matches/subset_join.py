@@ -154,13 +154,15 @@ class _Growth:
 
     def table(self) -> Table:
         """Return all combinations, in which inputs may be absent."""
-        rows = self._rows(range(len(self.node.inputs)), 0)
-        return Table(tuple(rows), self.found.firsts, self.found.lasts).sorted()
+        order = np.argsort(self.found.lasts, kind="stable")
+        rows = self._rows(range(len(self.node.inputs)), order)
+        return Table(tuple(rows), self.found.firsts[order], self.found.lasts[order])
 
-    def _rows(self, inputs: Sequence[int], start: int) -> Array:
+    def _rows(self, inputs: Sequence[int], chosen: Array) -> Array:
+        """Return the rows that some combinations have of some inputs, a column for each."""
         columns = np.full(len(self.node.inputs), -1)
         columns[list(inputs)] = np.arange(len(inputs))
-        return np.asarray(rows_of_combinations(self.found, start, self.candidates, columns, len(inputs)))
+        return np.asarray(rows_of_combinations(self.found, chosen, self.candidates, columns, len(inputs)))
 
     def _add(self, more: Combinations) -> None:
         if more.parents.size:
@@ -172,7 +174,7 @@ class _Growth:
         kept = np.ones(self.size - start, np.bool_)
         for own in self.rest:
             if number in own.inputs and kept.size:
-                rows = self._rows(own.inputs, start)
+                rows = self._rows(own.inputs, np.arange(start, self.size))
                 asked = np.flatnonzero((rows >= 0).all(axis=0))
                 columns = tuple(rows[:, asked])
                 holds = holds_everywhere(own.predicate, self.step.events, Table(columns, *columns[:1] * 2))
