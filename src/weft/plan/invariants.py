@@ -82,8 +82,6 @@ def _subsets_problem(node: SubsetJoin) -> str | None:
         return "inputs are single events"
     if not all(0 <= a < b < width for a, b in node.distinct):
         return "distinct relates existing columns"
-    if any(_falls_short(source, node.extent) for source in node.inputs):
-        return "an input reaches at least as far as its reader"
     return _predicate_problem(node.predicates, width)
 
 
