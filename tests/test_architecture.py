@@ -92,8 +92,8 @@ def test_doctests_are_found_in_every_stage() -> None:
 
 # This may only become less, but for what is new: 43,700 was it before the local host, files without Spark,
 # tests of rules, why, notices, the search by turns and its compiled steps, counts of sub-patterns,
-# components that are adapted each by itself, and trends that are made of what panes do.
-MOST_LINES = 63_500
+# components that are adapted each by itself, trends that are made of what panes do, and an operator for SOME.
+MOST_LINES = 64_500
 
 
 def test_the_package_is_as_large_as_it_should_be() -> None:

@@ -327,3 +327,23 @@ def test_equalities_leave_their_share_and_keys_theirs() -> None:
     expected = {0b001: 1.0, 0b011: 0.1 * 0.25, 0b110: 0.1, 0b111: 0.01 * 0.25}
     for mask, share in expected.items():
         assert shape.equality_share(mask) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("agreement", [1.0, 0.25])
+def test_combinations_are_all_joins_of_some_items_together(agreement: float) -> None:
+    """Each condition counts where both of its items are there: exact unless they overlap."""
+    rates = (0.5, 2.0, 1.0, 0.25)
+    shape = Shape(rates, (0,) * 4, 3.0, (Group(0b0110, 0.5), Group(0b1001, 0.1)), agreement, is_some=True)
+    masks = range(1, 1 << 4)
+    assert shape.combinations == pytest.approx(sum(shape.instances(mask, 3.0) for mask in masks))
+    each = sum(shape.rows_per_second(mask, 3.0) for mask in masks)
+    assert shape.matches_per_second == pytest.approx(each, rel=0.15)
+    assert replace(shape, groups=()).matches_per_second == pytest.approx(
+        sum(replace(shape, groups=()).rows_per_second(mask, 3.0) for mask in masks)
+    )
+
+
+def test_many_items_have_many_combinations_and_no_overflow() -> None:
+    shape = Shape((1e6,) * 100, (0,) * 100, 1e6, is_some=True)
+    assert shape.combinations <= MOST_ROWS
+    assert 0 < shape.matches_per_second <= MOST_ROWS

@@ -6,10 +6,11 @@ case = policy_case(seed=7)  # with matches left
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from tests.helpers.engine import is_supported
 from tests.helpers.mutations import queries_in
-from tests.helpers.random_queries import Dice
+from tests.helpers.random_queries import Dice, QueryWriter
 from tests.helpers.strategies import FEWEST_MATCHES, SEED_STEP, Case, SeededDice, random_case
 from tests.helpers.streams import as_stream
 
@@ -95,10 +96,11 @@ def policy_case(
     most_queries: int = 4,
     most_events: int = 16,
     accepts: Callable[[Case], bool] = lambda _: True,
+    writer: type[QueryWriter] = QueryWriter,
 ) -> Case:
     """Return the first case from a seed on, in large steps, with policies and enough matches left."""
     while True:
-        case = random_case(seed, most_queries=most_queries, most_events=most_events)
+        case = random_case(seed, most_queries=most_queries, most_events=most_events, writer=writer)
         if case.n_matches >= FEWEST_MATCHES:
             chosen = with_policies(_with_tied_texts(case) if seed % 3 == 0 else case, SeededDice(seed))
             if chosen.n_matches >= FEWEST_MATCHES and accepts(chosen):
@@ -106,7 +108,7 @@ def policy_case(
         seed += SEED_STEP
 
 
-def policy_stream(seed: int, **options: int) -> Case:
+def policy_stream(seed: int, **options: Any) -> Case:
     """Return a case with policies of which a stream knows at some time which match is next."""
     case = as_stream(policy_case(seed, accepts=_is_streamable, **options))
     unordered = {query.name for query in case.queries if is_unordered(query)}

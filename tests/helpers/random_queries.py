@@ -106,6 +106,10 @@ class QueryWriter:
     is_returning: bool = False
     with_policies: bool = False  # whether queries say which matches count
 
+    def another(self) -> QueryWriter:
+        """Return a writer of the same kind that has written nothing."""
+        return type(self)(self.dice, self.counts, with_policies=self.with_policies)
+
     def query(self, name: str) -> str:
         """Return the text of a query."""
         dice = self.dice
@@ -426,3 +430,25 @@ class QueryWriter:
         if dice.chance(20):
             return self.simple_condition(variables)
         return self.value(dice.pick(tuple(ATTRIBUTES)), variables)
+
+
+class SomeWriter(QueryWriter):
+    """Writes queries that are SOME of many events, several of one type."""
+
+    def pattern(self) -> str:
+        """Return SOME of four to seven events, now and then with SOME in it."""
+        dice = self.dice
+        operands = [self.event() for _ in range(dice.pick((4, 4, 4, 5, 5, 6, 7)))]
+        if dice.chance(20) and len(operands) > 2:
+            operands = [operands[0], f"SOME({', '.join(operands[1:])})"]
+        return f"SOME({', '.join(operands)})"
+
+    def event(self) -> str:
+        """Return one event."""
+        type_name = self.dice.pick((*TYPES, *TYPES[:2]))
+        if self.bits + self.bits_of(type_name, "") > MOST_BITS:
+            type_name = min(TYPES, key=self.counts.__getitem__)
+        self.bits += self.bits_of(type_name, "")
+        name = f"{type_name.lower()}{len(self.variables)}"
+        self.variables.append(Variable(name, False, Place()))
+        return f"{type_name} {name}"

@@ -205,10 +205,15 @@ def cases(draw: Draw, *, most_queries: int = 4, most_events: int = 16) -> Case:
 
 
 def random_case(
-    seed: int, *, most_queries: int = 4, most_events: int = 16, with_policies: bool = False
+    seed: int,
+    *,
+    most_queries: int = 4,
+    most_events: int = 16,
+    with_policies: bool = False,
+    writer: type[QueryWriter] = QueryWriter,
 ) -> Case:
     """Return the case of a seed, whose queries may say which matches count."""
-    return _case(SeededDice(seed), most_queries, most_events, with_policies=with_policies)
+    return _case(SeededDice(seed), most_queries, most_events, with_policies=with_policies, writer=writer)
 
 
 def matching_case(
@@ -217,16 +222,31 @@ def matching_case(
     most_queries: int = 4,
     most_events: int = 16,
     accepts: Callable[[Case], bool] = lambda _: True,
+    with_policies: bool = False,
+    writer: type[QueryWriter] = QueryWriter,
 ) -> Case:
     """Return the first case from a seed on, in large steps, that has enough matches to tell errors by."""
     while True:
-        case = random_case(seed, most_queries=most_queries, most_events=most_events)
+        case = random_case(
+            seed,
+            most_queries=most_queries,
+            most_events=most_events,
+            with_policies=with_policies,
+            writer=writer,
+        )
         if case.n_matches >= FEWEST_MATCHES and accepts(case):
             return case
         seed += SEED_STEP
 
 
-def _case(dice: Dice, most_queries: int, most_events: int, *, with_policies: bool = False) -> Case:
+def _case(
+    dice: Dice,
+    most_queries: int,
+    most_events: int,
+    *,
+    with_policies: bool = False,
+    writer: type[QueryWriter] = QueryWriter,
+) -> Case:
     has_ids, has_ties = dice.chance(50), dice.chance(40)
     events = _stream(dice, most_events, has_ids=has_ids, has_ties=has_ties)
     counts = {name: sum(name in event.types for event in events) for name in TYPES}
@@ -236,17 +256,17 @@ def _case(dice: Dice, most_queries: int, most_events: int, *, with_policies: boo
         if texts and not dice.chance(45):
             return None
         name = f"q{len(texts)}"
-        return _query(dice, counts, name, tie_break=has_ties, with_policies=with_policies)
+        return _query(writer(dice, counts, with_policies=with_policies), name, tie_break=has_ties)
 
     while len(texts) < most_queries and (text := dice.group(next_query)) is not None:
         texts.append(text)
     return Case("\n\n".join(texts), events, "rank" if has_ties else None, "id" if has_ids else None)
 
 
-def _query(dice: Dice, counts: dict[str, int], name: str, *, tie_break: bool, with_policies: bool) -> str:
+def _query(writer: QueryWriter, name: str, *, tie_break: bool) -> str:
     """Return the text of a query, again when the binder sees that its times can never hold."""
     for _ in range(5):
-        text = QueryWriter(dice, counts, with_policies=with_policies).query(name)
+        text = writer.another().query(name)
         try:
             bind(parse(text), SCHEMA, source=text, tie_break=tie_break)
         except QueryError as error:

@@ -22,6 +22,14 @@ def test_alternatives_are_counted_together() -> None:
     assert expected_matches(query, None, BUSY) == pytest.approx(100.0)
 
 
+def test_all_combinations_are_counted() -> None:
+    """Of four times ten events in a second: each with any choice of others."""
+    (query,) = parse("PATTERN SOME(A a, B b, A c, B d) WITHIN 1 second")
+    assert expected_matches(query, None, BUSY) == pytest.approx(4 * 10 * 11**3 / 20)
+    (caution,) = cautions_of([query], None, BUSY, 1_000)
+    assert caution.reason == "2,662 matches are expected for one event, more than the budget of 1,000"
+
+
 @pytest.mark.parametrize(
     ("within", "most", "reasons"),
     [

@@ -2,6 +2,7 @@
 
 import pytest
 
+from weft.expressions import Attribute, Comparison
 from weft.pattern.invariants import InvariantError
 from weft.plan.invariants import check_plan
 from weft.plan.nodes import (
@@ -18,6 +19,7 @@ from weft.plan.nodes import (
     Plan,
     Project,
     Scan,
+    SubsetJoin,
     list_columns,
 )
 
@@ -108,6 +110,18 @@ REFUSED: dict[str, tuple[Node, str]] = {
     "a chain that goes on for longer than it was": (
         Chain(Chain(A, B, (), NEAR), C, (), FAR),
         "Chain: an input reaches at least as far as its reader",
+    ),
+    "combinations of pairs": (
+        SubsetJoin((A, pairs(FAR)), (), (), (), FAR),
+        "SubsetJoin: inputs are single events",
+    ),
+    "combinations whose events are told apart backwards": (
+        SubsetJoin((A, A), (), ((1, 0),), (), FAR),
+        "SubsetJoin: distinct relates existing columns",
+    ),
+    "a condition on what is not combined": (
+        SubsetJoin((A, B), (), (), (Comparison("=", Attribute("$0", "x"), Attribute("$2", "x")),), FAR),
+        "SubsetJoin: predicates mention columns of the inputs only",
     ),
     "a list after itself": (
         KleeneExpand(pairs(FAR), C, 1, None, ((0, 1),), (), (), FAR),

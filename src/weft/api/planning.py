@@ -160,7 +160,7 @@ def why_lines(costs: Mapping[str, float], planned: PlannedGroup, planning: Plann
     long = [
         query.name
         for query in planned.group.queries
-        if any(len(form.items) > MOST_EXACT for form in normalize(query))
+        if any(len(form.items) > MOST_EXACT and not form.is_some for form in normalize(query))
     ]
     if long:
         named = ", ".join(long[:5]) + (f" and {len(long) - 5} more" if len(long) > 5 else "")

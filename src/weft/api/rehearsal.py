@@ -34,6 +34,8 @@ QUERY strict PATTERN SEQ(A a, B b) WITHIN 1 minute STRATEGY STRICT SUPPRESS 30 s
 QUERY late PATTERN SEQ(A a, B b, C c) WHERE [user] WITHIN 20 seconds STRATEGY NEXT TIMEOUTS
 QUERY counted PATTERN SEQ(A a, B b) WITHIN 6 EVENTS PARTITION BY user
 QUERY either PATTERN SEQ(A a, OR(B b, C c)) WITHIN 10 seconds
+QUERY some PATTERN SOME(A a, B b, C c, D d) WHERE [user] AND a.price < b.price AND a.n + b.n > c.n
+           WITHIN 6 seconds RETURN a.name AS name
 QUERY closest PATTERN SEQ(A a, B b, C c) WHERE a.price < c.price AND b.n = c.n WITHIN 1 minute STRATEGY NEXT
 """
 VALUES = """

@@ -41,6 +41,9 @@ class Measured:
 
     def node(self, shape: Shape, step: PlanStep, window: float) -> float:
         """Return the nanoseconds that a node takes for a second of the stream."""
+        if step.is_some:
+            rows = shape.matches_per_second
+            return self.fixed + self.row_in * sum(shape.rates) + (self.candidate + self.row_out) * rows
         rows = shape.rows_per_second(step.mask, window, checks=step.checks)
         if step.is_filter:
             return self.fixed + self.row_in * rows

@@ -13,7 +13,7 @@ class PlanStep(NamedTuple):
     that were computed for others too.
 
     Where what waits for the last event of a match is priced apart, `late` is the share of the work that
-    does, and a step that `is_wait` is this share alone.
+    does, and a step that `is_wait` is this share alone. One that `is_some` builds all combinations of items.
     """
 
     mask: int
@@ -23,6 +23,7 @@ class PlanStep(NamedTuple):
     is_filter: bool = False
     late: float | None = None
     is_wait: bool = False
+    is_some: bool = False
 
     @property
     def is_check(self) -> bool:

@@ -28,6 +28,8 @@ class PartialMatches:
         """Return the partial matches of a node at a moment; checks and filters keep none of their own."""
         if step.is_check or step.is_filter:
             return 0.0
+        if step.is_some:
+            return shape.combinations
         return shape.instances(step.mask, window, checks=step.checks)
 
     def prices(self, shape: Shape) -> Prices:

@@ -9,6 +9,7 @@ so the room between neighbors, where a list or a negated event may lie, is one o
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from math import prod
 from operator import or_
 from typing import Any
 
@@ -61,7 +62,7 @@ class Shape:
 
     `before[i]` is the mask of the items that precede item i; `agreement` is how often two events
     agree on all keys of the pattern. `corrections` say of some masks how many times as many partial matches
-    there are as all that would give.
+    there are as all that would give. Of a pattern that `is_some`, every combination of items is a match.
 
     >>> chain = Shape(rates=(2.0, 3.0), before=(0, 0b01), window=10.0)
     >>> chain.instances(0b11, 10.0)  # 20 * 30 pairs, half of them in order
@@ -76,6 +77,7 @@ class Shape:
     lists: Mapping[int, ListBounds] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     corrections: Mapping[int, float] = field(default_factory=dict)
+    is_some: bool = False
 
     @property
     def n_items(self) -> int:
@@ -156,6 +158,46 @@ class Shape:
         """
         n_members = mask.bit_count()
         return n_members * self.instances(mask, window, checks=checks) / window
+
+    @property
+    def combinations(self) -> float:
+        """Return how many combinations of items exist at a moment.
+
+        An item adds to those of the items before it as many as there are events, less those that conditions
+        refuse; a condition concerns as many of them as have its other items.
+
+        >>> Shape((2.0, 3.0), (0, 0), window=1.0, is_some=True).combinations  # 2 + 3 + 2 * 3
+        11.0
+        """
+        total = 1.0
+        for factor, _ in self._additions:
+            total = min(total * factor, MOST_ROWS)
+        return (total - 1.0) / self._least_agreement
+
+    @property
+    def matches_per_second(self) -> float:
+        """Return how many matches of the whole pattern come into being in a second."""
+        if not self.is_some:
+            return self.rows_per_second(self.everything, self.window)
+        n_items = sum(share for _, share in self._additions)  # of a combination, on average
+        return min((self.combinations + 1.0 / self._least_agreement) * n_items / self.window, MOST_ROWS)
+
+    @property
+    def _least_agreement(self) -> float:
+        return max(self.agreement, 1e-30)
+
+    @cached_property
+    def _additions(self) -> list[tuple[float, float]]:
+        """For each item, one and the events that combine; how often a combination has it."""
+        additions: list[tuple[float, float]] = []
+        for item, rate in enumerate(self.rates):
+            mean = rate * self.window * self.agreement
+            for group in self.groups:
+                if group.mask.bit_length() == item + 1:
+                    concerned = prod(additions[other][1] for other in items_of(group.mask ^ 1 << item))
+                    mean *= 1.0 - concerned * (1.0 - group.selectivity)
+            additions.append((1.0 + mean, mean / (1.0 + mean)))
+        return additions
 
     def expected_lists(self, item: int, mask: int, window: float) -> float:
         """Return how many lists of an item are expected for one choice of the other items of a mask.

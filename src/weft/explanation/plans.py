@@ -76,7 +76,8 @@ def _query_lines(query: Query) -> list[str]:
 
 
 def _form_lines(form: NormalForm) -> list[str]:
-    lines = [f"items   {', '.join(map(_item_text, form.items))}"]
+    kind = "some of" if form.is_some else "items"
+    lines = [f"{kind:<7} {', '.join(map(_item_text, form.items))}"]
     if form.order:
         lines.append(f"order   {', '.join(_order_text(form))}")
     if form.keys:
@@ -284,6 +285,9 @@ def _node_text(node: Node) -> str:
             return f"filter {conjunction_text(predicates)}"
         case nodes.Join(order=order):
             return "join" + _pairs(order) + _conditions(node.predicates, node.extent)
+        case nodes.SubsetJoin(keys=keys):
+            agreeing = f" with equal {', '.join(keys)}" if keys else ""
+            return "combinations" + agreeing + _conditions(node.predicates, node.extent)
         case nodes.KleeneExpand(least=least, most=most, order=order):
             lengths = f" {{{least},{'' if most is None else most}}}"
             early, late = " from the first" * node.begins_early, " to the last" * node.ends_late

@@ -8,7 +8,7 @@ from operator import or_
 from weft.expressions import INTRINSIC, Aggregate, Attribute, Expression
 from weft.pattern.normal_form import EVERY_TYPE
 from weft.plan.dag import roots, topological_order
-from weft.plan.nodes import Extent, Filter, MatchWalk, Plan, Scan, inputs_of
+from weft.plan.nodes import Extent, Filter, MatchWalk, Plan, Scan, SubsetJoin, inputs_of
 from weft.runtime.trends.executor import TrendPlan
 from weft.tree import find
 
@@ -35,6 +35,7 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         names |= {aggregate.name for aggregate in find(plan, Aggregate) if aggregate.name is not None}
         names |= {name for extent in extents for name in extent.partition_by}
         names |= {name for walk in find(plan, MatchWalk) for name in walk.keys}
+        names |= {name for node in find(plan, SubsetJoin) for name in node.keys}
         types = {scan.type for output in plan.outputs for scan in find(output, Scan)}
         counts = any(extent.clock == "position" for extent in extents) or EVERY_TYPE in types
         return Demand(frozenset(types), frozenset(names - INTRINSIC), counts)

@@ -5,7 +5,7 @@ What is reported has no match, whatever the events are; what is not reported may
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import chain, combinations, product
 from math import prod
 
 from weft.expressions import Attribute, Comparison, Expression, IsNull, Literal, Not, variables_of
@@ -14,7 +14,7 @@ from weft.normalize.differences import DifferenceBound, are_feasible
 from weft.normalize.pipeline import normalize
 from weft.normalize.value_bounds import TIME, BoundReader, attributes_needed, bound_on, counts_of
 from weft.pattern.nodes import Event, Kleene, Query, TimeWindow
-from weft.pattern.normal_form import Item, NegatedForm, NormalForm
+from weft.pattern.normal_form import Item, NegatedForm, NormalForm, project
 from weft.schema import TIMESTAMP
 from weft.tree import find
 
@@ -71,11 +71,24 @@ def find_contradictions(
     repeated = [kleene.operand for kleene in find(query.pattern, Kleene)]
     if not query.conditions or not all(isinstance(operand, Event) for operand in repeated):
         return [], ()  # there is nothing to contradict, or a variable in a repeated group has many events
-    forms = normalize(query)
+    forms = list(chain.from_iterable(map(_parts, normalize(query))))
     found = [
         contradiction for form in forms for contradiction in _of_form(form, query, times, tie_break=tie_break)
     ]
     return found, forms
+
+
+def _parts(form: NormalForm) -> Iterator[NormalForm]:
+    """Yield a form; of one that is SOME, what it says of one or two items, and of those of each condition."""
+    if not form.is_some:
+        yield form
+        return
+    single = [{variable} for variable in form.variables]
+    pairs = map(set, combinations(form.variables, 2))
+    said = (set(variables_of(predicate)) for predicate in form.predicates)
+    for part in dict.fromkeys(map(frozenset, chain(single, pairs, said))):
+        if part:
+            yield project(form, part)
 
 
 def _of_form(

@@ -5,6 +5,7 @@ from functools import lru_cache
 from weft.normalize.apply_strategy import apply_strategy
 from weft.normalize.build_form import build_form
 from weft.normalize.flatten_operators import flatten_operators
+from weft.normalize.some_form import some_form
 from weft.normalize.split_alternatives import Alternative, split_alternatives
 from weft.pattern.invariants import InvariantError, check_form
 from weft.pattern.nodes import Conjunction, Disjunction, Kleene, Negation, Pattern, Query, Sequence, Some
@@ -16,14 +17,30 @@ from weft.tree import find
 def normalize(query: Query) -> tuple[NormalForm, ...]:
     """Return the normal forms of a bound query, one per alternative; their union is its meaning.
 
-    Steps: split_alternatives, then flatten_operators (a negation's neighbors are those of the flat
-    form once absent items are gone), then build_form, then apply_strategy.
+    All combinations of a SOME of many single events are one form. Steps otherwise: split_alternatives, then
+    flatten_operators (a negation's neighbors are those of the flat form once absent items are gone), then
+    build_form, then apply_strategy.
 
     >>> from weft.pattern.nodes import Event
     >>> a, b, c = Event("A", "a"), Event("B", "b"), Event("C", "c")
     >>> query = Query("q", Sequence((a, Disjunction((b, Sequence((c,)))))))
     >>> [form.variables for form in normalize(query)]
     [('a', 'b'), ('a', 'c')]
+    """
+    form = some_form(query)
+    if form is None:
+        return expand(query)
+    check_form(form, "some_form")
+    return (form,)
+
+
+def expand(query: Query) -> tuple[NormalForm, ...]:
+    """Return the normal forms of a bound query, one per alternative, each combination of SOME being one.
+
+    >>> from weft.pattern.nodes import Event
+    >>> query = Query("q", Some(tuple(Event("A", name) for name in "abcd")))
+    >>> len(normalize(query)), len(expand(query))
+    (1, 15)
     """
     forms: dict[NormalForm, None] = {}
     for alternative in split_alternatives(query.pattern, query.name):

@@ -113,7 +113,8 @@ def _check_count(n_alternatives: int, pattern: Pattern, query: str) -> None:
         problem = Problem(
             f"more than {most} alternatives after splitting OR, SOME and optional items",
             query=query,
-            hint="use fewer OR, * and ?, or a SOME of fewer operands, in one query, or write several queries",
+            hint="use fewer OR, * and ? in one query, or write several queries; SOME has 12 operands at most,"
+            " but any number of single events where it is the whole pattern, without STRATEGY, sites or why",
         )
         raise QueryError([problem])
 

@@ -81,7 +81,7 @@ def _shapes(query: Query, schema: Schema | None, statistics: Statistics) -> list
 
 
 def _matches_per_event(shapes: Sequence[Shape], statistics: Statistics) -> float:
-    rate = sum(shape.rows_per_second(shape.everything, shape.window) for shape in shapes)
+    rate = sum(shape.matches_per_second for shape in shapes)
     return rate / statistics.events_per_second
 
 

@@ -57,6 +57,7 @@ def shape_of(form: NormalForm, statistics: Statistics, context: Context) -> Shap
             _check(negation, form, before, window, statistics, context) for negation in form.negations
         ),
         corrections=corrections_of(form, statistics.corrections),
+        is_some=form.is_some,
     )
 
 

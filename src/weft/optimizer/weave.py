@@ -14,6 +14,7 @@ from weft.cost.partial_matches import PartialMatches
 from weft.normalize.apply_strategy import without_strategy
 from weft.normalize.pipeline import normalize
 from weft.optimizer.assemble import Assembled, Content, absence_of, assemble
+from weft.optimizer.assemble_some import assemble_some, expected_of_some, price_of_some
 from weft.optimizer.demands import Context
 from weft.optimizer.sharing.best_reply import best_reply
 from weft.optimizer.sharing.compiled_annealing import compiled_annealing
@@ -69,6 +70,7 @@ class Weave:
         self.statistics = statistics
         self.model: CostModel = model or PartialMatches()
         self.queries: dict[str, Query] = {}
+        self.combined: dict[Key, NormalForm] = {}  # forms that are no joins: there is nothing to choose
         self.numbers = InternTable(counts_latency=isinstance(self.model, LateWork))
         self.sharables: Sharables[Key] = Sharables(weakens=weakens)
         self.multitree: MultiTree[Key] = MultiTree(self.numbers, self.model, weakens=weakens)
@@ -78,17 +80,20 @@ class Weave:
     @property
     def cost(self) -> float:
         """The cost of the shared plan, each node counted once."""
-        return self.multitree.cost
+        return self.multitree.cost + sum(map(self._price_of_some, dict.fromkeys(self.combined.values())))
 
     @property
     def cost_unshared(self) -> float:
         """The cost of the same trees when nothing is shared."""
-        total = 0.0
+        total = sum(map(self._price_of_some, self.combined.values()), 0.0)
         for key, tree in self.multitree.trees.items():
             pattern = self.multitree.patterns[key]
             for node, window in set(pattern.number_nodes(tree).nodes):
                 total += self.multitree.price(node, window)
         return total
+
+    def _price_of_some(self, form: NormalForm) -> float:
+        return price_of_some(form, self.model, self.statistics, self.context)
 
     def add(self, query: Query, tree_of: TreeOf | None = None) -> None:
         """Add a query to the plan; by default its trees are the best reply to what is there."""
@@ -100,6 +105,9 @@ class Weave:
 
     def add_form(self, key: Key, form: NormalForm, tree_of: TreeOf | None = None) -> None:
         """Add a normal form that is no alternative of a query, or not as it is written."""
+        if form.is_some:
+            self.combined[key] = form
+            return
         pattern = Pattern(form, self.statistics, self.context, self.numbers)
         self.sharables.add(key, pattern)
         self.multitree.add(key, pattern, (tree_of or self.plans.best)(pattern))
@@ -109,6 +117,7 @@ class Weave:
     def remove(self, name: str) -> None:
         """Remove a query from the plan; nodes that others need stay."""
         del self.queries[name]
+        self.combined = {key: form for key, form in self.combined.items() if key[0] != name}
         for key in [key for key in self.multitree.trees if key[0] == name]:
             self.multitree.remove(key)
             self.sharables.remove(key)
@@ -260,6 +269,12 @@ class Weave:
             )
             expected = _expected_rows(pattern, contents, context)
             patterns[key] = AssembledPattern(built, expected, _computed(pattern, contents))
+        for number, (key, form) in enumerate(self.combined.items(), start=len(patterns) + 1):
+            context = self.context if is_shared else replace(self.context, copy=number)
+            built = assemble_some(form, context)
+            patterns[key] = AssembledPattern(
+                built, expected_of_some(form, built.node, self.statistics, context), {}
+            )
         return patterns
 
     def _trees_of_siblings(self) -> dict[Key, Tree]:

@@ -108,9 +108,13 @@ def rename_variables(expression: Expression, names: Mapping[str, str]) -> Expres
 
 
 def own_predicates(item: Item, form: NormalForm) -> list[Expression]:
-    """Return the predicates on single events of an item; constant ones count for the first item."""
+    """Return the predicates on single events of an item; constant ones count for the first item.
+
+    Of a form that is SOME, they count for every item, as any may be the only one.
+    """
     constant: frozenset[str] = frozenset()
-    about = ({item.variable}, constant) if item == form.items[0] else ({item.variable},)
+    has_constant = form.is_some or item == form.items[0]
+    about = ({item.variable}, constant) if has_constant else ({item.variable},)
     return [
         p for p in form.predicates if variables_of(p) in about and not (item.is_list and speaks_of_list(p))
     ]

@@ -77,7 +77,9 @@ class NormalForm:
     """One OR-free alternative of a query.
 
     `order` is transitively closed and irreflexive; `keys` are the attributes on which all events
-    agree; `partition_by` are those among them inside which a count window counts.
+    agree; `partition_by` are those among them inside which a count window counts. Of a form that `is_some`,
+    each match of a non-empty part of the items is one, and a predicate speaks of those that bind all its
+    variables; its items are single events without an order.
     """
 
     items: tuple[Item, ...]
@@ -87,6 +89,7 @@ class NormalForm:
     negations: tuple[NegatedForm, ...] = ()
     window: Window | None = None
     partition_by: tuple[str, ...] = ()
+    is_some: bool = False
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -117,6 +120,7 @@ def project(form: NormalForm, variables: Set[str]) -> NormalForm:
         ),
         window=form.window,
         partition_by=form.partition_by,
+        is_some=form.is_some,
     )
 
 

@@ -13,7 +13,7 @@ from math import prod
 from weft.cost.shape import Shape
 from weft.errors import WeftError
 from weft.expressions import variables_of
-from weft.normalize.pipeline import normalize
+from weft.normalize.pipeline import expand
 from weft.optimizer.assemble import needs_of
 from weft.optimizer.demands import Context
 from weft.optimizer.pipeline import context_of
@@ -162,7 +162,7 @@ def normal_form_queries(
                 f"query {query.name}: a window that counts events cannot be placed on sites, for no site "
                 "knows how many events there are in all; give a window of time"
             )
-        forms = normalize(query)
+        forms = expand(query)
         for number, form in enumerate(forms):
             name = query.name if len(forms) == 1 else f"{query.name}#{number + 1}"
             shape = shape_of(form, statistics, context)

@@ -27,6 +27,8 @@ def span_of(node: Node) -> Extent | None:
             return span_of(source)
         case nodes.Join(extent=extent) | nodes.KleeneExpand(extent=extent) | nodes.Chain(extent=extent):
             return extent
+        case nodes.SubsetJoin(extent=extent):
+            return extent
         case nodes.Project(input=source, extent=extent):
             return span_of(source) if extent is None else extent
         case nodes.DistinctUnion(inputs=inputs):

@@ -19,6 +19,7 @@ from weft.plan.nodes import (
     Node,
     Plan,
     Project,
+    SubsetJoin,
     inputs_of,
     list_columns,
 )
@@ -61,6 +62,8 @@ def _problem(node: Node) -> str | None:
             return _predicate_problem(predicates, len(list_columns(source)))
         case Join(left=left):
             return _pairing_problem(node, len(list_columns(left)))
+        case SubsetJoin():
+            return _subsets_problem(node)
         case KleeneExpand(elements=elements, least=least, most=most):
             if list_columns(elements) != (False,):
                 return "elements are single events"
@@ -71,6 +74,15 @@ def _problem(node: Node) -> str | None:
         case Chain():
             return _chain_problem(node)
     return None
+
+
+def _subsets_problem(node: SubsetJoin) -> str | None:
+    width = len(node.inputs)
+    if any(list_columns(source) != (False,) for source in node.inputs):
+        return "inputs are single events"
+    if not all(0 <= a < b < width for a, b in node.distinct):
+        return "distinct relates existing columns"
+    return _predicate_problem(node.predicates, width)
 
 
 def _chain_problem(node: Chain) -> str | None:

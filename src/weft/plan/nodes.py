@@ -62,6 +62,22 @@ class Join(Shared):
 
 
 @stored
+class SubsetJoin(Shared):
+    """Every combination of events of some inputs: one of each or none, but not none at all.
+
+    The inputs have single events. Column n is the event of input n, absent where the combination has none.
+    All events agree on the `keys`. `distinct` holds pairs of columns that must not hold the same event. What
+    a predicate or a pair says concerns the combinations that have all of its columns.
+    """
+
+    inputs: tuple["Node", ...]
+    keys: tuple[str, ...]
+    distinct: tuple[tuple[int, int], ...]
+    predicates: tuple[Expression, ...]
+    extent: Extent | None
+
+
+@stored
 class KleeneExpand(Shared):
     """Each input row with every list of `least` to `most` elements as a further column.
 
@@ -178,7 +194,7 @@ class Chain(Shared):
 
 
 Node: TypeAlias = (
-    Scan | Filter | Join | KleeneExpand | NegationCheck | Project | DistinctUnion | Await | Chain
+    Scan | Filter | Join | SubsetJoin | KleeneExpand | NegationCheck | Project | DistinctUnion | Await | Chain
 )
 
 
@@ -288,7 +304,7 @@ def inputs_of(node: Node) -> tuple[Node, ...]:
             return (source, elements)
         case NegationCheck(input=source, absence=absence):
             return (source, *negated_nodes(absence))
-        case DistinctUnion(inputs=inputs):
+        case DistinctUnion(inputs=inputs) | SubsetJoin(inputs=inputs):
             return inputs
 
 
@@ -310,6 +326,8 @@ def columns_of(node: Node) -> tuple[tuple[str, bool], ...]:
             return columns_of(source)
         case Join(left=left, right=right):
             return columns_of(left) + columns_of(right)
+        case SubsetJoin(inputs=inputs):
+            return tuple(column for source in inputs for column in columns_of(source))
         case KleeneExpand(input=source, elements=elements):
             ((name, _),) = columns_of(elements)
             return (*(() if source is None else columns_of(source)), (name, True))

@@ -19,7 +19,7 @@ def closed_order(node: Node) -> frozenset[tuple[int, int]]:
     [(0, 1), (0, 2), (1, 2)]
     """
     match node:
-        case nodes.Scan():
+        case nodes.Scan() | nodes.SubsetJoin():
             return frozenset()
         case nodes.Filter(input=source) | nodes.NegationCheck(input=source) | nodes.Await(input=source):
             return closed_order(source)

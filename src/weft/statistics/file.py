@@ -32,7 +32,7 @@ from weft.errors import DataError, QueryError, WeftError, near_name
 from weft.expressions import Aggregate, Attribute, Expression, variables_of
 from weft.language.printer import expression_to_text, pattern_to_text
 from weft.language.read import read_queries, text_of_file
-from weft.normalize.pipeline import normalize
+from weft.normalize.pipeline import expand
 from weft.pattern.canonical import column_variable, in_columns, own_predicates, rename_variables
 from weft.pattern.nodes import Conjunction, Event, Kleene, Query
 from weft.pattern.normal_form import NormalForm
@@ -273,7 +273,7 @@ class _Reader:
         origin = f"{self.origin}: {place}"
         queries = read_queries(text, self.schema, origin=origin, tie_break=True)
         try:
-            forms = [form for query in queries for form in normalize(query)]
+            forms = [form for query in queries for form in expand(query)]
         except QueryError as error:
             raise QueryError(error.problems, text, origin) from None
         if len(forms) != 1 or forms[0].negations:

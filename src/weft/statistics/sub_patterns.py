@@ -122,9 +122,14 @@ class SubPatternNames:
 def names_of(form: NormalForm) -> SubPatternNames | None:
     """Return the names of the sub-patterns of a form.
 
-    None where a window counts events, or items have any type: all events of the stream would count.
+    None where a window counts events, or items have any type: all events of the stream would count. None of
+    SOME either, which is no join.
     """
-    if isinstance(form.window, CountWindow) or any(item.type == EVERY_TYPE for item in form.items):
+    if (
+        form.is_some
+        or isinstance(form.window, CountWindow)
+        or any(item.type == EVERY_TYPE for item in form.items)
+    ):
         return None
     return SubPatternNames(form)
 

@@ -67,6 +67,8 @@ def steady_stream(n_events: int) -> tuple[ReferenceEvent, ...]:
     [
         "PATTERN SEQ(A a, B b, C c) WITHIN 5 seconds",
         "PATTERN AND(A a, B b, C c) WITHIN 5 seconds",
+        "PATTERN SOME(A a, B b, C c, D d) WITHIN 5 seconds",
+        "PATTERN SOME(A a, B b, C c, D d) WITHIN 5 seconds AFTER MATCH SKIP PAST LAST",
         "PATTERN SEQ(A a, B+ b[], C c) WITHIN 5 seconds",
         "PATTERN A+ a[] WITHIN 9 seconds",
         "PATTERN SEQ(A a, NOT B x, C c) WITHIN 5 seconds",
@@ -88,6 +90,7 @@ def test_what_a_time_window_has_passed_is_forgotten(text: str) -> None:
     [
         "PATTERN SEQ(A a, B b, C c) WITHIN 6 EVENTS",
         "PATTERN SEQ(A a, NOT D x) WITHIN 3 EVENTS",
+        "PATTERN SOME(A a, B b, C c, D d) WITHIN 3 EVENTS",
         "PATTERN SEQ(A a, B b) WITHIN 2 EVENTS PARTITION BY k",
     ],
 )

@@ -57,6 +57,27 @@ def test_work_grows_with_the_window_not_with_the_stream(pattern: str) -> None:
     assert sum(executor.meter.examined.values()) < 10 * len(events)
 
 
+def test_combinations_grow_with_the_window_and_with_what_is_found() -> None:
+    """What is looked at and does not fit is what the condition refuses."""
+    events = tuple(event(row, "ABCD"[row % 4], row * 1_000_000, x=row) for row in range(400))
+    where = "WHERE a.x < b.x AND a.x < c.x AND a.x < d.x"
+    executor, stream = executor_of(Case(f"PATTERN SOME(A a, B b, C c, D d) {where} WITHIN 3 seconds", events))
+    n_matches = sum(found.table.n_rows for found in executor.run(stream))
+    assert n_matches > 4 * len(events)
+    assert sum(executor.meter.examined.values()) < 2 * n_matches
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"), [("partial_matches", "partial matches"), ("candidates", "candidates")]
+)
+def test_too_many_combinations_stop_the_query(limit: str, what: str) -> None:
+    events = tuple(event(row, "ABCD"[row % 4], row) for row in range(40))
+    case = Case("PATTERN SOME(A a, B b, C c, D d) WITHIN 1 second", events)
+    executor, stream = executor_of(case, Budget(**{limit: 500}))
+    with pytest.raises(BudgetError, match=f"query query: more than 500 {what}.* that begins with event"):
+        list(executor.run(stream))
+
+
 @pytest.mark.parametrize(
     "pattern", ["SEQ(A a, B b)", "SEQ(A a, B{1} b[])", "SEQ(A a, NOT B b)", "AND(B b, A a)"]
 )

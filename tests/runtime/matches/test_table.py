@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.runtime.matches.table import (
+    ABSENT,
     Lists,
     Table,
     as_lists,
@@ -37,7 +38,7 @@ def plain(lists: Lists) -> Plain:
 @st.composite
 def views(draw: st.DrawFn, least: int = 0) -> Lists:
     """Draw stretches of growing rows, which may overlap and leave some out."""
-    rows = draw(st.lists(st.integers(0, 50), min_size=1, max_size=N_ROWS, unique=True).map(sorted))
+    rows = draw(st.lists(st.integers(1, 50), min_size=1, max_size=N_ROWS, unique=True).map(sorted))
     stretch = st.integers(0, len(rows) - 1).flatmap(
         lambda start: st.tuples(st.just(start), st.integers(1, len(rows) - start))
     )
@@ -110,6 +111,20 @@ def test_lists_have_a_first_and_a_last_row(lists: Lists) -> None:
 
 def test_a_single_event_is_a_list_of_one() -> None:
     assert plain(as_lists(array([7, 3]))) == [[7], [3]]
+
+
+def test_an_absent_event_is_an_empty_list_and_stays_absent() -> None:
+    first, second = array([ABSENT, 1, 2]), array([2, ABSENT, 4])
+    table = Table((first, second), array([2, 1, 2]), array([2, 1, 4]))
+    assert plain(as_lists(first)) == [[], [1], [2]]
+    assert [part.tolist() for part in flatten_events(table, [1, 0])] == [
+        [0, 1, 2, 4],
+        [1, 0, 1, 0],
+        [2, 1, 4, 2],
+    ]
+    assert [column.tolist() for column in table.shifted(1).columns] == [[ABSENT, 0, 1], [1, ABSENT, 3]]
+    moved = table.moved(array([5, 6, 7, 8, 9]))
+    assert [column.tolist() for column in moved.columns] == [[ABSENT, 6, 7], [7, ABSENT, 9]]
 
 
 @given(st.lists(views(), min_size=1, max_size=3))

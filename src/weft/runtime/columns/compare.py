@@ -226,15 +226,16 @@ def _values(
 def _evaluate_once(value: Value, table: Table, step: Step) -> tuple[Array, Array | None]:
     """Evaluate a value; on single events, which many nodes read, only once per step."""
     if len(table.columns) > 1:
-        return _evaluate_value(value, table, step.events)
+        return evaluate_value(value, table, step.events)
     key = (value, id(table))
     if key not in step.evaluated:
-        step.evaluated[key] = (table, _evaluate_value(value, table, step.events))
+        step.evaluated[key] = (table, evaluate_value(value, table, step.events))
     evaluated: tuple[Array, Array | None] = step.evaluated[key][1]
     return evaluated
 
 
-def _evaluate_value(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
+def evaluate_value(value: Value, table: Table, events: Events) -> tuple[Array, Array | None]:
+    """Return a number for each row of a table, and where it is valid; None means everywhere."""
     if value.rank_of is not None:
         number, place = value.rank_of
         column = table.columns[number]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -37,7 +37,7 @@ from weft.kernels.trends.segments import (
     sum_segments,
 )
 from weft.runtime.columns.events import Array, Column, Events, comparable
-from weft.runtime.matches.table import Lists, Table, as_lists, first_rows, last_rows, ranges
+from weft.runtime.matches.table import Lists, Table, as_lists, first_rows, has_absent, last_rows, ranges
 from weft.schema import BOOLEAN, DOUBLE, LONG, Type
 from weft.tree import find
 
@@ -202,7 +202,8 @@ def _attribute(attribute: Attribute, scope: Scope) -> Column:
         return Column(LONG, scope.events.ranks[rows])
     if attribute.name == EVENT:
         return Column(LONG, rows)
-    return scope.events.columns[attribute.name].take(rows)
+    found = scope.events.columns[attribute.name].take(rows)
+    return replace(found, valid=found.validity & (rows >= 0)) if has_absent(rows) else found
 
 
 def _aggregate_lists(aggregate: Aggregate, lists: Lists, events: Events) -> Column:

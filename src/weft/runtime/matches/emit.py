@@ -96,8 +96,9 @@ class _Bound:
         self.types = column_types(branch.node)
         table = matches.table
         order = sorted(range(len(self.variables)), key=lambda number: self.variables[number])
-        self.is_plain = not any(isinstance(column, Lists) for column in table.columns)
         self.offsets, self.numbers, self.rows = flatten_events(table, order)
+        has_lists = any(isinstance(column, Lists) for column in table.columns)
+        self.is_plain = not has_lists and self.rows.size == table.n_rows * len(order)
 
     def match_ids(self, query: str) -> pa.Array:
         """Hash the query name and the (variable, event id) pairs, variables in order of their names."""

@@ -32,6 +32,7 @@ from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.negation import BoundAbsence
 from weft.runtime.matches.program import Program
 from weft.runtime.matches.state import END_OF_TIME, Delta, NodeState, States, Step
+from weft.runtime.matches.subset_join import BoundSubsetJoin
 from weft.runtime.matches.table import Table, concatenate_tables, empty_table, events_table, flatten_events
 
 BATCH_EVENTS = 1_000_000
@@ -262,6 +263,8 @@ class Executor:
                 return waiting.take(np.flatnonzero(ready)), waiting.take(np.flatnonzero(~ready))
         if isinstance(bound, BoundJoin):
             return bound.new_rows(deltas[bound.node.left], deltas[bound.node.right], step), state.pending
+        if isinstance(bound, BoundSubsetJoin):
+            return bound.new_rows([deltas[source] for source in bound.node.inputs], step), state.pending
         if isinstance(bound, BoundKleene):
             joined = None if bound.node.input is None else deltas[bound.node.input]
             elements = deltas[bound.node.elements]

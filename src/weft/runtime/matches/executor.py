@@ -132,7 +132,7 @@ def has_any(table: Table, is_marked: Array) -> Array:
     """Say of each row of a table whether it has a marked event."""
     has_marked = np.zeros(table.n_rows, np.bool_)
     for column in map(as_lists, table.columns):
-        n_marked = offsets_of(is_marked[column.rows])
+        n_marked = offsets_of(is_marked[column.rows] & (column.rows >= 0))
         has_marked |= n_marked[column.starts + column.lengths] > n_marked[column.starts]
     return has_marked
 

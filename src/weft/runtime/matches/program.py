@@ -15,6 +15,7 @@ from weft.plan.nodes import (
     Node,
     Plan,
     Project,
+    SubsetJoin,
     list_columns,
 )
 from weft.plan.skipped import skipped_by
@@ -24,6 +25,7 @@ from weft.runtime.matches.kleene import BoundKleene
 from weft.runtime.matches.nearest import bind_join
 from weft.runtime.matches.negation import BoundAbsence, bind_negation
 from weft.runtime.matches.retention import needs_of
+from weft.runtime.matches.subset_join import BoundSubsetJoin
 
 
 class Program:
@@ -47,8 +49,10 @@ class Program:
 
 def _bind(
     node: Node, lags: Lags, nearest: Mapping[Join, int]
-) -> BoundJoin | BoundKleene | BoundAbsence | BoundChain | None:
+) -> BoundJoin | BoundSubsetJoin | BoundKleene | BoundAbsence | BoundChain | None:
     match node:
+        case SubsetJoin():
+            return BoundSubsetJoin(node)
         case Chain():
             return BoundChain(node)
         case Join():
@@ -62,5 +66,5 @@ def _bind(
 
 def _extents(nodes: Iterable[Node]) -> Iterator[Extent | None]:
     for node in nodes:
-        if isinstance(node, Join | KleeneExpand | NegationCheck | Project):
+        if isinstance(node, Join | SubsetJoin | KleeneExpand | NegationCheck | Project):
             yield node.extent

@@ -15,6 +15,7 @@ from weft.plan.nodes import (
     KleeneExpand,
     NegationCheck,
     Node,
+    SubsetJoin,
     inputs_of,
 )
 from weft.plan.order import ends_last
@@ -75,7 +76,7 @@ def _needs(node: Node, lags: Lags) -> list[tuple[Node, Need]]:
                 (left, _need_of_side(node, lags[right], ends=last == "left")),
                 (right, _need_of_side(node, lags[left], ends=last == "right")),
             ]
-        case KleeneExpand(extent=extent):
+        case KleeneExpand(extent=extent) | SubsetJoin(extent=extent):
             lag = longest(lags[source] for source in inputs_of(node))
             return [(source, Need("first", add_extents(extent, lag))) for source in inputs_of(node)]
         case NegationCheck(input=source, absence=absence):

@@ -1,4 +1,7 @@
-"""Tables of partial matches: columns of event rows or of lists of them, sorted by the last event."""
+"""Tables of partial matches: columns of event rows or of lists of them, sorted by the last event.
+
+A row of a match that lacks an event has -1 there, ABSENT.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +10,8 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from weft.runtime.columns.events import Array
+
+ABSENT = -1  # the row of no event
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Table:
     def _with_rows(self, change: Callable[[Array], Array]) -> "Table":
         def of(column: MatchColumn) -> MatchColumn:
             if not isinstance(column, Lists):
-                return change(column)
+                return np.where(column < 0, ABSENT, change(column)) if has_absent(column) else change(column)
             lists = column.compact()
             return Lists(lists.starts, lists.lengths, np.maximum(change(lists.rows), 0))  # some have no list
 
@@ -166,8 +171,12 @@ def flatten_events(table: Table, columns: Sequence[int]) -> tuple[Array, Array, 
     chosen = [table.columns[number] for number in columns]
     numbers = np.array(columns, np.int32)
     if not any(isinstance(column, Lists) for column in chosen):
-        offsets = np.arange(table.n_rows + 1) * len(chosen)
-        return offsets, np.tile(numbers, table.n_rows), np.stack(cast(list[Array], chosen), 1).reshape(-1)
+        rows = np.stack(cast(list[Array], chosen), 1)
+        every = np.tile(numbers, table.n_rows)
+        if has_absent(rows):
+            is_there = rows >= 0
+            return offsets_of(is_there.sum(axis=1)), every[is_there.reshape(-1)], rows[is_there]
+        return np.arange(table.n_rows + 1) * len(chosen), every, rows.reshape(-1)
     lists = [as_lists(column) for column in chosen]
     by_match = np.argsort(np.concatenate([own.owners for own in lists]), kind="stable")
     every = np.repeat(numbers, [own.n_elements for own in lists])[by_match]
@@ -176,10 +185,15 @@ def flatten_events(table: Table, columns: Sequence[int]) -> tuple[Array, Array, 
 
 
 def as_lists(column: MatchColumn) -> Lists:
-    """Return a column as lists; a single event is a list of one."""
+    """Return a column as lists; a single event is a list of one, and an absent one an empty list."""
     if isinstance(column, Lists):
         return column
-    return Lists(np.arange(column.size), np.ones(column.size, np.int64), column)
+    return Lists(np.arange(column.size), (column >= 0).astype(np.int64), column)
+
+
+def has_absent(rows: Array) -> bool:
+    """Return whether a column of single events lacks some."""
+    return bool(rows.size and rows.min() < 0)
 
 
 def first_rows(column: MatchColumn) -> Array:

@@ -21,7 +21,7 @@ from weft.runtime.columns.events import Array, Column, Events, StringPool, compa
 from weft.runtime.columns.merge import TIE
 from weft.runtime.matches.emit import SECOND_SEED, match_ids
 from weft.runtime.matches.execute import Found
-from weft.runtime.matches.table import Lists, first_rows
+from weft.runtime.matches.table import ABSENT, as_lists, first_rows
 from weft.runtime.matches.walk_state import (
     FOREVER,
     LOWEST,
@@ -264,14 +264,14 @@ def walked_of(walk: MatchWalk, found: Found, since: int = 0) -> Walked:
     per = [hash_of_values(evaluate(part, scope), events.strings) for part in branch.per]
     owner = owner_of(found.query, since)
     event = [hash_numbers(events.times[first]), events.id_hashes[first]]
-    lengths = [column.lengths if isinstance(column, Lists) else 1 for column in table.columns]
+    lengths = [as_lists(column).lengths for column in table.columns]
     return Walked(
         owner,
         hash_columns(f"skip {owner}", event if walk.skip == "to next" else keys, table.n_rows),
         hash_columns(f"suppress {owner}", per or keys, table.n_rows),
         _moments(events, table.first),
         _moments(events, table.last),
-        np.zeros(table.n_rows, np.int64) + sum(lengths),
+        np.sum(lengths, axis=0),
         lambda rows: match_ids(found.take(rows)).to_numpy(zero_copy_only=False).astype("U32"),
     )
 
@@ -294,6 +294,7 @@ def first_events(found: Found) -> Array:
     if len(leading) < 2:
         return table.first
     rows = np.stack([first_rows(column) for column in leading])
+    rows = np.where(rows == ABSENT, table.first, rows)
     is_first = events.ranks[rows] == events.ranks[table.first]
     tied = np.flatnonzero(is_first.sum(axis=0) > 1)
     if not tied.size:
