@@ -96,8 +96,8 @@ class Holdings:
     """How many events and partial matches are kept for each query, and bytes where they are known."""
 
     events: dict[str, int] = field(default_factory=dict)
-    bytes: dict[str, int] = field(default_factory=dict)
     partial_matches: dict[str, int] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)
 
 
 @stored
