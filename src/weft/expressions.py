@@ -222,9 +222,7 @@ def type_of(expression: Expression) -> Type:
             raise ValueError(f"unbound attribute {variable}.{name}")
         case Aggregate():
             return _aggregate_type(expression)
-        case CountTrends():
-            return decimal(0)
-        case Suppressed():
+        case CountTrends() | Suppressed():
             return LONG
         case Cast(to=to):
             return to

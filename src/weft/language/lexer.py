@@ -24,6 +24,12 @@ _SOFT_CLAUSES = {
     "STRATEGY": re.compile(r"\s+(?:ANY|NEXT|STRICT)\b(?!\s*:)", re.IGNORECASE),
     "PREFER": re.compile(r"\s+LONGEST\b(?!\s*:)", re.IGNORECASE),
     "SUPPRESS": re.compile(_LENGTH),
+    "HAVING": re.compile(
+        r"""\s*["'(\d-]|\s+(?:NOT|TRUE|FALSE|NULL)\b
+          | \s+(?!(?:QUERY|PATTERN|WHERE|WITHIN|RETURN|SLIDE|GROUP|PARTITION|SUPPRESS)\b)[^\W\d]\w*
+            \s*(?:[(.\[<>=!*/%+-]|(?:IN|IS|LIKE|BETWEEN|AND|OR|NOT)\b)""",
+        re.IGNORECASE | re.VERBOSE,
+    ),
     "TIMEOUTS": re.compile(r"(?!)"),  # nothing follows that no variable has
 }
 _PHRASES = frozenset({"PARTITION", "GROUP", "AFTER"})  # the first words of PARTITION BY, AFTER MATCH SKIP ...

@@ -214,7 +214,8 @@ class TrendExecutor:
             templates, events, self.plan.sharing, chosen, exact=self.plan.exact
         )
         self._counters += counters
-        return (found_trends(rows, events) for rows in results if rows.n_rows)
+        found = (found_trends(rows, events) for rows in results)
+        return (own for own in found if own.n_rows)
 
     def _forget(self, frontier: int) -> None:
         """Move on to a frontier, and drop the events that no open window has."""

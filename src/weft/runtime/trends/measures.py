@@ -60,7 +60,7 @@ class Values:
         """Return what the columns of a template need, and see to its values."""
         lanes: dict[Lane, None] = {}
         extremes: dict[Extreme, None] = {}
-        for column in template.columns:
+        for column in template.measured:
             variable, name = column.variable, column.name
             if column.function is None or variable is None:
                 continue

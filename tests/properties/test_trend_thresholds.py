@@ -1,0 +1,72 @@
+"""HAVING and columns calculated from aggregates: the engine in every mode, against the reference."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests.helpers.random_thresholds import with_thresholds
+from tests.helpers.random_trends import (
+    bursts,
+    engine_events,
+    events,
+    expected_results,
+    queries,
+    related_queries,
+    results_of,
+    with_results,
+)
+from tests.helpers.streams import counted
+from tests.helpers.tally import Count
+from tests.helpers.trend_streams import in_milliseconds, trends_of
+from tests.properties.test_trend_streams import named, run_stream, templates_or_skip
+
+from weft.pattern.nodes import Query
+from weft.plan.trend_sets import Sharing
+from weft.reference.events import ReferenceEvent
+from weft.runtime.trends.aggregate import aggregate_workload
+
+Workload = tuple[list[Query], list[ReferenceEvent]]
+
+WORKLOADS = st.one_of(
+    with_results(st.lists(queries(), min_size=1, max_size=3), events()),
+    with_results(related_queries(), bursts()),
+).flatmap(lambda case: st.tuples(with_thresholds(case[0]), st.just(case[1])))
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
+def test_a_workload(sharing: Sharing, count: Count) -> None:
+    seen: Counter[str] = Counter()
+
+    @given(WORKLOADS)
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    def run(case: Workload) -> None:
+        drawn, stream = case
+        templates = templates_or_skip(drawn)
+        given_events = engine_events(stream)
+        rows, _ = aggregate_workload(templates, given_events, sharing)
+        for query, found in zip(drawn, rows, strict=True):
+            expected = expected_results(query, stream)
+            assert results_of(found, given_events) == expected
+            seen.update(passed=len(expected), rejected=found.n_rows - len(expected))
+            numbers = [value for own in expected.values() for value in own.values()]
+            seen["beyond"] += sum(isinstance(value, str) and "e" in value for value in numbers)
+
+    run()
+    count(**{f"results_{name}": number for name, number in seen.items()})
+    assert min(seen["passed"], seen["rejected"]) > 20
+    assert seen["beyond"] > 0
+
+
+@given(WORKLOADS, st.integers(0, 1_000_000))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_stream_gives_the_reference_results(case: Workload, seed: int) -> None:
+    """Results that HAVING refuses are neither given nor counted."""
+    asked, given_events = named(case[0]), in_milliseconds(case[1])
+    assume(asked)
+    stream = run_stream(templates_or_skip(asked), given_events, seed)
+    found = trends_of(stream)
+    for query in asked:
+        assert found.get(query.name, {}) == expected_results(query, given_events)
+    assert counted(stream) == {name: len(own) for name, own in found.items() if own}
+    assert not stream.store.segments
