@@ -74,6 +74,12 @@ def test_texts_of_the_group() -> None:
     assert [(row["site"], row["n"]) for row in found(text, 9)] == [("north", 6)]
 
 
+def test_single_events() -> None:
+    shown = "COUNT(DISTINCT a.site) AS sites, STDDEV(a.amount) AS spread"
+    (row,) = found(f"PATTERN A a {ALL} HAVING COUNT(DISTINCT a.amount) = 9 RETURN COUNT(*), {shown}", 9)
+    assert (row["sites"], row["spread"]) == (2, math.sqrt(7.5))
+
+
 def test_only_results_are_counted() -> None:
     text = f"QUERY q PATTERN A a {ALL} GROUP BY site HAVING COUNT(*) > 3 RETURN COUNT(*) AS n"
     detection = weft.prepare(events(9), text, **OPTIONS)

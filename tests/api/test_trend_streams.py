@@ -22,8 +22,8 @@ TRENDS = """
 QUERY grouped PATTERN SEQ(A a, B+ b[]) WITHIN 10 seconds SLIDE 4 seconds GROUP BY user
               RETURN user, COUNT(*) AS n, SUM(b.n) AS total
 QUERY many    PATTERN B b WITHIN 10 seconds SLIDE 4 seconds GROUP BY user
-              HAVING COUNT(*) > 2 AND MAX(b.n) - MIN(b.n) > 3
-              RETURN user, COUNT(*) AS n, MAX(b.n) - MIN(b.n) AS latest
+              HAVING COUNT(*) > 2 AND MAX(b.n) - MIN(b.n) > 3 AND STDDEV(b.n) > 1
+              RETURN user, COUNT(*) AS n, COUNT(DISTINCT b.n) * 10 AS latest
 QUERY every   PATTERN SEQ(A+ a[], NOT B b) WITHIN 5 seconds RETURN COUNT(*) AS n, MAX(a.n) AS latest
 """
 OPTIONS = {"time": "ts", "type": "kind", "id": "n"}

@@ -41,7 +41,8 @@ QUERY gaps    PATTERN Travel+ T WHERE T[i-1].speed < T[i].speed WITHIN 1 min SLI
               RETURN COUNT(*) AS n, COUNT(T) AS travels
 QUERY busy    PATTERN Travel T WITHIN 2 min SLIDE 40 sec
               HAVING COUNT(*) > 2 AND AVG(T.speed) < 3 * MIN(T.speed)
-              RETURN COUNT(*) / 2 AS per_minute, MAX(T.duration) - MIN(T.duration) AS span
+              RETURN COUNT(*) / 2 AS per_minute, MAX(T.duration) - MIN(T.duration) AS span,
+                     COUNT(DISTINCT T.driver) AS drivers, STDDEV(T.speed) AS spread
 QUERY whole   PATTERN SEQ(Pickup P, Dropoff D) RETURN COUNT(*) AS n, SUM(D.duration) AS total
 """
 SLICE = 48 * 60  # seconds: sixteen times the longest window of these

@@ -9,7 +9,7 @@ from weft.expressions import Aggregate, Attribute, CountTrends, Expression, Lite
 from weft.language.findings import Findings
 from weft.language.scope import variables_in
 from weft.language.typing_of_expressions import Typing
-from weft.pattern.nodes import Query, ReturnColumn
+from weft.pattern.nodes import Event, Query, ReturnColumn, TimeWindow
 from weft.schema import DOUBLE, LONG, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "x": LONG, "g": LONG, "k": LONG, "y": DOUBLE}, time="ts")
@@ -27,7 +27,7 @@ def with_thresholds(draw: st.DrawFn, workload: list[Query]) -> list[Query]:
 def with_threshold(draw: st.DrawFn, query: Query) -> Query:
     names = [own.event.variable for own in variables_in(query.pattern) if not own.negations]
     typing = Typing(SCHEMA, findings := Findings(), is_trend=True)
-    own = operands(names, query.group_by)
+    own = operands(names, query.group_by, is_single=isinstance(query.pattern, Event))
     having = tuple(map(typing.predicate, draw(st.lists(predicates(own), max_size=2))))
     columns = tuple(
         ReturnColumn(f"e{place}", typing.value(expression))
@@ -39,10 +39,50 @@ def with_threshold(draw: st.DrawFn, query: Query) -> Query:
     return replace(query, having=having, returns=(*query.returns, *columns))
 
 
-def operands(names: list[str], group_by: tuple[str, ...]) -> st.SearchStrategy[Expression]:
+@st.composite
+def single_queries(draw: st.DrawFn) -> Query:
+    """A query of a single event with all aggregates that such a one may have."""
+    length = draw(st.none() | st.integers(1, 8))
+    bound = Literal(draw(st.integers(-1, 1)), LONG)
+    where = draw(
+        st.sampled_from(
+            [(), (), (expressions.Comparison(">=", Attribute("b", "x", type=LONG), bound),), (KEY,)]
+        )
+    )
+    query = Query(
+        "q",
+        Event("B", "b"),
+        where,
+        None if length is None else TimeWindow(length),
+        returns=tuple(
+            ReturnColumn(f"c{place}", shown)
+            for place, shown in enumerate(
+                [CountTrends(), *draw(st.lists(st.sampled_from(SINGLE), max_size=3))]
+            )
+        ),
+        slide=None if length is None else draw(st.none() | st.integers(1, length + 3)),
+        group_by=draw(st.sampled_from([(), ("g",), ("g", "k")])),
+    )
+    return draw(with_threshold(query)) if draw(st.booleans()) else query
+
+
+KEY = expressions.Equivalence(("k",))
+SINGLE = [
+    Aggregate(function, "b", name, DOUBLE if name == "y" else LONG)
+    for function in ("distinct", "stddev")
+    for name in ("x", "y", "k")
+] + [Aggregate("avg", "b", "y", DOUBLE), Aggregate("sum", "b", "x", LONG)]
+SINGLE_COLUMNS = st.lists(st.sampled_from(SINGLE), max_size=3)
+
+
+def operands(
+    names: list[str], group_by: tuple[str, ...], *, is_single: bool
+) -> st.SearchStrategy[Expression]:
     """Aggregates of some variables, attributes of the group, and constants."""
     aggregates: list[Expression] = [CountTrends()]
     for name in names:
+        if is_single:
+            aggregates += [Aggregate(kind, name, own) for kind in ("distinct", "stddev") for own in "xy"]
         aggregates += [Aggregate("count", name), Aggregate("count", name, "x")]
         aggregates += [Aggregate(function, name, "x") for function in ("sum", "avg", "min", "max")]
         aggregates += [Aggregate("sum", name, "y"), Aggregate("max", name, "y")]

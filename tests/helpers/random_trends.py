@@ -11,6 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from weft.expressions import (
+    OF_SINGLE_EVENTS,
     Aggregate,
     Attribute,
     Comparison,
@@ -328,7 +329,7 @@ def results_of(
         example = int(rows.examples[row])
         group = tuple(int(given.columns[name].values[example]) for name in template.group_by)
         results[start, group] = {
-            column.column: _value(column, rows, numbers, row)
+            column.column: _value(column, rows, given, numbers, row)
             if column.expression is None
             else _calculated(shown[column.column], place)
             for column in template.columns
@@ -368,10 +369,15 @@ def _calculated(shown: Shown, row: int) -> object:
     return shown.beyond.get(row, "NaN" if is_nan else value)
 
 
-def _value(column: TrendColumn, rows: TrendRows, numbers: dict[Lane, list[int]], row: int) -> object:
+def _value(
+    column: TrendColumn, rows: TrendRows, given: Events, numbers: dict[Lane, list[int]], row: int
+) -> object:
     variable, name = column.variable, column.name
     if variable is None:
         return rows.numbers(0)[row]
+    if column.function in OF_SINGLE_EVENTS:
+        value = SelectedRows(rows, given, np.array([row])).column(column).values[0].as_py()
+        return int(value) if column.function == "distinct" else value
     if name is None:
         return numbers[Lane(variable, None, "one")][row]
     if column.function in ("min", "max"):

@@ -342,6 +342,22 @@ def test_having_is_a_name_unless_a_condition_follows(text: str, names: list[str]
     assert bool(query.having) == ("HAVING" in text)
 
 
+def test_distinct_is_a_name_unless_it_is_counted() -> None:
+    count, name, other = (
+        column.expression
+        for column in only(
+            "PATTERN distinct "
+            "RETURN COUNT( distinct distinct.x) AS a, COUNT(distinct) AS b, COUNT(distinct.x) AS c"
+        ).returns
+    )
+    assert count == Aggregate("distinct", "distinct", "x")
+    assert name == Aggregate("count", "distinct")
+    assert other == Aggregate("count", "distinct", "x")
+    (bare,) = only('PATTERN A a GROUP BY k RETURN COUNT(DISTINCT "x")').returns
+    assert bare.expression == Aggregate("distinct", "a", "x")
+    assert bare.name == "COUNT(DISTINCT a.x)"
+
+
 def test_thresholds() -> None:
     query = only("PATTERN SEQ(A a, B+ b) RETURN k HAVING COUNT(*) > 3 AND (k = 1 OR b.k = 2) GROUP BY k")
     count, either = query.having

@@ -77,7 +77,9 @@ leaves = st.one_of(
     literals,
     st.just(Literal(None, STRING)),
     st.builds(Attribute, names, names, places),
-    st.builds(Aggregate, st.sampled_from(["sum", "avg", "min", "max", "count"]), names, names),
+    st.builds(
+        Aggregate, st.sampled_from(["sum", "avg", "min", "max", "count", "stddev", "distinct"]), names, names
+    ),
     st.builds(Aggregate, st.just("count"), names),
     st.just(Suppressed()),
 )

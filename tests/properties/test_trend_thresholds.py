@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.helpers.random_thresholds import with_thresholds
+from tests.helpers.random_thresholds import single_queries, with_thresholds
 from tests.helpers.random_trends import (
     bursts,
     engine_events,
@@ -58,8 +58,34 @@ def test_a_workload(sharing: Sharing, count: Count) -> None:
     assert seen["beyond"] > 0
 
 
-@given(WORKLOADS, st.integers(0, 1_000_000))
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+SINGLE = with_results(
+    st.lists(single_queries(), min_size=1, max_size=3), st.one_of(events(most=14), bursts())
+)
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "static", "none"])
+def test_single_events(sharing: Sharing, count: Count) -> None:
+    """How many values differ, and by how much, in windows that overlap, touch, or leave gaps."""
+    n_results: list[int] = []
+
+    @given(SINGLE)
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    def run(case: Workload) -> None:
+        drawn, stream = case
+        given_events = engine_events(stream)
+        rows, _ = aggregate_workload(templates_or_skip(drawn), given_events, sharing)
+        for query, found in zip(drawn, rows, strict=True):
+            expected = expected_results(query, stream)
+            assert results_of(found, given_events) == expected
+            n_results.append(len(expected))
+
+    run()
+    count(results_of_single_events=sum(n_results))
+    assert sum(n_results) > 150
+
+
+@given(st.one_of(WORKLOADS, SINGLE), st.integers(0, 1_000_000))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_stream_gives_the_reference_results(case: Workload, seed: int) -> None:
     """Results that HAVING refuses are neither given nor counted."""
     asked, given_events = named(case[0]), in_milliseconds(case[1])

@@ -5,20 +5,29 @@ from dataclasses import replace
 from typing import Any, cast
 
 from weft.errors import Problem, Span
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
+from weft.expressions import (
+    OF_SINGLE_EVENTS,
+    Aggregate,
+    Attribute,
+    CountTrends,
+    Equivalence,
+    Expression,
+    Predicate,
+)
 from weft.language.bare_names import missing_variable, read_names_as_texts
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.checks.order import check_order
 from weft.language.checks.pattern import check_pattern
 from weft.language.checks.policies import check_policy, check_suppressed_column, refuse_suppressed
 from weft.language.checks.trends import (
+    check_single_events,
     check_trend_expression,
     check_trend_pattern,
     check_trend_predicate,
     check_trend_result,
     check_trend_windows,
 )
-from weft.language.columns import check_column_names
+from weft.language.columns import aggregate_to_text, check_column_names
 from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name
 from weft.language.locate import clause_span
@@ -152,6 +161,8 @@ class _Binding:
         known = len(self.findings.problems)
         self._refuse_count_of_trends(predicate)
         refuse_suppressed(predicate, self.findings)
+        if not self.is_trend:
+            self._check_single_events(predicate)
         checked = self._check_mentions(predicate)
         if self.typing is not None:
             checked = self.typing.predicate(checked)
@@ -167,6 +178,7 @@ class _Binding:
         if self.typing is not None:
             checked = self.typing.value(checked)
         bound = ReturnColumn(column.name, checked, column.span)
+        self._check_single_events(checked)
         if self.is_trend and len(self.findings.problems) == known:
             check_trend_expression(checked, group_by, "RETURN", self.findings)
         return bound
@@ -182,9 +194,23 @@ class _Binding:
         checked = self._check_mentions(predicate, clause="HAVING")
         if self.typing is not None:
             checked = self.typing.predicate(checked)
+        self._check_single_events(checked)
         if self.is_trend and len(self.findings.problems) == known:
             check_trend_expression(checked, group_by, "HAVING", self.findings)
         return checked
+
+    def _check_single_events(self, expression: Expression) -> None:
+        """Check aggregates that trend queries of a single event have, and no others."""
+        if self.is_trend:
+            check_single_events(expression, self.query, self.findings)
+            return
+        for aggregate in find(expression, Aggregate):
+            if aggregate.function in OF_SINGLE_EVENTS:
+                message = (
+                    f"{aggregate_to_text(aggregate)} is for trend queries, but this query returns matches"
+                )
+                hint = "make it one with GROUP BY, SLIDE or COUNT(*), of a single event: PATTERN A a"
+                self.complain(message, aggregate.span, hint)
 
     def _bind_policy(self) -> Policy:
         policy = self.query.policy

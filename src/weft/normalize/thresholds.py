@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.expressions import Aggregate, Attribute, CountTrends, Expression, type_of
+from weft.expressions import OF_SINGLE_EVENTS, Aggregate, Attribute, CountTrends, Expression, type_of
 from weft.normalize.split_alternatives import positive_variables
 from weft.normalize.trend_conditions import refusal
-from weft.pattern.nodes import Query, ReturnColumn
+from weft.pattern.nodes import Event, Query, ReturnColumn
 from weft.plan.template import EVENT, TrendColumn
 from weft.schema import Type
 from weft.tree import find, transform_up
@@ -60,6 +60,9 @@ class Inputs:
             case CountTrends():
                 return TrendColumn("", "count", None, None, None)
             case Aggregate(function=function, variable=variable, name=name, argument_type=argument_type):
+                if function in OF_SINGLE_EVENTS and not isinstance(self.query.pattern, Event):
+                    message = f"{function.upper()} needs a pattern that is a single event"
+                    raise refusal(self.query, message, expression.span, _HINT)
                 if variable in positive_variables(self.query.pattern):
                     return TrendColumn("", function, variable, name, argument_type)
                 message = f"{function.upper()} of {variable}, which no trend binds"

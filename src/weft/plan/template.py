@@ -81,7 +81,8 @@ class TrendColumn:
     """A column of the result: an aggregate, of all events bound to a variable, or of the trends.
 
     `function` is None for a column of the group, whose attribute is `name`; COUNT(*) has no variable.
-    A column that is calculated has an `expression`, and none of these.
+    STDDEV and `distinct` are of patterns of a single event. A column that is calculated has an `expression`,
+    and none of these.
     """
 
     column: str

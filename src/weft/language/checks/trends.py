@@ -3,9 +3,18 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from weft.expressions import Aggregate, Attribute, Cast, Comparison, CountTrends, Expression, Suppressed
+from weft.expressions import (
+    OF_SINGLE_EVENTS,
+    Aggregate,
+    Attribute,
+    Cast,
+    Comparison,
+    CountTrends,
+    Expression,
+    Suppressed,
+)
 from weft.language.checks.adjacency import may_be_empty, predecessors
-from weft.language.columns import RESERVED_TREND_COLUMNS
+from weft.language.columns import RESERVED_TREND_COLUMNS, aggregate_to_text
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.literals import format_duration
@@ -241,6 +250,16 @@ def check_trend_expression(
             verb = "is shown" if clause == "RETURN" else "stands in HAVING"
             hint = f"write GROUP BY {quote_name(mention.name)}, or aggregate it, as in {example}"
             findings.complain(f"{shown} {verb}, but not in GROUP BY", mention.span, hint)
+
+
+def check_single_events(expression: Expression, query: Query, findings: Findings) -> None:
+    """Report aggregates that only trend queries of a single event have, where they stand elsewhere."""
+    for aggregate in find(expression, Aggregate):
+        if aggregate.function not in OF_SINGLE_EVENTS or isinstance(query.pattern, Event):
+            continue
+        message = f"{aggregate_to_text(aggregate)} needs a pattern that is a single event"
+        hint = "trends are counted, not built: of longer ones it is not known which events are in them"
+        findings.complain(message, aggregate.span, hint)
 
 
 def check_trend_result(query: Query, source: str, findings: Findings) -> None:

@@ -24,9 +24,9 @@ def result_type(column: TrendColumn) -> pa.DataType:
     >>> result_type(TrendColumn("total", "sum", "t", "price", LONG))
     Decimal128Type(decimal128(38, 0))
     """
-    if column.function == "count":
+    if column.function in ("count", "distinct"):
         return pa.decimal128(MOST_DIGITS, 0)
-    if column.function == "avg":
+    if column.function in ("avg", "stddev"):
         return pa.float64()
     kind = type_of_column(column)
     if column.function == "sum" and kind.kind != "double":

@@ -9,10 +9,10 @@ import numpy as np
 from weft.plan.template import Automaton, Template
 from weft.runtime.columns.events import Array, Column, comparable
 from weft.runtime.trends.selection import Selection
-from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of
+from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of, squares_of
 from weft.schema import LONG
 
-Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite"]
+Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite", "square"]
 
 SPECIAL: dict[Part, Callable[[Array], Array]] = {  # doubles that are no numbers, counted by kind
     "nan": np.isnan,
@@ -62,7 +62,7 @@ class Values:
         extremes: dict[Extreme, None] = {}
         for column in template.measured:
             variable, name = column.variable, column.name
-            if column.function is None or variable is None:
+            if column.function is None or variable is None or column.function == "distinct":
                 continue
             if name is None:
                 lanes[self._lane(variable, None, "one")] = None
@@ -72,6 +72,8 @@ class Values:
                 extremes[self._extreme(variable, name, is_largest=column.function == "max")] = None
             else:
                 lanes |= {self._lane(variable, name, part): None for part in self._parts_in_use(name)}
+                if column.function == "stddev":
+                    lanes[self._lane(variable, name, "square")] = None
         return Measures(tuple(lanes), tuple(extremes))
 
     def _lane(self, variable: str, name: str | None, part: Part) -> Lane:
@@ -87,6 +89,8 @@ class Values:
             return indicators(column.validity)
         if part in SPECIAL:
             return indicators(column.validity & SPECIAL[part](column.values))
+        if part == "square":
+            return squares_of(column)
         parts = self._parts(name)
         if part == "negative" and parts.negative is not None:
             return parts.negative

@@ -6,6 +6,8 @@ import pyarrow as pa
 from weft.plan.template import TrendColumn
 from weft.runtime.columns.events import Array, Column, Events
 from weft.runtime.matches.emit import TIMESTAMP, to_arrow
+from weft.runtime.trends.deviations import as_deviations
+from weft.runtime.trends.distinct import distinct_counts
 from weft.runtime.trends.measures import Extreme, Lane, Part
 from weft.runtime.trends.numbers import (
     Integers,
@@ -43,10 +45,12 @@ class SelectedRows:
         match column.function:
             case None | "min" | "max":
                 return Shown(to_arrow(self.values(column), self.events.strings))
-            case "count":
+            case "count" | "distinct":
                 return as_decimals(self.counts(column), np.ones(self.rows.size, np.bool_))
             case "sum" if type_of_column(column).kind != "double":
                 return as_decimals(*self.totals(column), type_of_column(column).scale)
+            case "stddev":
+                return self._deviations(column)
         return self._doubles(column)
 
     def values(self, column: TrendColumn) -> Column:
@@ -60,7 +64,12 @@ class SelectedRows:
         return values
 
     def counts(self, column: TrendColumn) -> Integers:
-        """Return the numbers of trends, or of events in them."""
+        """Return the numbers of trends, of events in them, or of their values."""
+        if column.function == "distinct":
+            known, name = self.results.distinct, _name_of(column)
+            if name not in known:
+                known[name] = distinct_counts(self.results, self.events, name)
+            return Integers(known[name][self.rows])
         if column.variable is None:
             return self._numbers(0)
         return self._lane(column, "one" if column.name is None else "valid")
@@ -87,6 +96,13 @@ class SelectedRows:
         filled = np.where(is_number, shown.values.to_numpy(zero_copy_only=False), special)
         is_shown = is_known & (~is_number | shown.values.is_valid().to_numpy(zero_copy_only=False))
         return Shown(pa.array(filled, mask=~is_shown), shown.beyond)
+
+    def _deviations(self, column: TrendColumn) -> Shown:
+        kind, (totals, _) = type_of_column(column), self.totals(column)
+        exponent = self.results.exponents[_name_of(column)] if kind.kind == "double" else 0
+        counts, squares = self._lane(column, "valid"), self._lane(column, "square")
+        is_number = np.isfinite(self._special(column))
+        return as_deviations(counts, totals, squares, exponent, kind.scale, is_number)
 
     def _special(self, column: TrendColumn) -> Array:
         """Return what a sum is that has a NaN or an infinity among its values, zero for others."""

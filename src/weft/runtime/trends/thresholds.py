@@ -90,7 +90,7 @@ class CalculatedRows:
             case None | "min" | "max":
                 values = selected.values(column)
                 doubles = values.values / 10.0**values.type.scale if values.type.kind in EXACT else None
-            case "count":
+            case "count" | "distinct":
                 values, doubles, fits = _exact(selected.counts(column), fits, LONG)
             case "sum" if type_of_column(column).kind in EXACT:
                 values, doubles, fits = _exact(*selected.totals(column), type_of_column(column))
