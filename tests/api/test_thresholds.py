@@ -85,6 +85,8 @@ def test_only_results_are_counted() -> None:
     detection = weft.prepare(events(9), text, **OPTIONS)
     assert detection.analyze().counts == {"q": 1}
     assert "having  COUNT(*) > 3" in detection.explain()
+    quiet = weft.prepare(events(9), text.replace("HAVING", "SUPPRESS 1 hour HAVING"), **OPTIONS)
+    assert "quiet   1 hour per site" in quiet.explain()
     assert detection.trend_names["q"].aggregates == {"n": "n"}
 
 

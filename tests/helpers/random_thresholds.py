@@ -10,6 +10,7 @@ from weft.language.findings import Findings
 from weft.language.scope import variables_in
 from weft.language.typing_of_expressions import Typing
 from weft.pattern.nodes import Event, Query, ReturnColumn, TimeWindow
+from weft.pattern.policies import Policy, Suppression
 from weft.schema import DOUBLE, LONG, TIMESTAMP, Schema
 
 SCHEMA = Schema({"ts": TIMESTAMP, "x": LONG, "g": LONG, "k": LONG, "y": DOUBLE}, time="ts")
@@ -37,6 +38,23 @@ def with_threshold(draw: st.DrawFn, query: Query) -> Query:
     )
     assert not findings.problems
     return replace(query, having=having, returns=(*query.returns, *columns))
+
+
+@st.composite
+def with_quiet_times(draw: st.DrawFn, workload: list[Query]) -> list[Query]:
+    """The queries that have windows, with SUPPRESS, some of them PER attributes of their groups."""
+    return [
+        replace(query, policy=Policy(suppression=draw(suppressions(query.group_by))))
+        if query.window is not None
+        else query
+        for query in workload
+    ]
+
+
+def suppressions(group_by: tuple[str, ...]) -> st.SearchStrategy[Suppression]:
+    some = st.lists(st.sampled_from(group_by), max_size=1) if group_by else st.just([])
+    per = some.map(lambda names: tuple(Attribute("b", name, type=LONG) for name in names))
+    return st.builds(Suppression, st.integers(1, 20), per)
 
 
 @st.composite

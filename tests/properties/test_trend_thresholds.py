@@ -1,11 +1,12 @@
 """HAVING and columns calculated from aggregates: the engine in every mode, against the reference."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.helpers.random_thresholds import single_queries, with_thresholds
+from tests.helpers.random_thresholds import single_queries, with_quiet_times, with_thresholds
 from tests.helpers.random_trends import (
     bursts,
     engine_events,
@@ -22,6 +23,7 @@ from tests.helpers.trend_streams import in_milliseconds, trends_of
 from tests.properties.test_trend_streams import named, run_stream, templates_or_skip
 
 from weft.pattern.nodes import Query
+from weft.pattern.policies import ALL_MATCHES
 from weft.plan.trend_sets import Sharing
 from weft.reference.events import ReferenceEvent
 from weft.runtime.trends.aggregate import aggregate_workload
@@ -82,6 +84,36 @@ def test_single_events(sharing: Sharing, count: Count) -> None:
     run()
     count(results_of_single_events=sum(n_results))
     assert sum(n_results) > 150
+
+
+PLAIN = st.one_of(
+    with_results(st.lists(queries(), min_size=2, max_size=4), st.one_of(events(most=14), bursts())),
+    with_results(related_queries(), bursts()),
+)
+QUIET = st.one_of(WORKLOADS, SINGLE, PLAIN, PLAIN).flatmap(
+    lambda case: st.tuples(with_quiet_times(case[0]), st.just(case[1]))
+)
+
+
+@pytest.mark.parametrize("sharing", ["dynamic", "none"])
+def test_quiet_times(sharing: Sharing, count: Count) -> None:
+    seen: Counter[str] = Counter()
+
+    @given(QUIET)
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    def run(case: Workload) -> None:
+        drawn, stream = case
+        given_events = engine_events(stream)
+        rows, _ = aggregate_workload(templates_or_skip(drawn), given_events, sharing)
+        for query, found in zip(drawn, rows, strict=True):
+            expected = expected_results(query, stream)
+            assert results_of(found, given_events) == expected
+            passed = len(expected_results(replace(query, policy=ALL_MATCHES), stream))
+            seen.update(kept=len(expected), suppressed=passed - len(expected))
+
+    run()
+    count(**{f"results_{name}": number for name, number in seen.items()})
+    assert min(seen["kept"], seen["suppressed"]) > 20
 
 
 @given(st.one_of(WORKLOADS, SINGLE), st.integers(0, 1_000_000))

@@ -59,6 +59,9 @@ def _template_lines(template: Template) -> list[str]:
     if template.thresholds:
         wanted = [written_again(threshold, template.inputs) for threshold in template.thresholds]
         rows.append(("having", conjunction_text(wanted)))
+    if template.quiet is not None:
+        per = f" per {', '.join(template.quiet_keys)}" if template.quiet_keys else ""
+        rows.append(("quiet", format_duration(template.quiet) + per))
     width = max(len(label) for label, _ in rows)
     return [f"{label:<{width}}  {text}".rstrip() for label, text in rows]
 

@@ -138,7 +138,7 @@ def _with_variable(node: Any, variable: str) -> Any:
 
 
 def _with_first_event(query: Query, settled: set[int]) -> Query:
-    """Let the bare attributes of GROUP BY in results be those of the first event, as all agree on them."""
+    """Let bare attributes of GROUP BY in what is said of results be those of the first event: all agree."""
     first = next((own.event.variable for own in variables_in(query.pattern) if not own.negations), None)
     if first is None or not query.group_by:
         return query
@@ -152,4 +152,4 @@ def _with_first_event(query: Query, settled: set[int]) -> Query:
 
     columns = tuple(transform_up(column, owned) for column in query.returns)
     having = tuple(transform_up(predicate, owned) for predicate in query.having)
-    return replace(query, returns=columns, having=having)
+    return replace(query, returns=columns, having=having, policy=transform_up(query.policy, owned))

@@ -15,6 +15,7 @@ from weft.normalize.thresholds import Inputs
 from weft.normalize.trend_conditions import conditions_of, refusal
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query
+from weft.pattern.policies import Suppression
 from weft.plan.template import Automaton, Template, TrendColumn
 from weft.schema import Schema
 from weft.tree import find, transform_up
@@ -47,7 +48,7 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
             raise too_many_positions(query)
     if not alternatives:
         raise refusal(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
-    inputs = Inputs(query)
+    inputs, suppression = Inputs(query), query.policy.suppression
     thresholds = tuple(map(inputs.expression, query.having))
     columns = _columns(query, schema, inputs)
     return Template(
@@ -61,7 +62,19 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
         columns=columns,
         inputs=inputs.columns,
         thresholds=thresholds,
+        quiet=None if suppression is None else suppression.length,
+        quiet_keys=() if suppression is None else _quiet_keys(suppression, query),
     )
+
+
+def _quiet_keys(suppression: Suppression, query: Query) -> tuple[str, ...]:
+    keys = tuple(dict.fromkeys(attribute.name for attribute in suppression.per)) or query.group_by
+    if query.window is None or not set(keys) <= set(query.group_by):
+        message = "SUPPRESS needs windows, and attributes of GROUP BY"
+        raise refusal(
+            query, message, suppression.span, "write for example WITHIN 1 hour ... SUPPRESS 2 hours"
+        )
+    return keys
 
 
 def _window(query: Query) -> tuple[int | None, int | None]:

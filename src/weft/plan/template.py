@@ -105,7 +105,8 @@ class Template:
     Its trends are those of all alternatives; a trend of an alternative is one trend of each of its
     automata. All events of a trend agree on `keys`, of which `group_by` are shown. Without a window,
     `length` and `slide` are None. Expressions of columns and the thresholds, all of which must be true of a
-    result, mention `inputs` by their names, as attributes of EVENT.
+    result, mention `inputs` by their names, as attributes of EVENT. Of the results with equal `quiet_keys`,
+    none counts whose window ends less than `quiet` after that of the one before that does.
     """
 
     query: str
@@ -118,6 +119,8 @@ class Template:
     columns: tuple[TrendColumn, ...]
     inputs: tuple[TrendColumn, ...] = ()
     thresholds: tuple[Expression, ...] = ()
+    quiet: int | None = None
+    quiet_keys: tuple[str, ...] = ()
 
     @property
     def measured(self) -> tuple[TrendColumn, ...]:

@@ -18,7 +18,7 @@ from weft.reference.matcher import matching_occurrences
 from weft.reference.occurrences import Occurrence
 from weft.reference.stream import Stream, prepare
 from weft.reference.thresholds import result_value
-from weft.reference.values import Value, exact_average, exact_sum
+from weft.reference.values import ORDER, Value, exact_average, exact_sum
 from weft.schema import Type
 from weft.tree import find, walk
 
@@ -30,7 +30,8 @@ def find_trend_results(
 ) -> TrendResults:
     """Return the RETURN columns of each window start and group that has a trend of a bound query.
 
-    HAVING chooses among these. Without a window the start is None. The order of `events` does not matter.
+    HAVING and then SUPPRESS choose among these. Without a window the start is None. The order of `events`
+    does not matter.
 
     >>> from weft.pattern import nodes
     >>> pattern = nodes.Sequence((Event("A", "a"), nodes.Kleene(Event("B", "b"), 1, None)))
@@ -58,7 +59,7 @@ def find_trend_results(
             results[start, group] = {
                 column.name: result_value(column.expression, values) for column in query.returns
             }
-    return results
+    return _unsuppressed(query, results)
 
 
 def find_trends(stream: Stream) -> list[Occurrence]:
@@ -113,6 +114,24 @@ def _representative(value: Value) -> Value:
     if not isinstance(value, float):
         return value
     return math.nan if math.isnan(value) else value + 0.0
+
+
+def _unsuppressed(query: Query, results: TrendResults) -> TrendResults:
+    """Return the results that SUPPRESS keeps, walked in order of windows, in a window in order of groups."""
+    suppression = query.policy.suppression
+    if suppression is None:
+        return results
+    keys = {attribute.name for attribute in suppression.per} or set(query.group_by)
+    kept: TrendResults = {}
+    latest: dict[str, int] = {}
+    for start, group in sorted(results, key=lambda place: (place[0], *map(ORDER, place[1]))):
+        if start is None:
+            raise ValueError("SUPPRESS of a trend query needs WITHIN")
+        key = repr([value for name, value in zip(query.group_by, group, strict=True) if name in keys])
+        if key not in latest or start - latest[key] >= suppression.length:  # so far apart are the ends, too
+            latest[key] = start
+            kept[start, group] = results[start, group]
+    return kept
 
 
 def _values(query: Query, group: Sequence[Value], trends: Sequence[Occurrence]) -> dict[Expression, Value]:

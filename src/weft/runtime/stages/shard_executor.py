@@ -14,6 +14,7 @@ from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Found, Skipped
 from weft.runtime.trends.rows import TrendRows
 from weft.runtime.trends.shared import Counters
+from weft.runtime.trends.suppression import kept_rows
 from weft.runtime.trends.thresholds import passing_rows
 
 
@@ -53,8 +54,8 @@ class FoundTrends:
 
 
 def found_trends(results: TrendRows, events: Events) -> FoundTrends:
-    """Return the results of a trend query, those that HAVING asks for."""
-    return FoundTrends(results, events, passing_rows(results, events))
+    """Return the results of a trend query, those that HAVING asks for and SUPPRESS keeps."""
+    return FoundTrends(results, events, kept_rows(results, events, passing_rows(results, events)))
 
 
 @dataclass(frozen=True, slots=True)

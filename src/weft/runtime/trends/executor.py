@@ -87,6 +87,8 @@ def span_of(template: Template) -> SlidingWindows:
     """Return the windows of a template."""
     if template.length is None or template.slide is None:
         raise ValueError(f"{template.query}: without WITHIN, a window on a stream would never close")
+    if template.quiet is not None:
+        raise ValueError(f"{template.query}: a stream does not remember which results SUPPRESS kept")
     return SlidingWindows(template.length, template.slide)
 
 
