@@ -25,7 +25,8 @@ INTRINSIC = frozenset({RANK, EVENT})  # attributes that no column has
 Place = OneOf["each", "current", "previous", "first", "last"]
 ArithmeticOperator = OneOf["+", "-", "*", "/", "%"]
 ComparisonOperator = OneOf["=", "!=", "<", "<=", ">", ">="]
-AggregateFunction = OneOf["count", "sum", "avg", "min", "max"]
+AggregateFunction = OneOf["count", "sum", "avg", "min", "max", "stddev", "distinct"]
+OF_SINGLE_EVENTS = frozenset({"stddev", "distinct"})  # functions of trend queries of one event
 
 FLIPPED: dict[ComparisonOperator, ComparisonOperator] = {
     "=": "=",
@@ -63,7 +64,10 @@ class Attribute:
 
 @stored
 class Aggregate:
-    """A value of a whole list: COUNT(v), or SUM, AVG, MIN, MAX of an attribute of its elements."""
+    """A value of a whole list: COUNT(v), or SUM, AVG, MIN, MAX of an attribute of its elements.
+
+    In trend queries of a single event also STDDEV, and COUNT(DISTINCT v.x), which is `distinct`.
+    """
 
     function: AggregateFunction
     variable: str
@@ -222,9 +226,7 @@ def type_of(expression: Expression) -> Type:
             raise ValueError(f"unbound attribute {variable}.{name}")
         case Aggregate():
             return _aggregate_type(expression)
-        case CountTrends():
-            return decimal(0)
-        case Suppressed():
+        case CountTrends() | Suppressed():
             return LONG
         case Cast(to=to):
             return to
@@ -248,9 +250,9 @@ def arithmetic_type(operator: ArithmeticOperator, left: Type, right: Type) -> Ty
 
 
 def _aggregate_type(aggregate: Aggregate) -> Type:
-    if aggregate.function == "count":
+    if aggregate.function in ("count", "distinct"):
         return LONG
-    if aggregate.function == "avg":
+    if aggregate.function in ("avg", "stddev"):
         return DOUBLE
     if aggregate.argument_type is None:
         raise ValueError(f"unbound aggregate of {aggregate.variable}.{aggregate.name}")

@@ -21,6 +21,9 @@ QUERY alone PATTERN SEQ(A a, NOT B b) WITHIN 2 seconds
 TRENDS = """
 QUERY grouped PATTERN SEQ(A a, B+ b[]) WITHIN 10 seconds SLIDE 4 seconds GROUP BY user
               RETURN user, COUNT(*) AS n, SUM(b.n) AS total
+QUERY many    PATTERN B b WITHIN 10 seconds SLIDE 4 seconds GROUP BY user
+              HAVING COUNT(*) > 2 AND MAX(b.n) - MIN(b.n) > 3 AND STDDEV(b.n) > 1
+              RETURN user, COUNT(*) AS n, COUNT(DISTINCT b.n) * 10 AS latest
 QUERY every   PATTERN SEQ(A+ a[], NOT B b) WITHIN 5 seconds RETURN COUNT(*) AS n, MAX(a.n) AS latest
 """
 OPTIONS = {"time": "ts", "type": "kind", "id": "n"}
@@ -64,7 +67,7 @@ def test_matches_and_trends_of_one_stream_over_a_restart(spark: SparkSession, fi
         Row(query=row["query"], **row["trend"].asDict()) for row in rows if row["kind"] == "trend"
     )
     assert found == results(expected.trends.collect())
-    assert {key[0] for key in found} == {"grouped", "every"}
+    assert {key[0] for key in found} == {"grouped", "many", "every"}
     assert Counter((row["query"], row["match_id"]) for row in rows if row["kind"] == "match") == Counter(
         (row["query"], row["match_id"]) for row in expected.matches.collect()
     )

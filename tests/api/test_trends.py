@@ -40,6 +40,13 @@ QUERY sliding PATTERN SEQ(Request R, NOT Cancel C, Travel+ T) WHERE [driver] WIT
               RETURN COUNT(*) AS n, MAX(T.speed) AS fastest, MIN(T.ts) AS earliest
 QUERY gaps    PATTERN Travel+ T WHERE T[i-1].speed < T[i].speed WITHIN 1 min SLIDE 2 min
               RETURN COUNT(*) AS n, COUNT(T) AS travels
+QUERY busy    PATTERN Travel T WITHIN 2 min SLIDE 40 sec
+              HAVING COUNT(*) > 2 AND AVG(T.speed) < 3 * MIN(T.speed)
+              RETURN COUNT(*) / 2 AS per_minute, MAX(T.duration) - MIN(T.duration) AS span,
+                     COUNT(DISTINCT T.driver) AS drivers, STDDEV(T.speed) AS spread
+QUERY calm    PATTERN Travel T WITHIN 2 min SLIDE 40 sec SUPPRESS 3 min RETURN COUNT(*) AS n
+QUERY quiet   PATTERN Travel T WITHIN 2 min SLIDE 40 sec GROUP BY district, driver HAVING COUNT(*) > 1
+              SUPPRESS 3 min PER driver RETURN district, driver, COUNT(*) AS n
 QUERY whole   PATTERN SEQ(Pickup P, Dropoff D) RETURN COUNT(*) AS n, SUM(D.duration) AS total
 """
 SLICE = 48 * 60  # seconds: sixteen times the longest window of these

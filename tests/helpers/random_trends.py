@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,7 +10,17 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from weft.expressions import Aggregate, Attribute, Comparison, CountTrends, Equivalence, Expression, Literal
+from weft.expressions import (
+    OF_SINGLE_EVENTS,
+    Aggregate,
+    Attribute,
+    Comparison,
+    CountTrends,
+    Equivalence,
+    Expression,
+    Literal,
+    type_of,
+)
 from weft.pattern.nodes import (
     Conjunction,
     Disjunction,
@@ -24,11 +35,15 @@ from weft.pattern.nodes import (
 )
 from weft.plan.template import TrendColumn
 from weft.reference.events import ReferenceEvent
-from weft.reference.trends import find_trend_results
+from weft.reference.trends import TrendResults, find_trend_results
 from weft.runtime.columns.events import Column, Events, StringPool
+from weft.runtime.stages.shard_executor import found_trends
 from weft.runtime.trends.measures import Extreme, Lane
+from weft.runtime.trends.numbers import Shown
 from weft.runtime.trends.rows import TrendRows
-from weft.schema import DOUBLE, LONG
+from weft.runtime.trends.selected_rows import SelectedRows
+from weft.runtime.trends.thresholds import CalculatedRows
+from weft.schema import DOUBLE, LONG, Type
 
 TYPES = ("A", "B", "C", "D")
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
@@ -299,26 +314,70 @@ def engine_events(given: list[ReferenceEvent]) -> Events:
 def results_of(
     rows: TrendRows, given: Events
 ) -> dict[tuple[int | None, tuple[object, ...]], dict[str, object]]:
-    """Return the engine's results in the reference's form."""
-    template = rows.template
+    """Return the engine's results in the reference's form, numbers beyond their columns as they are shown."""
+    template, chosen = rows.template, found_trends(rows, given).rows
+    calculated = CalculatedRows(SelectedRows(rows, given, chosen))
+    shown = {
+        column.column: calculated.shown(column.expression)
+        for column in template.columns
+        if column.expression is not None
+    }
     numbers = {lane: rows.numbers(place) for place, lane in enumerate(rows.measures.lanes, start=1)}
     results = {}
-    for row in range(rows.n_rows):
+    for place, row in enumerate(chosen.tolist()):
         start = None if template.slide is None else int(rows.windows[row]) * template.slide
         example = int(rows.examples[row])
         group = tuple(int(given.columns[name].values[example]) for name in template.group_by)
         results[start, group] = {
-            column.column: _value(column, rows, numbers, row)
+            column.column: _value(column, rows, given, numbers, row)
+            if column.expression is None
+            else _calculated(shown[column.column], place)
             for column in template.columns
-            if column.function is not None
+            if not column.is_group
         }
     return results
 
 
-def _value(column: TrendColumn, rows: TrendRows, numbers: dict[Lane, list[int]], row: int) -> object:
+def expected_results(query: Query, events: list[ReferenceEvent], *, tie_break: bool = False) -> TrendResults:
+    """Return what the reference finds, numbers beyond their columns as they are shown."""
+    kinds = {
+        column.name: type_of(column.expression)
+        for column in query.returns
+        if not isinstance(column.expression, Aggregate | Attribute | CountTrends)
+    }
+    return {
+        key: {
+            name: _as_shown(value, kinds[name]) if name in kinds else value for name, value in values.items()
+        }
+        for key, values in find_trend_results(query, events, tie_break=tie_break).items()
+    }
+
+
+def _as_shown(value: object, kind: Type) -> object:
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    if kind == DOUBLE:
+        return value
+    return f"{value:.10e}" if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
+
+
+def _calculated(shown: Shown, row: int) -> object:
+    value = shown.values[row].as_py()
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return shown.beyond.get(row, "NaN" if is_nan else value)
+
+
+def _value(
+    column: TrendColumn, rows: TrendRows, given: Events, numbers: dict[Lane, list[int]], row: int
+) -> object:
     variable, name = column.variable, column.name
     if variable is None:
         return rows.numbers(0)[row]
+    if column.function in OF_SINGLE_EVENTS:
+        value = SelectedRows(rows, given, np.array([row])).column(column).values[0].as_py()
+        return int(value) if column.function == "distinct" else value
     if name is None:
         return numbers[Lane(variable, None, "one")][row]
     if column.function in ("min", "max"):

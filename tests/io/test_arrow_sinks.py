@@ -79,9 +79,11 @@ TRENDS = pa.table(
         "window_end": pa.array([LATER, None, LATER, LATER], TIME),
         "k": pa.array([2, None, None, 1], pa.int64()),
         "total": [0.5, None, None, -0.0],
-        "sums_n": pa.array([3, None, None, 0], pa.decimal128(38, 0)),
+        "sums_n": pa.array([3, None, None, None], pa.decimal128(38, 0)),
         "all_n": pa.array([None, 2**70, None, None], pa.decimal128(38, 0)),
-        "beyond": pa.array([None, None, [("sums_n", "9" * 50)], []], pa.map_(pa.string(), pa.string())),
+        "beyond": pa.array(
+            [None, None, [("sums_n", "9" * 50)], [("sums_n", "-Infinity")]], pa.map_(pa.string(), pa.string())
+        ),
     }
 )
 
@@ -137,7 +139,7 @@ def test_results_of_all_kinds_follow_each_other(tmp_path: Path) -> None:
     }
     assert [line["group"]["k"] for line in lines[3:]] == [None, 2, 1]
     assert lines[3]["aggregates"] == {"total": None, "n": int("9" * 50)}
-    assert lines[5]["aggregates"] == {"total": -0.0, "n": 0}
+    assert lines[5]["aggregates"] == {"total": -0.0, "n": "-Infinity"}
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])

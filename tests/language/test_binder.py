@@ -378,6 +378,10 @@ def test_without_a_schema_a_name_beside_an_attribute_is_a_text() -> None:
         "PATTERN SEQ(A a, B b) WHERE [person] AND a.ts + 5 minutes > b.ts RETURN COUNT(*) PARTITION BY name",
         "PATTERN SEQ(A a, B+ b) GROUP BY time, ts, person RETURN ts AS moment, b.time, COUNT(b)",
         "PATTERN SEQ(A a, B+ b) WHERE b.x BETWEEN 1 AND 2 AND (b.x = 1 OR b.name LIKE 'x') RETURN COUNT(*)",
+        "PATTERN A+ a GROUP BY person HAVING COUNT(*) > 3 AND a.person != 'ann' RETURN a.person",
+        "PATTERN A a GROUP BY x HAVING COUNT(DISTINCT flag) > 1 RETURN STDDEV(a.price), COUNT(DISTINCT day)",
+        "PATTERN A+ a GROUP BY x HAVING MAX(a.ts) - MIN(a.ts) > 5 minutes AND MAX(a.day) > '2026-01-01'",
+        "PATTERN OR(A a, B b) RETURN COUNT(a) - COUNT(b) AS more, SUM(a.x) > 3 AS worse SLIDE 1 s WITHIN 1 s",
     ],
 )
 def test_trend_queries_that_can_be_answered(text: str) -> None:

@@ -61,10 +61,15 @@ def test_a_trend_query() -> None:
         .within("30 minutes")
         .slide("1 minute")
         .group_by(t.district, "city")
-        .returns(t.district, count_trends(), t.speed.avg(), steps=t.count())
+        .having(count_trends() >= 10, t.district != "center")
+        .returns(t.district, count_trends(), t.speed.avg(), steps=t.count() / 60)
+        .having(t.speed.count_distinct() > t.speed.stddev())
+        .having((t.speed.avg() > 3) & t.speed.min().is_not_null())
     )
     text = """
-    q: RETURN t.district, COUNT(*), AVG(t.speed), COUNT(t) AS steps
+    q: RETURN t.district, COUNT(*), AVG(t.speed), COUNT(t) / 60 AS steps
+    HAVING COUNT(*) >= 10 AND t.district != 'center' AND
+        COUNT(DISTINCT t.speed) > STDDEV(t.speed) AND AVG(t.speed) > 3 AND MIN(t.speed) IS NOT NULL
     PATTERN SEQ(Request r, Travel t+, NOT Pickup p, Dropoff d){2,}
     WHERE [driver] AND t[i].speed < t[i-1].speed
     WITHIN 30 minutes SLIDE 1 minute GROUP BY district, t.city

@@ -321,6 +321,50 @@ def test_words_of_trend_queries_remain_names() -> None:
     assert not only(text).is_trend
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("PATTERN A having", ["having"]),
+        ("PATTERN A having WHERE having.x > 3", ["having"]),
+        ("PATTERN A having WITHIN 5 min", ["having"]),
+        ("PATTERN A having WHERE (having.x > 3)", ["having"]),
+        ("PATTERN SEQ(having a, having+ having[]) GROUP-BY having", ["a", "having"]),
+        ("PATTERN A HAVING COUNT(*) > 3", ["A"]),
+        ("PATTERN A HAVING A.k > 3 AND COUNT(*) > 3", ["A"]),
+        ("PATTERN A+ HAVING NOT COUNT(*) > 3", ["A"]),
+        ("PATTERN A a HAVING 3 < COUNT(*)", ["a"]),
+        ("PATTERN A a GROUP BY having HAVING having = 3 AND COUNT(*) > 3 RETURN a.having", ["a"]),
+    ],
+)
+def test_having_is_a_name_unless_a_condition_follows(text: str, names: list[str]) -> None:
+    query = only(text)
+    assert [event.variable for event in walk(query) if isinstance(event, Event)] == names
+    assert bool(query.having) == ("HAVING" in text)
+
+
+def test_distinct_is_a_name_unless_it_is_counted() -> None:
+    count, name, other = (
+        column.expression
+        for column in only(
+            "PATTERN distinct "
+            "RETURN COUNT( distinct distinct.x) AS a, COUNT(distinct) AS b, COUNT(distinct.x) AS c"
+        ).returns
+    )
+    assert count == Aggregate("distinct", "distinct", "x")
+    assert name == Aggregate("count", "distinct")
+    assert other == Aggregate("count", "distinct", "x")
+    (bare,) = only('PATTERN A a GROUP BY k RETURN COUNT(DISTINCT "x")').returns
+    assert bare.expression == Aggregate("distinct", "a", "x")
+    assert bare.name == "COUNT(DISTINCT a.x)"
+
+
+def test_thresholds() -> None:
+    query = only("PATTERN SEQ(A a, B+ b) RETURN k HAVING COUNT(*) > 3 AND (k = 1 OR b.k = 2) GROUP BY k")
+    count, either = query.having
+    assert count == Comparison(">", CountTrends(), Literal(3, LONG))
+    assert [own.variable for own in walk(either) if isinstance(own, Attribute)] == ["a", "b"]
+
+
 HOUR = 60 * MINUTE
 
 

@@ -52,6 +52,7 @@ from weft.pattern.nodes import (
 )
 from weft.pattern.policies import Policy, Suppression
 from weft.schema import BOOLEAN, DATE, DOUBLE, DURATION, LONG, STRING, TIMESTAMP, Schema, decimal
+from weft.tree import find
 
 FIRST_TIME = round((datetime.min.replace(tzinfo=EPOCH.tzinfo) - EPOCH).total_seconds()) * 1_000_000
 LAST_TIME = round((datetime.max.replace(tzinfo=EPOCH.tzinfo) - EPOCH).total_seconds() - 1) * 1_000_000
@@ -76,7 +77,9 @@ leaves = st.one_of(
     literals,
     st.just(Literal(None, STRING)),
     st.builds(Attribute, names, names, places),
-    st.builds(Aggregate, st.sampled_from(["sum", "avg", "min", "max", "count"]), names, names),
+    st.builds(
+        Aggregate, st.sampled_from(["sum", "avg", "min", "max", "count", "stddev", "distinct"]), names, names
+    ),
     st.builds(Aggregate, st.just("count"), names),
     st.just(Suppressed()),
 )
@@ -152,7 +155,9 @@ def queries(draw: st.DrawFn) -> Query:
     slide = draw(st.none() | st.integers(1, INT64_MAX))
     group_by = tuple(dict.fromkeys(draw(st.lists(names, max_size=2))))
     shown = draw(st.lists(expressions | st.just(CountTrends()), max_size=3))
-    is_trend = slide is not None or bool(group_by) or CountTrends() in shown
+    having = draw(st.lists(conjuncts.filter(lambda part: not isinstance(part, Equivalence)), max_size=2))
+    counts = any(True for part in (*shown, *having) for _ in find(part, CountTrends))
+    is_trend = slide is not None or bool(group_by) or counts
     columns: list[ReturnColumn] = []
     for position, expression in enumerate(shown, 1):
         name = draw(st.none() | names) or default_column_name(expression, position, is_trend=is_trend)
@@ -168,7 +173,7 @@ def queries(draw: st.DrawFn) -> Query:
     policy = draw(policies)
     if window is None:  # TIMEOUTS right after a pattern such as `A` is read as its variable
         policy = replace(policy, timeouts=False)
-    rest = (window, tuple(keys), tuple(columns), None, slide, group_by, policy)
+    rest = (window, tuple(keys), tuple(columns), None, slide, group_by, policy, tuple(having))
     query = Query(draw(names), draw(patterns), tuple(where), *rest)
     assume(query.is_trend == is_trend)  # COUNT(*) may have been left out
     return query
@@ -275,7 +280,10 @@ def test_a_trend_query() -> None:
         "WITHIN 30 minutes SLIDE 5 minutes\n"
         "PARTITION BY city\n"
         "GROUP BY district\n"
-        "RETURN T.district, COUNT(*), AVG(T.speed), COUNT(T) AS steps"
+        "HAVING COUNT(*) >= 10\n"
+        "   AND (SUM(T.x) > 3 OR NOT AVG(T.x) = 3 * MIN(T.x))\n"
+        "   AND T.district != 'center'\n"
+        "RETURN T.district, COUNT(*), AVG(T.speed), COUNT(T) / 60 AS steps"
     )
     (query,) = parse(text)
     assert to_text(query) == text

@@ -567,7 +567,7 @@ def test_conditions_that_are_refused(pattern: Pattern, condition: Expression, me
         (Query("q", A, window=CountWindow(5), returns=(COUNT,)), "WITHIN 5 EVENTS counts events"),
         (Query("q", A, slide=5, returns=(COUNT,)), "SLIDE without WITHIN"),
         (Query("q", A, window=TimeWindow(5), slide=0, returns=(COUNT,)), "SLIDE needs a length above 0"),
-        (Query("q", A, returns=(COUNT, ReturnColumn("x", of("a")))), "the column x is neither"),
+        (Query("q", A, returns=(COUNT, ReturnColumn("x", of("a")))), "the attribute v is not in GROUP BY"),
         (
             Query("q", A, group_by=("n",), returns=(COUNT,)),
             "RETURN has a column named n, as GROUP BY has",

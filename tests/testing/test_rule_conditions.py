@@ -70,3 +70,13 @@ def test_conditions(rule: str, expected: dict[str, str]) -> None:
 def test_the_columns_of_a_trend_query_are_kept() -> None:
     rule = "A+ a[] WHERE a.x > 1 WITHIN 1 hour RETURN COUNT(*) AS n"
     assert without(rule)["a.x > 1"] == "A+ a[] WITHIN 1 hour RETURN COUNT(*) AS n"
+
+
+def test_conditions_on_results() -> None:
+    rule = "A+ a[] GROUP BY k HAVING COUNT(*) > 1 AND k > 2 RETURN COUNT(*) AS n"
+    assert without(rule) == {
+        "HAVING COUNT(*) > 1": "A+ a[] GROUP BY k HAVING a.k > 2 RETURN COUNT(*) AS n",
+        "HAVING a.k > 2": "A+ a[] GROUP BY k HAVING COUNT(*) > 1 RETURN COUNT(*) AS n",
+    }
+    only = "A+ a[] HAVING COUNT(*) > 1 AND a.k > 2"
+    assert list(without(only)) == ["HAVING a.k > 2"]  # without the other this is no trend query

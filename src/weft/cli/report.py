@@ -88,7 +88,11 @@ def _long_text(digits: str) -> str:
 
     >>> _long_text("-1234567890123456789012345678901234567890")
     '-1234567890… (40 digits)'
+    >>> _long_text("8.3512048237e+2107")
+    '8.3512048237e+2107'
     """
+    if not digits.lstrip("-").replace(".", "").isdecimal():  # rounded, so that it says how long it is
+        return digits
     size = len(digits.lstrip("-").split(".")[0])
     return f"{digits[: 10 + digits.startswith('-')]}… ({size:,} digits)"
 

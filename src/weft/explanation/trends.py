@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from weft.expressions import And, Comparison, Expression
 from weft.language.literals import format_duration
 from weft.language.printer import expression_to_text
+from weft.normalize.thresholds import written_again
 from weft.plan.template import START, Automaton, Template, Transition, TrendItem
 from weft.plan.trend_sets import merged_template_lines, sharable_sets
 
@@ -55,6 +56,12 @@ def _template_lines(template: Template) -> list[str]:
     if template.group_by:
         rows.append(("groups", ", ".join(template.group_by)))
     rows.append(("within", _window_text(template)))
+    if template.thresholds:
+        wanted = [written_again(threshold, template.inputs) for threshold in template.thresholds]
+        rows.append(("having", conjunction_text(wanted)))
+    if template.quiet is not None:
+        per = f" per {', '.join(template.quiet_keys)}" if template.quiet_keys else ""
+        rows.append(("quiet", format_duration(template.quiet) + per))
     width = max(len(label) for label, _ in rows)
     return [f"{label:<{width}}  {text}".rstrip() for label, text in rows]
 

@@ -44,7 +44,7 @@ def demand_of(plan: Plan | TrendPlan) -> Demand:
         automata = [automaton for automata in template.alternatives for automaton in automata]
         for part in (*template.items, *automata):
             names |= {attribute.name for attribute in find(part, Attribute)}
-        names |= {column.name for column in template.columns if column.name is not None}
+        names |= {column.name for column in template.measured if column.name is not None}
         names |= set(template.keys)
     items = (item for template in plan.templates for item in template.items)
     return Demand(frozenset(item.type for item in items), frozenset(names))

@@ -117,11 +117,15 @@ def divide(queries: Sequence[Query]) -> tuple[QueryGroup, ...]:
 def divide_trends(queries: Sequence[Query], templates: Sequence[Template]) -> tuple[QueryGroup, ...]:
     """Return trend queries in groups, each with the division that keeps all its results whole.
 
-    Queries with the same groups are divided by these; those without by the time at which windows start.
+    Queries with the same groups are divided by these; those without by the time at which windows start. Where
+    one result decides about others, they meet by what they have in common.
     """
-    ungrouped = [template for template in templates if not template.group_by]
-    by_time = ByTime(max((own.length or 0 for own in ungrouped), default=0), lead=0)
-    divided = [_by_key(own.group_by) if own.group_by or own.length is None else by_time for own in templates]
+    timed = [own for own in templates if not own.group_by and own.length is not None and own.quiet is None]
+    by_time = ByTime(max((own.length or 0 for own in timed), default=0), lead=0)
+    divided = [
+        by_time if own in timed else _by_key(own.group_by if own.quiet is None else own.quiet_keys)
+        for own in templates
+    ]
     return _groups(zip(divided, queries, strict=True), {own.query: own for own in templates})
 
 

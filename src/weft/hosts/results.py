@@ -152,7 +152,7 @@ def trend_names(templates: Sequence[Template], columns: Mapping[str, Sequence[st
     for template in templates:
         pairs = list(zip(template.columns, columns[template.query], strict=True))
         names[template.query] = TrendNames(
-            {own.column: name for own, name in pairs if own.function is None},
-            {own.column: name for own, name in pairs if own.function is not None},
+            {own.column: name for own, name in pairs if own.is_group},
+            {own.column: name for own, name in pairs if not own.is_group},
         )
     return names

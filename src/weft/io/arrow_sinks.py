@@ -94,6 +94,8 @@ def trend_lines(trends: pa.Table, names: Mapping[str, TrendNames]) -> Iterator[p
 
     def value(rows: pa.Table, column: str) -> pa.Array:
         digits = pc.map_lookup(in_one_array(rows[BEYOND]), column, "first")
+        words = pc.binary_join_element_wise('"', digits, '"', "")  # Infinity and NaN are no numbers of JSON
+        digits = pc.if_else(pc.match_substring_regex(digits, "[yN]$"), words, digits)
         return pc.coalesce(digits, json_texts(in_one_array(rows[column])))
 
     def fields_of(query: str, rows: pa.Table) -> dict[str, pa.Array]:

@@ -14,7 +14,7 @@ from weft.language.lexer import quote_name
 from weft.language.pattern_rules import WrittenGroupKey
 from weft.language.printer import expression_to_text
 from weft.language.scope import variables_in
-from weft.pattern.nodes import Event, Query, ReturnColumn
+from weft.pattern.nodes import Event, Query
 from weft.pattern.policies import Policy
 from weft.tree import transform_up
 
@@ -54,6 +54,7 @@ def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
     if clauses.get("PATTERN") is None:
         return None
     where, keys = clauses.get("WHERE"), clauses.get("GROUP") or ()
+    having = clauses.get("HAVING")
     query = Query(
         name,
         clauses["PATTERN"],
@@ -65,6 +66,7 @@ def assemble_query(draft: QueryDraft, name: str, span: Span) -> Query | None:
         clauses.get("SLIDE"),
         tuple(dict.fromkeys(key.name for key in keys)),
         _policy(clauses),
+        () if having is None else conjuncts(having),
     )
     if draft.without_variable:
         query = _resolve_missing_variables(query, draft)
@@ -123,12 +125,8 @@ def _resolve_missing_variables(query: Query, draft: QueryDraft) -> Query:
         query = transform_up(query, lambda node: _with_variable(node, only))
     else:
         settled = {id(name) for name in draft.maybe_texts if name.name not in variables}
-        columns = tuple(_of_first_event(column, query) for column in query.returns)
-        for written, column in zip(query.returns, columns, strict=True):
-            if column is not written:
-                settled.add(id(written.expression))
+        query = _with_first_event(query, settled)
         unsettled = [mention for mention in draft.without_variable if id(mention) not in settled]
-        query = replace(query, returns=columns)
     draft.problems += (missing_variable(mention, variables) for mention in unsettled)
     return query
 
@@ -139,11 +137,19 @@ def _with_variable(node: Any, variable: str) -> Any:
     return node
 
 
-def _of_first_event(column: ReturnColumn, query: Query) -> ReturnColumn:
-    """Let a bare attribute of GROUP BY be that of the first event, if there is one, as all agree on it."""
-    match column.expression:
-        case Attribute(variable="", place="each", name=name) as key if name in query.group_by:
-            for variable in variables_in(query.pattern):
-                if not variable.negations:
-                    return replace(column, expression=replace(key, variable=variable.event.variable))
-    return column
+def _with_first_event(query: Query, settled: set[int]) -> Query:
+    """Let bare attributes of GROUP BY in what is said of results be those of the first event: all agree."""
+    first = next((own.event.variable for own in variables_in(query.pattern) if not own.negations), None)
+    if first is None or not query.group_by:
+        return query
+
+    def owned(node: Any) -> Any:
+        match node:
+            case Attribute(variable="", place="each", name=name) if name in query.group_by:
+                settled.add(id(node))
+                return replace(node, variable=first)
+        return node
+
+    columns = tuple(transform_up(column, owned) for column in query.returns)
+    having = tuple(transform_up(predicate, owned) for predicate in query.having)
+    return replace(query, returns=columns, having=having, policy=transform_up(query.policy, owned))

@@ -5,26 +5,41 @@ from dataclasses import replace
 from typing import Any, cast
 
 from weft.errors import Problem, Span
-from weft.expressions import Aggregate, Attribute, CountTrends, Equivalence, Expression, Predicate
+from weft.expressions import (
+    OF_SINGLE_EVENTS,
+    Aggregate,
+    Attribute,
+    CountTrends,
+    Equivalence,
+    Expression,
+    Predicate,
+)
 from weft.language.bare_names import missing_variable, read_names_as_texts
 from weft.language.builder import QueryBuilder, as_query
 from weft.language.checks.order import check_order
 from weft.language.checks.pattern import check_pattern
 from weft.language.checks.policies import check_policy, check_suppressed_column, refuse_suppressed
 from weft.language.checks.trends import (
-    check_trend_column,
+    check_single_events,
+    check_trend_expression,
     check_trend_pattern,
     check_trend_predicate,
     check_trend_result,
     check_trend_windows,
 )
-from weft.language.columns import check_column_names
+from weft.language.columns import aggregate_to_text, check_column_names
 from weft.language.findings import MAX_PROBLEMS, Findings, raise_together
 from weft.language.lexer import quote_name
 from weft.language.locate import clause_span
 from weft.language.nesting import MAX_NESTING, is_nested_too_deeply
 from weft.language.printer import window_to_text
-from weft.language.scope import Scope, in_different_negations, mentions, never_together
+from weft.language.scope import (
+    PatternVariable,
+    Scope,
+    in_different_negations,
+    mentions,
+    never_together,
+)
 from weft.language.typing_of_expressions import Typing
 from weft.pattern.nodes import Query, ReturnColumn, Window
 from weft.pattern.policies import Policy
@@ -98,6 +113,7 @@ class _Binding:
         partition_by = tuple(self._bind_key(name, "PARTITION") for name in query.partition_by)
         group_by = tuple(dict.fromkeys(self._bind_key(name, "GROUP") for name in query.group_by))
         columns = tuple(self._bind_column(column, group_by) for column in query.returns)
+        having = tuple(self._bind_threshold(predicate, group_by) for predicate in query.having)
         if columns:
             for problem in check_column_names(columns, is_trend=self.is_trend):
                 self.findings.note(problem)
@@ -106,7 +122,7 @@ class _Binding:
         order = (query.pattern, where, self.scope, times if self.schema is None else {self.schema.time})
         check_order(*order, tie_break=tie_break, is_guess=is_guess, findings=self.findings)
         rest = (query.window, partition_by, columns, query.span, query.slide, group_by, self._bind_policy())
-        bound = Query(query.name, query.pattern, where, *rest)
+        bound = Query(query.name, query.pattern, where, *rest, having)
         check_policy(bound, self.scope, self.source, self.findings)
         if self.is_trend:
             check_trend_windows(bound, self.source, self.findings)
@@ -124,9 +140,8 @@ class _Binding:
 
     def _refuse_deep_nesting(self) -> bool:
         columns = (column.expression for column in self.query.returns)
-        deep = [
-            part for part in (self.query.pattern, *self.query.where, *columns) if is_nested_too_deeply(part)
-        ]
+        parts = (self.query.pattern, *self.query.where, *columns, *self.query.having)
+        deep = [part for part in parts if is_nested_too_deeply(part)]
         for part in deep:
             self.complain(f"this nests more than {MAX_NESTING} levels deep", part.span)
         return bool(deep)
@@ -146,6 +161,8 @@ class _Binding:
         known = len(self.findings.problems)
         self._refuse_count_of_trends(predicate)
         refuse_suppressed(predicate, self.findings)
+        if not self.is_trend:
+            self._check_single_events(predicate)
         checked = self._check_mentions(predicate)
         if self.typing is not None:
             checked = self.typing.predicate(checked)
@@ -155,17 +172,45 @@ class _Binding:
 
     def _bind_column(self, column: ReturnColumn, group_by: tuple[str, ...]) -> ReturnColumn:
         known = len(self.findings.problems)
-        if not isinstance(column.expression, CountTrends):
-            self._refuse_count_of_trends(column.expression)
         if not self.is_trend:
             check_suppressed_column(column, self.query.policy, self.findings)
-        checked = self._check_mentions(column.expression, in_return=True)
+        checked = self._check_mentions(column.expression, clause="RETURN")
         if self.typing is not None:
             checked = self.typing.value(checked)
         bound = ReturnColumn(column.name, checked, column.span)
+        self._check_single_events(checked)
         if self.is_trend and len(self.findings.problems) == known:
-            check_trend_column(bound, group_by, self.findings)
+            check_trend_expression(checked, group_by, "RETURN", self.findings)
         return bound
+
+    def _bind_threshold(self, predicate: Expression, group_by: tuple[str, ...]) -> Expression:
+        """Return a conjunct of HAVING with its types."""
+        known = len(self.findings.problems)
+        if not self.is_trend and predicate is self.query.having[0]:
+            message = "HAVING chooses among the results of a trend query, but this query returns matches"
+            hint = "write conditions on matches in WHERE, or count trends, as in HAVING COUNT(*) > 3"
+            self.complain(message, predicate.span, hint)
+        refuse_suppressed(predicate, self.findings)
+        checked = self._check_mentions(predicate, clause="HAVING")
+        if self.typing is not None:
+            checked = self.typing.predicate(checked)
+        self._check_single_events(checked)
+        if self.is_trend and len(self.findings.problems) == known:
+            check_trend_expression(checked, group_by, "HAVING", self.findings)
+        return checked
+
+    def _check_single_events(self, expression: Expression) -> None:
+        """Check aggregates that trend queries of a single event have, and no others."""
+        if self.is_trend:
+            check_single_events(expression, self.query, self.findings)
+            return
+        for aggregate in find(expression, Aggregate):
+            if aggregate.function in OF_SINGLE_EVENTS:
+                message = (
+                    f"{aggregate_to_text(aggregate)} is for trend queries, but this query returns matches"
+                )
+                hint = "make it one with GROUP BY, SLIDE or COUNT(*), of a single event: PATTERN A a"
+                self.complain(message, aggregate.span, hint)
 
     def _bind_policy(self) -> Policy:
         policy = self.query.policy
@@ -190,10 +235,10 @@ class _Binding:
 
     def _refuse_count_of_trends(self, expression: Expression) -> None:
         for count in find(expression, CountTrends):
-            hint = "write RETURN COUNT(*), and calculate with the result"
-            self.complain("COUNT(*) is a RETURN column by itself", count.span, hint)
+            message = "COUNT(*) is known of all trends together, but WHERE asks each of them"
+            self.complain(message, count.span, "write it in HAVING, as in HAVING COUNT(*) > 3")
 
-    def _check_mentions(self, expression: Expression, *, in_return: bool = False) -> Expression:
+    def _check_mentions(self, expression: Expression, *, clause: str = "WHERE") -> Expression:
         """Check the variables of a conjunct or a column; say `each` where v[i] or FIRST(v) mean no more."""
         scope = self.scope
         mentioned = mentions(expression)
@@ -218,14 +263,14 @@ class _Binding:
             adjust = adjust or (place is not None and place != "each")
             if place in ("current", "previous") and not variable.is_list:
                 self._complain_of_index(mention)
-            elif in_return:
-                self._check_returned(mention, is_list=variable.is_list, negated=bool(variable.negations))
+            elif clause != "WHERE":
+                self._check_shown(mention, variable, clause)
         if len(with_previous) > 1:
             names = " and ".join(f"{name}[i-1]" for name in sorted(with_previous))
             hint = "compare consecutive elements of one list in one predicate, of another in the next"
             self.complain(f"one predicate speaks of {names}", expression.span, hint)
-        if len(known) > 1:
-            self._check_together(known, expression.span, in_return=in_return)
+        if len(known) > 1 and (clause == "WHERE" or not self.is_trend):
+            self._check_together(known, expression.span, in_return=clause == "RETURN")
         return self._with_plain_places(expression, with_previous) if adjust else expression
 
     def _complain_of_index(self, mention: Attribute | Aggregate) -> None:
@@ -235,10 +280,11 @@ class _Binding:
         hint = f"write {name}.{mention.name}, or declare a list: {quote_name(event.type)}+ {name}[]"
         self.complain(message, mention.span, hint)
 
-    def _check_returned(self, mention: Attribute | Aggregate, *, is_list: bool, negated: bool) -> None:
-        name = quote_name(mention.variable)
-        if negated:
-            message = f"RETURN cannot show {name}: it is negated, so no match binds it"
+    def _check_shown(self, mention: Attribute | Aggregate, variable: PatternVariable, clause: str) -> None:
+        name, is_list = quote_name(mention.variable), variable.is_list
+        if variable.negations:
+            verb, what = ("show", "match") if clause == "RETURN" else ("ask for", "trend")
+            message = f"{clause} cannot {verb} {name}: it is negated, so no {what} binds it"
             self.complain(message, mention.span, None)
         elif self.is_trend:
             return

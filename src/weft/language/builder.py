@@ -11,6 +11,7 @@ from weft.expressions import (
     Attribute,
     CountTrends,
     Equivalence,
+    Expression,
     Place,
     Predicate,
     Suppressed,
@@ -237,6 +238,7 @@ class QueryBuilder:
     step: int | None = None
     group: tuple[str, ...] = ()
     policy: Policy = ALL_MATCHES
+    thresholds: tuple[Expression, ...] = ()
 
     def pattern(self, part: Part) -> "QueryBuilder":
         """Set the pattern."""
@@ -265,6 +267,11 @@ class QueryBuilder:
     def group_by(self, *attributes: str | Term) -> "QueryBuilder":
         """Aggregate the trends of each combination of values of the attributes by themselves."""
         return replace(self, group=tuple(dict.fromkeys(map(_key, attributes))))
+
+    def having(self, *predicates: Term) -> "QueryBuilder":
+        """Add conditions on aggregates, all of which must hold of a result of a trend query."""
+        added = [part for predicate in predicates for part in conjuncts(expression_of(predicate))]
+        return replace(self, thresholds=(*self.thresholds, *added))
 
     def partition_by(self, *attributes: str) -> "QueryBuilder":
         """Match each combination of values of the attributes by itself."""
@@ -313,7 +320,7 @@ def as_query(given: Query | QueryBuilder) -> Query:
             f'go on with .pattern(...), as in weft.query("{given.name}").pattern(weft.seq(a, b))',
         )
     rest = (given.window, given.keys, given.columns, None, given.step, given.group, given.policy)
-    return name_columns(Query(given.name, given.parts, given.predicates, *rest))
+    return name_columns(Query(given.name, given.parts, given.predicates, *rest, given.thresholds))
 
 
 def _name(given: object, what: str) -> str:

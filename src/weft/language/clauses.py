@@ -89,7 +89,7 @@ def _problem_of_syntax(clause: ClauseTokens, error: UnexpectedToken, language: L
 
 def _nesting_parts(keyword: Token, value: Any) -> list[Any]:
     """Return the patterns and expressions of a clause; names, lengths and sources do not nest."""
-    if keyword.type == "PATTERN" or keyword.type in CONDITIONS:
+    if keyword.type in ("PATTERN", "HAVING", *CONDITIONS):
         return [value]
     if keyword.type == "MATCHING":
         return [value.pattern]

@@ -54,7 +54,8 @@ def aggregate_to_text(aggregate: Aggregate | CountTrends) -> str:
     if isinstance(aggregate, CountTrends):
         return "COUNT(*)"
     attribute = "" if aggregate.name is None else "." + quote_name(aggregate.name, after_dot=True)
-    return f"{aggregate.function.upper()}({quote_name(aggregate.variable)}{attribute})"
+    function = "COUNT(DISTINCT " if aggregate.function == "distinct" else f"{aggregate.function.upper()}("
+    return f"{function}{quote_name(aggregate.variable)}{attribute})"
 
 
 def check_column_names(columns: Iterable[ReturnColumn], *, is_trend: bool = False) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from weft.pattern.nodes import ReturnColumn
 from weft.schema import BOOLEAN, DATE, DURATION, LONG, STRING, TIMESTAMP, Type
 from weft.tree import walk
 
-_OF_ATTRIBUTES = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX")
+_OF_ATTRIBUTES = ("FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "STDDEV")
 FUNCTIONS = (*_OF_ATTRIBUTES, "ABS", "SUPPRESSED")
 _OPERATORS = {"==": "=", "<>": "!="}  # what is written otherwise than in an expression
 _PLACES: dict[str, Place] = {"i": "current", "i-1": "previous"}
@@ -172,6 +172,8 @@ class Rules(PatternRules):
     def call(self, parts: list[Any]) -> Expression:
         function, arguments = parts[0].value.upper(), parts[2:-1:2]
         span = span_of(parts[0], parts[-1])
+        if type(parts[2]) is Token and parts[2].type == "DISTINCT":  # after COUNT alone
+            function, arguments = "DISTINCT", [parts[3]]
         if function == "SUPPRESSED" and not arguments:
             return expressions.Suppressed(span)
         if len(arguments) != 1:
@@ -182,7 +184,11 @@ class Rules(PatternRules):
             return expressions.CountTrends(span)
         if not is_star and function == "ABS":
             return expressions.Absolute(argument, span)
-        if function not in _OF_ATTRIBUTES or type(argument) is not Attribute or argument.place != "each":
+        if (
+            function not in (*_OF_ATTRIBUTES, "DISTINCT")
+            or type(argument) is not Attribute
+            or argument.place != "each"
+        ):
             return self._refuse_call(parts[0].value, span)
         if argument.variable:
             return _of_attribute(function, argument.variable, argument.name, span)

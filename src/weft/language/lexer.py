@@ -17,6 +17,11 @@ _SOFT_KEYWORDS = {
     "DATE": re.compile(r"\s*'"),
 }
 
+# The word after `COUNT(` that is a keyword before a name, and nowhere else.
+_COUNT_OF = re.compile(r"\bCOUNT\s*\(\s*$", re.IGNORECASE)
+_DISTINCT = re.compile(r"DISTINCT\s+[\w\"]|DISTINCT\"", re.IGNORECASE)
+_LONGEST_GAP = 60  # between COUNT and DISTINCT
+
 # Words that start a clause where no name can stand. After `PATTERN A` one can: there what follows decides.
 _LENGTH = r"\s*-?\s*\.?\d"
 _SOFT_CLAUSES = {
@@ -24,6 +29,12 @@ _SOFT_CLAUSES = {
     "STRATEGY": re.compile(r"\s+(?:ANY|NEXT|STRICT)\b(?!\s*:)", re.IGNORECASE),
     "PREFER": re.compile(r"\s+LONGEST\b(?!\s*:)", re.IGNORECASE),
     "SUPPRESS": re.compile(_LENGTH),
+    "HAVING": re.compile(
+        r"""\s*["'(\d-]|\s+(?:NOT|TRUE|FALSE|NULL)\b
+          | \s+(?!(?:QUERY|PATTERN|WHERE|WITHIN|RETURN|SLIDE|GROUP|PARTITION|SUPPRESS)\b)[^\W\d]\w*
+            \s*(?:[(.\[<>=!*/%+-]|(?:IN|IS|LIKE|BETWEEN|AND|OR|NOT)\b)""",
+        re.IGNORECASE | re.VERBOSE,
+    ),
     "TIMEOUTS": re.compile(r"(?!)"),  # nothing follows that no variable has
 }
 _PHRASES = frozenset({"PARTITION", "GROUP", "AFTER"})  # the first words of PARTITION BY, AFTER MATCH SKIP ...
@@ -218,11 +229,18 @@ def _kind_of_word(word: str, previous: str, text: str, end: int, *, in_pattern: 
         return upper
     if upper in _SOFT_KEYWORDS and _SOFT_KEYWORDS[upper].match(text, end):
         return upper
+    if upper == "DISTINCT" and _is_distinct(text, end - len(word)):
+        return upper
     if upper in _FOLLOWERS.get(previous, ()):
         return upper
     if upper in _SOFT_CLAUSES and _may_start_clause(upper, previous, text, end, in_pattern=in_pattern):
         return upper
     return "UNIT" if previous == "NUMBER" else None
+
+
+def _is_distinct(text: str, start: int) -> bool:
+    is_counted = _COUNT_OF.search(text, max(start - _LONGEST_GAP, 0), start)
+    return is_counted is not None and _DISTINCT.match(text, start) is not None
 
 
 def _may_start_clause(word: str, previous: str, text: str, end: int, *, in_pattern: bool) -> bool:

@@ -20,11 +20,11 @@ from weft.pattern.nodes import Query
 DEFAULT_NAME = "query"
 
 _CLAUSES = (
-    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
+    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "HAVING", "RETURN"),
     *("STRATEGY", "AFTER", "PREFER", "SUPPRESS", "TIMEOUTS"),
 )
 LANGUAGE = Language({keyword: f"{keyword.lower()}_clause" for keyword in _CLAUSES}, Rules, ("grammar.lark",))
-_DECISIVE = ("SLIDE", "GROUP", "AFTER", "SUPPRESS")  # what other clauses mean depends on these
+_DECISIVE = ("SLIDE", "GROUP", "HAVING", "AFTER", "SUPPRESS")  # what other clauses mean depends on these
 
 
 def parse(text: str, origin: str = "<query>") -> tuple[Query, ...]:

@@ -50,6 +50,8 @@ def to_text(given: Query | QueryBuilder) -> str:
         lines.append("PARTITION BY " + ", ".join(map(quote_name, query.partition_by)))
     if query.group_by:
         lines.append("GROUP BY " + ", ".join(map(quote_name, query.group_by)))
+    if query.having:
+        lines.append("HAVING " + "\n   AND ".join(_expression(part, _NOT) for part in query.having))
     lines += policy_lines(query.policy)
     if query.returns:
         columns = (

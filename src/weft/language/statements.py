@@ -16,7 +16,7 @@ _GAP = re.compile(rf"(?:\s+|;|//[^\n]*|{COMMENT})*+", re.DOTALL)
 # What cannot end a query of our own language; a word after it is a name, whatever the word.
 _UNFINISHED = frozenset(
     {
-        *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "RETURN"),
+        *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION", "GROUP", "HAVING", "RETURN"),
         *("STRATEGY", "AFTER", "TO", "PAST", "PREFER", "SUPPRESS", "PER"),
         *("SEQ", "AND", "OR", "SOME", "NOT", "AS", "IS", "IN", "BETWEEN", "LIKE", "COMPARE"),
         *("BANG", "MINUS", "DIVIDE", "COMMA", "DOT", "LPAR", "LBRACK", "LBRACE"),

@@ -10,7 +10,7 @@ from weft.language.foreign_words import is_inside_name, meant_by_word, name_to_q
 from weft.language.lexer import KEYWORDS, POLICY_WORDS, RESERVED, SYMBOLS, quote_name, quote_text
 
 _CLAUSE_WORDS = (
-    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "RETURN"),
+    *("QUERY", "PATTERN", "WHERE", "WITHIN", "SLIDE", "PARTITION BY", "GROUP BY", "HAVING", "RETURN"),
     *("STRATEGY", "AFTER MATCH SKIP", "PREFER LONGEST", "SUPPRESS", "TIMEOUTS"),
 )
 

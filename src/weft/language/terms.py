@@ -119,6 +119,14 @@ class Term:
         """Return how many elements of the list have this attribute."""
         return self._aggregate("count")
 
+    def count_distinct(self) -> "Term":
+        """Return how many values of this attribute differ, in a trend query of a single event."""
+        return self._aggregate("distinct")
+
+    def stddev(self) -> "Term":
+        """Return the sample standard deviation of this attribute, in a trend query of a single event."""
+        return self._aggregate("stddev")
+
     def sum(self) -> "Term":
         """Return the sum of this attribute over the list."""
         return self._aggregate("sum")

@@ -42,13 +42,18 @@ _ORDERED = _NUMBERS | {"duration", "timestamp", "date"}
 _ARGUMENTS = {  # COUNT takes all types
     "sum": _NUMBERS | {"duration"},
     "avg": _NUMBERS,
+    "stddev": _NUMBERS,
     "min": _ORDERED | {"string"},
     "max": _ORDERED | {"string"},
 }
-_TREND_ARGUMENTS = {"sum": _NUMBERS, "avg": _NUMBERS, "min": _ORDERED, "max": _ORDERED}
+_TREND_ARGUMENTS = {
+    **dict.fromkeys(("sum", "avg", "stddev"), _NUMBERS),
+    **dict.fromkeys(("min", "max"), _ORDERED),
+}
 NO_VALUES = "is it the right file, with more in it than a header? Parquet tells types without values"
 _TREND_HINTS = {
     "sum": "in a trend query SUM takes numbers",
+    "stddev": "in a trend query STDDEV takes numbers",
     "min": "in a trend query MIN takes numbers, times and durations",
     "max": "in a trend query MAX takes numbers, times and durations",
 }

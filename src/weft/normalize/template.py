@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, product
 
-from weft.expressions import Aggregate, Attribute, CountTrends
 from weft.normalize.position_automaton import (
     MOST_POSITIONS,
     Built,
@@ -12,10 +11,11 @@ from weft.normalize.position_automaton import (
     build_automaton,
     too_many_positions,
 )
-from weft.normalize.split_alternatives import positive_variables
+from weft.normalize.thresholds import Inputs
 from weft.normalize.trend_conditions import conditions_of, refusal
 from weft.pattern import nodes
 from weft.pattern.nodes import Conjunction, Disjunction, Event, Negation, Pattern, Query
+from weft.pattern.policies import Suppression
 from weft.plan.template import Automaton, Template, TrendColumn
 from weft.schema import Schema
 from weft.tree import find, transform_up
@@ -48,6 +48,9 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
             raise too_many_positions(query)
     if not alternatives:
         raise refusal(query, "the pattern has no event", query.pattern.span, "a trend has at least one event")
+    inputs, suppression = Inputs(query), query.policy.suppression
+    thresholds = tuple(map(inputs.expression, query.having))
+    columns = _columns(query, schema, inputs)
     return Template(
         query=query.name,
         items=items.all,
@@ -56,8 +59,22 @@ def template_of(query: Query, schema: Schema | None = None) -> Template:
         group_by=query.group_by,
         length=length,
         slide=slide,
-        columns=_columns(query, schema),
+        columns=columns,
+        inputs=inputs.columns,
+        thresholds=thresholds,
+        quiet=None if suppression is None else suppression.length,
+        quiet_keys=() if suppression is None else _quiet_keys(suppression, query),
     )
+
+
+def _quiet_keys(suppression: Suppression, query: Query) -> tuple[str, ...]:
+    keys = tuple(dict.fromkeys(attribute.name for attribute in suppression.per)) or query.group_by
+    if query.window is None or not set(keys) <= set(query.group_by):
+        message = "SUPPRESS needs windows, and attributes of GROUP BY"
+        raise refusal(
+            query, message, suppression.span, "write for example WITHIN 1 hour ... SUPPRESS 2 hours"
+        )
+    return keys
 
 
 def _window(query: Query) -> tuple[int | None, int | None]:
@@ -134,9 +151,9 @@ def _present(built: list[Built]) -> Iterator[tuple[Automaton, ...]]:
             yield present
 
 
-def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
-    returned = [_column(column, query) for column in query.returns]
-    shown = {column.name for column in returned if column.function is None}
+def _columns(query: Query, schema: Schema | None, inputs: Inputs) -> tuple[TrendColumn, ...]:
+    returned = [inputs.column_of(column) for column in query.returns]
+    shown = {column.name for column in returned if column.is_group}
     missing = [
         TrendColumn(name, None, None, name, None if schema is None else schema.type_of(name))
         for name in query.group_by
@@ -147,18 +164,3 @@ def _columns(query: Query, schema: Schema | None) -> tuple[TrendColumn, ...]:
             message = f"RETURN has a column named {column.column}, as GROUP BY has"
             raise refusal(query, message, written.span, "name the column differently, with AS")
     return (*missing, *returned)
-
-
-def _column(column: nodes.ReturnColumn, query: Query) -> TrendColumn:
-    match column.expression:
-        case CountTrends():
-            return TrendColumn(column.name, "count", None, None, None)
-        case Aggregate(function=function, variable=variable, name=name, argument_type=argument_type):
-            if variable in positive_variables(query.pattern):
-                return TrendColumn(column.name, function, variable, name, argument_type)
-            message = f"{function.upper()} of {variable}, which no trend binds"
-            raise refusal(query, message, column.span, "take the aggregate of an event that is not negated")
-        case Attribute(name=name, type=type) if name in query.group_by:
-            return TrendColumn(column.name, None, None, name, type)
-    message = f"the column {column.name} is neither one aggregate nor an attribute of GROUP BY"
-    raise refusal(query, message, column.span, "return COUNT(*), aggregates, and attributes of GROUP BY")

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from weft.errors import Span
 from weft.expressions import CountTrends, Equivalence, Expression, Predicate
 from weft.pattern.policies import ALL_MATCHES, Policy
+from weft.tree import find
 
 MAX_ALTERNATIVES = 256  # of one query: more ways to match are refused
 MAX_COMBINATIONS = 4_096  # the same with SOME, whose combinations have most of their joins in common
@@ -102,7 +103,8 @@ class Query:
     """A named pattern with its conditions; `where` holds the conjuncts in the order written.
 
     A trend query is not answered with its matches, the trends, but with aggregates over all those whose
-    events lie in one window [k * slide, k * slide + length) and agree on the attributes of `group_by`.
+    events lie in one window [k * slide, k * slide + length) and agree on the attributes of `group_by`; those
+    results count of which all of `having` is true.
     """
 
     name: str
@@ -115,6 +117,7 @@ class Query:
     slide: int | None = None  # microseconds; of a trend query without SLIDE, the length of the window
     group_by: tuple[str, ...] = ()
     policy: Policy = ALL_MATCHES
+    having: tuple[Expression, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -130,5 +133,6 @@ class Query:
     @property
     def is_trend(self) -> bool:
         """Whether aggregates over trends are asked for, with SLIDE, GROUP BY or COUNT(*)."""
-        counts = any(isinstance(column.expression, CountTrends) for column in self.returns)
+        asked = (*(column.expression for column in self.returns), *self.having)
+        counts = any(True for expression in asked for _ in find(expression, CountTrends))
         return counts or self.slide is not None or bool(self.group_by)

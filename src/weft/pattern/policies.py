@@ -17,7 +17,8 @@ Skip = Literal["none", "to next", "past last"]
 class Suppression:
     """Of the matches that end less than `length` microseconds after the one kept before, none counts.
 
-    There is a quiet time for each value of the attributes `per`; without any, of the query's keys.
+    There is a quiet time for each value of the attributes `per`; without any, of the query's keys. Of a trend
+    query, results are suppressed, by the ends of their windows, for each value of attributes of the group.
     """
 
     length: int

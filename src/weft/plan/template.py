@@ -81,13 +81,21 @@ class TrendColumn:
     """A column of the result: an aggregate, of all events bound to a variable, or of the trends.
 
     `function` is None for a column of the group, whose attribute is `name`; COUNT(*) has no variable.
+    STDDEV and `distinct` are of patterns of a single event. A column that is calculated has an `expression`,
+    and none of these.
     """
 
     column: str
     function: AggregateFunction | None
     variable: str | None
     name: str | None
-    type: Type | None  # of the attribute
+    type: Type | None  # of the attribute, or of the expression
+    expression: Expression | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether this is an attribute of the group."""
+        return self.function is None and self.expression is None
 
 
 @stored
@@ -96,7 +104,9 @@ class Template:
 
     Its trends are those of all alternatives; a trend of an alternative is one trend of each of its
     automata. All events of a trend agree on `keys`, of which `group_by` are shown. Without a window,
-    `length` and `slide` are None.
+    `length` and `slide` are None. Expressions of columns and the thresholds, all of which must be true of a
+    result, mention `inputs` by their names, as attributes of EVENT. Of the results with equal `quiet_keys`,
+    none counts whose window ends less than `quiet` after that of the one before that does.
     """
 
     query: str
@@ -107,3 +117,12 @@ class Template:
     length: int | None
     slide: int | None
     columns: tuple[TrendColumn, ...]
+    inputs: tuple[TrendColumn, ...] = ()
+    thresholds: tuple[Expression, ...] = ()
+    quiet: int | None = None
+    quiet_keys: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> tuple[TrendColumn, ...]:
+        """The columns that are shown, and those that expressions mention."""
+        return (*self.columns, *self.inputs)

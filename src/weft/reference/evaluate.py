@@ -30,7 +30,7 @@ from weft.expressions import (
     type_of,
 )
 from weft.reference.events import Bindings, ReferenceEvent
-from weft.reference.values import ORDER, Value, calculate, compare, convert, fit
+from weft.reference.values import ORDER, Value, calculate, compare, convert, fit, sample_deviation
 from weft.schema import DOUBLE, Type
 from weft.tree import find
 
@@ -196,6 +196,10 @@ def aggregate_events(
     values = [value for event in events if (value := event.value(aggregate.name)) is not None]
     if aggregate.function == "count":
         return len(values)
+    if aggregate.function == "distinct":
+        return sum(compare(left, right) != 0 for left, right in pairwise(sorted(values, key=ORDER))) + bool(
+            values
+        )
     if not values or aggregate.argument_type is None:
         return None
     match aggregate.function:
@@ -203,6 +207,8 @@ def aggregate_events(
             return total(values, aggregate.argument_type)
         case "avg":
             return average(values, aggregate.argument_type)
+        case "stddev":
+            return sample_deviation(values)
         case "min":
             return min(values, key=ORDER)
         case "max":

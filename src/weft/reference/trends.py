@@ -17,9 +17,10 @@ from weft.reference.events import ReferenceEvent, agree
 from weft.reference.matcher import matching_occurrences
 from weft.reference.occurrences import Occurrence
 from weft.reference.stream import Stream, prepare
-from weft.reference.values import Value, exact_average, exact_sum
+from weft.reference.thresholds import result_value
+from weft.reference.values import ORDER, Value, exact_average, exact_sum
 from weft.schema import Type
-from weft.tree import find
+from weft.tree import find, walk
 
 TrendResults: TypeAlias = dict[tuple[int | None, tuple[Value, ...]], dict[str, Value]]
 
@@ -29,7 +30,8 @@ def find_trend_results(
 ) -> TrendResults:
     """Return the RETURN columns of each window start and group that has a trend of a bound query.
 
-    Without a window the start is None. The order of `events` does not matter.
+    HAVING and then SUPPRESS choose among these. Without a window the start is None. The order of `events`
+    does not matter.
 
     >>> from weft.pattern import nodes
     >>> pattern = nodes.Sequence((Event("A", "a"), nodes.Kleene(Event("B", "b"), 1, None)))
@@ -50,11 +52,14 @@ def find_trend_results(
         for part in _partitions(inside, stream.keys):
             group = tuple(_representative(part[0].value(name)) for name in query.group_by)
             groups.setdefault((start, group), []).extend(find_trends(replace(stream, events=part)))
-    return {
-        (start, group): _return_values(query, group, trends)
-        for (start, group), trends in groups.items()
-        if trends
-    }
+    results: TrendResults = {}
+    for (start, group), trends in groups.items():
+        values = _values(query, group, trends)
+        if trends and all(result_value(threshold, values) is True for threshold in query.having):
+            results[start, group] = {
+                column.name: result_value(column.expression, values) for column in query.returns
+            }
+    return _unsuppressed(query, results)
 
 
 def find_trends(stream: Stream) -> list[Occurrence]:
@@ -111,22 +116,41 @@ def _representative(value: Value) -> Value:
     return math.nan if math.isnan(value) else value + 0.0
 
 
-def _return_values(query: Query, group: Sequence[Value], trends: Sequence[Occurrence]) -> dict[str, Value]:
+def _unsuppressed(query: Query, results: TrendResults) -> TrendResults:
+    """Return the results that SUPPRESS keeps, walked in order of windows, in a window in order of groups."""
+    suppression = query.policy.suppression
+    if suppression is None:
+        return results
+    keys = {attribute.name for attribute in suppression.per} or set(query.group_by)
+    kept: TrendResults = {}
+    latest: dict[str, int] = {}
+    for start, group in sorted(results, key=lambda place: (place[0], *map(ORDER, place[1]))):
+        if start is None:
+            raise ValueError("SUPPRESS of a trend query needs WITHIN")
+        key = repr([value for name, value in zip(query.group_by, group, strict=True) if name in keys])
+        if key not in latest or start - latest[key] >= suppression.length:  # so far apart are the ends, too
+            latest[key] = start
+            kept[start, group] = results[start, group]
+    return kept
+
+
+def _values(query: Query, group: Sequence[Value], trends: Sequence[Occurrence]) -> dict[Expression, Value]:
+    """Return the values of all aggregates and attributes that a query shows, or asks for in HAVING."""
     shown = dict(zip(query.group_by, group, strict=True))
-    return {column.name: _value(column.expression, shown, trends) for column in query.returns}
-
-
-def _value(expression: Expression, group: dict[str, Value], trends: Sequence[Occurrence]) -> Value:
-    match expression:
-        case CountTrends():
-            return len(trends)
-        case Attribute(name=name) if name in group:
-            return group[name]
-        case Aggregate(variable=variable):
-            events = [event for trend in trends for event in trend.bindings.get(variable, ())]
-            return aggregate_events(expression, events, total=exact_sum, average=_average)
-        case _:
-            raise ValueError(f"not a column of a trend query: {expression}")
+    nodes = [node for part in (*query.returns, *query.having) for node in walk(part)]
+    values: dict[Expression, Value] = {}
+    for node in nodes:
+        match node:
+            case CountTrends():
+                values[node] = len(trends)
+            case Attribute(name=name):
+                if name not in shown:
+                    raise ValueError(f"not a column of a trend query: {node}")
+                values[node] = shown[name]
+            case Aggregate(variable=variable):
+                events = [event for trend in trends for event in trend.bindings.get(variable, ())]
+                values[node] = aggregate_events(node, events, total=exact_sum, average=_average)
+    return values
 
 
 def _average(values: Sequence[Value], _: Type) -> Value:

@@ -147,6 +147,21 @@ def exact_average(values: Sequence[Value]) -> float:
     return _nearest_double(_total(values) / len(values)) if special is None else special
 
 
+def sample_deviation(values: Sequence[Value]) -> float | None:
+    """Return the root of the double nearest to the exact sample variance, NULL for fewer than two values.
+
+    >>> sample_deviation([1, 3, 5]), sample_deviation([1]), sample_deviation([1.0, math.inf])
+    (2.0, None, nan)
+    """
+    if len(values) < 2:
+        return None
+    if _special(values) is not None:
+        return math.nan
+    mean = _total(values) / len(values)
+    squares = sum(((Fraction(cast(Decimal, value)) - mean) ** 2 for value in values), Fraction(0))
+    return math.sqrt(_nearest_double(squares / (len(values) - 1)))
+
+
 def _nearest_double(value: Fraction) -> float:
     """Return the double nearest to a fraction, infinite when it is beyond all doubles."""
     try:

@@ -1,15 +1,15 @@
 """The conditions of a rule, each with the rule as it is without it.
 
-A condition is a conjunct of WHERE, an attribute of `[key]` or PARTITION BY, a NOT, the length of WITHIN, a
-bound of a list. An event decides it when the rule finds something else without it. A window is not left out
-but ten times as long, and the bound of a list is wider by one: so their neighbors are tested.
+A condition is a conjunct of WHERE or HAVING, an attribute of `[key]` or PARTITION BY, a NOT, the length of
+WITHIN, a bound of a list. An event decides it when the rule finds something else without it. A window is not
+left out but ten times as long, and the bound of a list is wider by one: so their neighbors are tested.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from weft.expressions import Equivalence, Predicate, variables_of
+from weft.expressions import Aggregate, CountTrends, Equivalence, Predicate, variables_of
 from weft.language.lexer import quote_name
 from weft.language.printer import expression_to_text, pattern_to_text, window_to_text
 from weft.pattern.nodes import Event, Kleene, Negation, Operator, Pattern, Query
@@ -37,7 +37,10 @@ def conditions_of(rule: Query) -> tuple[RuleCondition, ...]:
     ['[user]', 'b.x = c.x', 'NOT B b', 'WITHIN 1 hour', 'a: at least 2']
     """
     shown = rule if rule.is_trend else replace(rule, returns=())
-    parts = chain(_conjuncts(shown), _keys(shown), _negations(shown), _window(shown), _bounds(shown))
+    parts = chain(
+        *(_conjuncts(shown), _keys(shown), _negations(shown), _window(shown), _bounds(shown)),
+        _thresholds(shown),
+    )
     return tuple(RuleCondition(rule.name, text, without, hint) for text, without, hint in parts)
 
 
@@ -118,6 +121,20 @@ def _bounds(rule: Query) -> Iterator[Part]:
             more = kleene.most + 1
             hint = f"add a list of {more}"
             yield _bound_text(kleene, f"at most {kleene.most}"), _with_list(rule, kleene, most=more), hint
+
+
+def _thresholds(rule: Query) -> Iterator[Part]:
+    for place, part in enumerate(rule.having):
+        without = replace(rule, having=(*rule.having[:place], *rule.having[place + 1 :]))
+        if without.is_trend and any(_aggregates(without)):
+            hint = "add a result that fits but for this"
+            yield f"HAVING {expression_to_text(part)}", without, hint
+
+
+def _aggregates(rule: Query) -> Iterator[Aggregate | CountTrends]:
+    for part in (*rule.returns, *rule.having):
+        yield from find(part, Aggregate)
+        yield from find(part, CountTrends)
 
 
 def _bound_text(kleene: Kleene, bound: str) -> str:

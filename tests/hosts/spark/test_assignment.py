@@ -207,3 +207,5 @@ def test_trend_queries_have_parts_by_their_groups() -> None:
 def test_a_trend_query_without_a_window_is_refused() -> None:
     with pytest.raises(WeftError, match="query q0: without WITHIN, the only window never ends"):
         check_windows(queries_of("A+ RETURN COUNT(*)", "A+ WITHIN 1 s RETURN COUNT(*)"))
+    with pytest.raises(WeftError, match="SUPPRESS of a trend query is for batch"):
+        check_windows(queries_of("A+ WITHIN 1 s SUPPRESS 2 s RETURN COUNT(*)"))

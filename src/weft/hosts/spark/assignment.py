@@ -106,6 +106,12 @@ def check_windows(queries: Sequence[Query]) -> None:
             "them ends first may be known at the end alone, which a stream does not have\n  hint: name all "
             "attributes of PARTITION BY after SUPPRESS ... PER, or give WITHIN a time"
         )
+    quiet = [query.name for query in queries if query.is_trend and query.policy.suppression is not None]
+    if quiet:
+        raise WeftError(
+            f"{_names_text(quiet)}: SUPPRESS of a trend query is for batch; a stream would have to remember "
+            f"for every group when a result was kept\n  hint: leave out SUPPRESS on the stream"
+        )
     endless = [query.name for query in queries if query.is_trend and query.window is None]
     if endless:
         raise WeftError(

@@ -183,9 +183,9 @@ def _run_stages(
 
 
 def fingerprint(query: Query) -> str:
-    """Return what a query asks, without its name and what it returns, in few characters."""
+    """Return what a query asks, without its name and what of its results it shows, in few characters."""
     returns = (ReturnColumn("n", CountTrends()),) if query.is_trend else ()
-    asked = to_text(replace(query, name="q", returns=returns))
+    asked = to_text(replace(query, name="q", returns=returns, having=()))
     return blake2b(asked.encode(), digest_size=12).hexdigest()
 
 

@@ -82,6 +82,7 @@ def zone_notices(queries: Sequence[Query], zoneless: Collection[str], time: str,
 def _parts(query: Query) -> Iterator[Expression]:
     yield from query.conditions
     yield from (column.expression for column in query.returns)
+    yield from query.having
 
 
 def _has_time(expression: Expression) -> bool:

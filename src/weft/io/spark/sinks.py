@@ -101,7 +101,10 @@ def trend_lines(trends: DataFrame, names: Mapping[str, TrendNames]) -> DataFrame
     """Return each result as the text of one JSON object, in order of windows and groups, with all digits."""
 
     def value(schema: T.StructType, name: str) -> Column:
-        return F.coalesce(F.col(BEYOND)[name], _json_value(schema, name))
+        digits = F.col(BEYOND)[name]
+        is_word = digits.rlike("[yN]$")  # Infinity and NaN are no numbers of JSON
+        shown = F.when(is_word, F.concat(F.lit('"'), digits, F.lit('"'))).otherwise(digits)
+        return F.coalesce(shown, _json_value(schema, name))
 
     parts = {
         "group": {query: own.group for query, own in names.items()},

@@ -1,6 +1,7 @@
 """Check that what a query says of which matches count has a meaning for its pattern."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from weft.expressions import Expression, Suppressed
 from weft.language.findings import Findings
@@ -54,7 +55,9 @@ def check_policy(query: Query, scope: Scope, source: str, findings: Findings) ->
 
 
 def _refuse_in_trend(query: Query, source: str, findings: Findings) -> None:
-    for clause, text in _clauses(query.policy):
+    if query.policy.suppression is not None:
+        _check_suppressed_results(query.policy.suppression, query, findings)
+    for clause, text in _clauses(replace(query.policy, suppression=None)):
         message = f"{text} speaks of single matches, which a trend query never builds"
         hint = "leave it out; or leave out COUNT(*), SLIDE and GROUP BY, and aggregate the matches"
         findings.complain(message, whole_clause_span(source, query, clause), hint)
@@ -66,7 +69,6 @@ def _clauses(policy: Policy) -> Iterator[tuple[str, str]]:
         (policy.strategy is not None, "STRATEGY", "STRATEGY"),
         (policy.skip is not None, "AFTER", "AFTER MATCH SKIP"),
         (policy.prefer_longest, "PREFER", "PREFER LONGEST"),
-        (policy.suppression is not None, "SUPPRESS", "SUPPRESS"),
         (policy.timeouts, "TIMEOUTS", "TIMEOUTS"),
     )
     return ((keyword, words) for is_given, keyword, words in given if is_given)
@@ -75,10 +77,27 @@ def _clauses(policy: Policy) -> Iterator[tuple[str, str]]:
 # SUPPRESS.
 
 
-def _check_suppression(suppression: Suppression, pattern: Pattern, scope: Scope, findings: Findings) -> None:
+def _check_suppressed_results(suppression: Suppression, query: Query, findings: Findings) -> None:
+    """Report SUPPRESS of a trend query that has no windows, or a quiet time for what is no group."""
+    _check_length(suppression, findings)
+    if query.window is None:
+        message = "SUPPRESS compares where windows end, but without WITHIN there is one for all time"
+        findings.complain(message, suppression.span, _ADD_WINDOW)
+    for attribute in suppression.per:
+        if attribute.name not in query.group_by:
+            name = quote_name(attribute.name)
+            message = f"SUPPRESS PER takes attributes of GROUP BY, but {name} is none of these"
+            findings.complain(message, attribute.span, f"write GROUP BY {name}, or leave it out here")
+
+
+def _check_length(suppression: Suppression, findings: Findings) -> None:
     if suppression.length <= 0:
         message = f"SUPPRESS needs a length above 0, found {format_duration(suppression.length)}"
         findings.complain(message, suppression.span, "write for example SUPPRESS 1 hour")
+
+
+def _check_suppression(suppression: Suppression, pattern: Pattern, scope: Scope, findings: Findings) -> None:
+    _check_length(suppression, findings)
     for attribute in suppression.per:
         variable = scope.get(attribute.variable)
         if variable is None:  # as reported where its attribute is bound

@@ -3,9 +3,18 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from weft.expressions import Aggregate, Attribute, Cast, Comparison, CountTrends, Expression
+from weft.expressions import (
+    OF_SINGLE_EVENTS,
+    Aggregate,
+    Attribute,
+    Cast,
+    Comparison,
+    CountTrends,
+    Expression,
+    Suppressed,
+)
 from weft.language.checks.adjacency import may_be_empty, predecessors
-from weft.language.columns import RESERVED_TREND_COLUMNS
+from weft.language.columns import RESERVED_TREND_COLUMNS, aggregate_to_text
 from weft.language.findings import Findings
 from weft.language.lexer import quote_name
 from weft.language.literals import format_duration
@@ -222,26 +231,41 @@ def _hint_of_key(predicate: Expression) -> str:
     return "" if names or name is None else f"if all events agree on it, write [{quote_name(name)}]; or "
 
 
-def check_trend_column(column: ReturnColumn, group_by: tuple[str, ...], findings: Findings) -> None:
-    """Report a column that is neither an attribute of the group nor one aggregate."""
-    expression = column.expression
-    if isinstance(expression, Aggregate | CountTrends):
-        return
+def check_trend_expression(
+    expression: Expression, group_by: tuple[str, ...], clause: str, findings: Findings
+) -> None:
+    """Report what is made of anything but aggregates and attributes of the group, in RETURN or HAVING."""
     text = expression_to_text(expression)
-    if isinstance(expression, Attribute) and expression.place == "each":
-        if expression.name not in group_by:
-            name = quote_name(expression.name)
-            hint = f"write GROUP BY {name}, or aggregate it, as in MAX({text})"
-            findings.complain(f"{text} is shown, but not in GROUP BY", expression.span, hint)
-        return
-    message = f"a column of a trend query is an attribute of the group or one aggregate, found {text}"
-    hint = "return the aggregates themselves, and calculate with the result"
-    findings.complain(message, expression.span, hint)
+    what = "a column of a trend query" if clause == "RETURN" else "a condition in HAVING"
+    message = f"{what} is made of aggregates and attributes of GROUP BY, found {text}"
+    if any(find(expression, Suppressed)) or not (mentions(expression) or any(find(expression, CountTrends))):
+        findings.complain(message, expression.span, "write for example COUNT(*)")
+    for mention in find(expression, Attribute):
+        shown = expression_to_text(mention)
+        attribute = quote_name(mention.name, after_dot=True)
+        example = f"MAX({quote_name(mention.variable)}.{attribute})"
+        if mention.place != "each":
+            findings.complain(message, mention.span, f"take an aggregate, as in {example}")
+        elif mention.name not in group_by:
+            verb = "is shown" if clause == "RETURN" else "stands in HAVING"
+            hint = f"write GROUP BY {quote_name(mention.name)}, or aggregate it, as in {example}"
+            findings.complain(f"{shown} {verb}, but not in GROUP BY", mention.span, hint)
+
+
+def check_single_events(expression: Expression, query: Query, findings: Findings) -> None:
+    """Report aggregates that only trend queries of a single event have, where they stand elsewhere."""
+    for aggregate in find(expression, Aggregate):
+        if aggregate.function not in OF_SINGLE_EVENTS or isinstance(query.pattern, Event):
+            continue
+        message = f"{aggregate_to_text(aggregate)} needs a pattern that is a single event"
+        hint = "trends are counted, not built: of longer ones it is not known which events are in them"
+        findings.complain(message, aggregate.span, hint)
 
 
 def check_trend_result(query: Query, source: str, findings: Findings) -> None:
     """Report a result without aggregates, and names that the columns of the group take from others."""
-    if not any(isinstance(column.expression, Aggregate | CountTrends) for column in query.returns):
+    asked = (*(column.expression for column in query.returns), *query.having)
+    if not any(any(find(part, Aggregate)) or any(find(part, CountTrends)) for part in asked):
         span = query.returns[0].span if query.returns else query.span
         hint = "SLIDE and GROUP BY make this a trend query; add for example RETURN COUNT(*)"
         findings.complain("a trend query returns at least one aggregate", span, hint)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from weft.codec import stored
@@ -15,6 +14,8 @@ from weft.runtime.columns.events import Array, Events
 from weft.runtime.matches.execute import Found, Skipped
 from weft.runtime.trends.rows import TrendRows
 from weft.runtime.trends.shared import Counters
+from weft.runtime.trends.suppression import kept_rows
+from weft.runtime.trends.thresholds import passing_rows
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class FoundTrends:
 
 
 def found_trends(results: TrendRows, events: Events) -> FoundTrends:
-    """Return all results of a trend query."""
-    return FoundTrends(results, events, np.arange(results.n_rows))
+    """Return the results of a trend query, those that HAVING asks for and SUPPRESS keeps."""
+    return FoundTrends(results, events, kept_rows(results, events, passing_rows(results, events)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,8 @@ def span_of(template: Template) -> SlidingWindows:
     """Return the windows of a template."""
     if template.length is None or template.slide is None:
         raise ValueError(f"{template.query}: without WITHIN, a window on a stream would never close")
+    if template.quiet is not None:
+        raise ValueError(f"{template.query}: a stream does not remember which results SUPPRESS kept")
     return SlidingWindows(template.length, template.slide)
 
 
@@ -228,7 +230,9 @@ class TrendExecutor:
 
     def _is_online(self, number: int) -> bool:
         """Whether panes are all that is needed of the settled events of a template."""
-        return not self.plan.exact and not has_steps(self.plan.templates[number])
+        template = self.plan.templates[number]
+        has_distinct = any(column.function == "distinct" for column in template.measured)
+        return not self.plan.exact and not has_distinct and not has_steps(template)
 
     def _online_sets(self) -> dict[tuple[int, ...], OnlineTrends]:
         """Return the templates that are settled together, by their numbers: they see the same events."""
@@ -269,8 +273,9 @@ class TrendExecutor:
                 first = max(span.first_open(self._frontier), panes[0])
                 last = min(span.last_closed(frontier), panes[1])
                 rows = own.close(place, (first, last)) if first <= last else None
-                if rows is not None and rows.n_rows:
-                    yield found_trends(rows, own.examples)
+                found = None if rows is None else found_trends(rows, own.examples)
+                if found is not None and found.n_rows:
+                    yield found
 
     def _close_windows(self, frontier: int) -> Iterator[FoundTrends]:
         """Yield the results of the windows that end after the last frontier and not after the new one."""
@@ -313,7 +318,8 @@ class TrendExecutor:
             templates, events, self.plan.sharing, chosen, exact=self.plan.exact
         )
         self._counters += counters
-        return (found_trends(rows, events) for rows in results if rows.n_rows)
+        found = (found_trends(rows, events) for rows in results)
+        return (own for own in found if own.n_rows)
 
     def _forget(self, frontier: int) -> None:
         """Move on to a frontier, and drop the events that no open window has."""

@@ -12,10 +12,11 @@ from weft.kernels.trends.results import Kept, scale_results
 from weft.plan.template import START, Automaton
 from weft.runtime.columns.events import Array
 from weft.runtime.matches.table import offsets_of, ranges
-from weft.runtime.trends.measures import Lane, Measures
+from weft.runtime.trends.measures import Lane, Measures, Part
 from weft.runtime.trends.rows import Results, chain, results_of, room_for
 from weft.runtime.trends.selection import count_windows
 
+POWERS: Mapping[Part, int] = {"positive": 1, "negative": 1, "square": 2}  # of a value, in a lane
 ROUNDED_LIMBS = 4  # beyond these and those of a value, numbers are rounded: all that a decimal holds is exact
 
 
@@ -165,9 +166,7 @@ class TrendMaps:
         rows = np.arange(self.best.shape[0])[:, None]
         numbers = np.where(places < 0, -1, rows * self.width + places).reshape(-1)
         lifts = {name: self.exponents.get(name, exponent) - exponent for name, exponent in exponents.items()}
-        shift = [
-            lifts.get(lane.name or "", 0) if lane.part in ("positive", "negative") else 0 for lane in lanes
-        ]
+        shift = [lifts.get(lane.name or "", 0) * POWERS.get(lane.part, 0) for lane in lanes]
         value_limbs = self.value_limbs + max(shift, default=0) // 32 + bool(any(shift))
         shifts = np.tile(np.array([0, *shift], np.int64), rows.size)
         kept = scale_results(take_numbers(self.kept, numbers), shifts, ROUNDED_LIMBS + value_limbs)

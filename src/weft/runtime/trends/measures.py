@@ -10,10 +10,10 @@ from weft.codec import stored
 from weft.plan.template import Automaton, Template
 from weft.runtime.columns.events import Array, Column, comparable
 from weft.runtime.trends.selection import Selection
-from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of
+from weft.runtime.trends.values import Naturals, Parts, indicators, parts_of, squares_of
 from weft.schema import LONG
 
-Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite"]
+Part = Literal["one", "valid", "positive", "negative", "nan", "infinite", "minus_infinite", "square"]
 
 SPECIAL: dict[Part, Callable[[Array], Array]] = {  # doubles that are no numbers, counted by kind
     "nan": np.isnan,
@@ -53,7 +53,7 @@ def extremes_of(template: Template) -> tuple[Extreme, ...]:
     return tuple(
         dict.fromkeys(
             Extreme(column.variable, column.name, column.function == "max")
-            for column in template.columns
+            for column in template.measured
             if column.function in ("min", "max") and column.variable is not None and column.name is not None
         )
     )
@@ -71,9 +71,9 @@ class Values:
     def measures(self, template: Template) -> Measures:
         """Return what the columns of a template need, and see to its values."""
         lanes: dict[Lane, None] = {}
-        for column in template.columns:
+        for column in template.measured:
             variable, name = column.variable, column.name
-            if column.function is None or variable is None:
+            if column.function is None or variable is None or column.function == "distinct":
                 continue
             if name is None:
                 lanes[self._lane(variable, None, "one")] = None
@@ -81,6 +81,8 @@ class Values:
                 lanes[self._lane(variable, name, "valid")] = None
             elif column.function not in ("min", "max"):
                 lanes |= {self._lane(variable, name, part): None for part in self._parts_in_use(name)}
+                if column.function == "stddev":
+                    lanes[self._lane(variable, name, "square")] = None
         extremes = extremes_of(template)
         for extreme in extremes:
             self._note(extreme)
@@ -99,6 +101,8 @@ class Values:
             return indicators(column.validity)
         if part in SPECIAL:
             return indicators(column.validity & SPECIAL[part](column.values))
+        if part == "square":
+            return squares_of(column)
         parts = self._parts(name)
         if part == "negative" and parts.negative is not None:
             return parts.negative

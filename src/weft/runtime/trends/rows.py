@@ -1,7 +1,7 @@
 """Results of trend queries as the kernels leave them: put together from partitions and alternatives."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class TrendRows:
     kept: Kept
     best: Array
     has: Array
+    distinct: dict[str, Array] = field(default_factory=dict)  # of an attribute, once it is asked for
 
     @property
     def n_rows(self) -> int:

@@ -36,6 +36,30 @@ def indicators(is_counted: Array) -> Naturals:
 
 def parts_of(column: Column) -> Parts:
     """Return the values of a column exactly; doubles by their binary value, NaN and infinity as zero."""
+    values, mantissas, shifts, exponent = _binary(column)
+    negative = None
+    if (values < 0).any():
+        negative = _shift_words(np.where(values < 0, mantissas, np.uint64(0)), shifts)
+    return Parts(_shift_words(np.where(values > 0, mantissas, np.uint64(0)), shifts), negative, exponent)
+
+
+def squares_of(column: Column) -> Naturals:
+    """Return the squares of the values of a column, exactly, over the square of what `parts_of` has."""
+    _, mantissas, shifts, _ = _binary(column)
+    low, high = mantissas & np.uint64(0xFFFFFFFF), mantissas >> np.uint64(32)
+    middle = 2 * low * high  # below 2**64, as no mantissa is above 2**63
+    bottom = low * low
+    words = bottom + (middle << np.uint64(32))
+    top = high * high + (middle >> np.uint64(32)) + (words < bottom)
+    parts = [_shift_words(words, 2 * shifts), _shift_words(top, 2 * shifts + 64)]
+    limbs = np.zeros((words.size, max(part.limbs.shape[1] for part in parts)), np.uint32)
+    for part in parts:
+        limbs[:, : part.limbs.shape[1]] |= part.limbs
+    return Naturals(limbs, np.maximum(*(part.lengths for part in parts)))
+
+
+def _binary(column: Column) -> tuple[Array, Array, Array, int]:
+    """Return values, and their sizes as mantissas * 2**(shifts + exponent); what is no number is zero."""
     if column.type.kind == "double":
         values = np.where(column.validity & np.isfinite(column.values), column.values, 0.0)
         fractions, exponents = np.frexp(np.abs(values))
@@ -44,15 +68,10 @@ def parts_of(column: Column) -> Parts:
         exponents = exponents.astype(np.int64) - MANTISSA_BITS + trailing
         mantissas >>= trailing.astype(np.uint64)
         exponent = int(exponents[mantissas != 0].min(initial=0))
-        shifts = np.where(mantissas != 0, exponents - exponent, 0)
-    else:
-        values = np.where(column.validity, column.values.astype(np.int64, copy=False), 0)
-        mantissas = np.where(values < 0, np.uint64(0) - values.view(np.uint64), values.view(np.uint64))
-        exponent, shifts = 0, np.zeros(values.size, np.int64)
-    negative = None
-    if (values < 0).any():
-        negative = _shift_words(np.where(values < 0, mantissas, np.uint64(0)), shifts)
-    return Parts(_shift_words(np.where(values > 0, mantissas, np.uint64(0)), shifts), negative, exponent)
+        return values, mantissas, np.where(mantissas != 0, exponents - exponent, 0), exponent
+    values = np.where(column.validity, column.values.astype(np.int64, copy=False), 0)
+    mantissas = np.where(values < 0, np.uint64(0) - values.view(np.uint64), values.view(np.uint64))
+    return values, mantissas, np.zeros(values.size, np.int64), 0
 
 
 def _shift_words(words: Array, shifts: Array) -> Naturals:
