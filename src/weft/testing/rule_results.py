@@ -19,7 +19,8 @@ from weft.runtime.budget import RAISING, Budget
 from weft.testing.moments import microseconds_since_epoch
 from weft.testing.rule_set import RuleColumns
 
-PLANNING = Planning(plan="share")  # of a few events, there is nothing to learn and little to gain
+# Of a few events, there is nothing to learn and little to gain; what is expected is told in all digits.
+PLANNING = Planning(plan="share", exact=True)
 BUDGET = Budget(partial_matches=200_000)  # a test of a rule that explodes ends soon
 
 
