@@ -17,7 +17,7 @@ from weft.reference.trends import TrendResults
 
 Lines = dict[str, tuple[str, ...]]
 AnyRow = Row | Mapping[str, Any]  # of Spark, or of Arrow
-STRETCH = 200_000_000_000  # microseconds, of which every slide of the cases is a part
+STRETCH = 210_000_000_000  # microseconds, of which every slide of the cases is a part
 IDS = 1_000  # for each case
 TYPE = re.compile(r"\b([A-E])(?=(?:[+*?]|\{[\d,]*\})? \w)")
 TYPE_NAME = re.compile(r"\b([A-E]\d+)\b")
