@@ -5,8 +5,9 @@ import time
 
 from measures import Measure
 from stock_statistics import stock_statistics
-from stocks import SCHEMA, stock_queries
+from stocks import SCHEMA, stock_queries, stocks_parquet
 
+import weft
 from weft.language.read import read_queries
 from weft.optimizer.pipeline import choose_plan, weave_for
 from weft.optimizer.planning import Planning
@@ -21,6 +22,7 @@ STEPS = {"compiled": 10_000, "in Python": 1_000}  # of a turn
 N_TURNS = 4
 WARMTH = 0.1
 COUNTS = (1_000, 3_000, 10_000)
+RUN_SECONDS = 60.0  # of stocks, on which all of them run
 MOST_SECONDS = 30.0  # for ten thousand patterns
 MOST_MICROSECONDS = 30.0  # for a compiled step
 
@@ -28,7 +30,8 @@ MOST_MICROSECONDS = 30.0  # for a compiled step
 def measure_search_speed(largest_count: int, search_seconds: float) -> list[Measure]:
     """Return the time of a step of either speed, and of planning up to ten times so many patterns."""
     found = [step for way, n_steps in STEPS.items() for step in _steps(way, n_steps)]
-    return found + _plannings([count for count in COUNTS if count <= 10 * largest_count], search_seconds)
+    counts = [count for count in COUNTS if count <= 10 * largest_count]
+    return [*found, *_plannings(counts, search_seconds), *_runs(counts, search_seconds)]
 
 
 def _stock_weave() -> Weave:
@@ -71,6 +74,31 @@ def _turn(
     limit = Limit(steps=n_steps)
     simulated_annealing(neighborhood, limit, dice, compiled=compiled, alpha=alpha, warmth=WARMTH)
     return time.perf_counter() - start
+
+
+def _runs(counts: list[int], search_seconds: float) -> list[Measure]:
+    """Measure all that `weft.detect` does: reading texts, planning, sending plans, running them, matches."""
+    planning = weft.Planning(statistics=stock_statistics(3_000.0), search_seconds=search_seconds)
+    place, seconds = str(stocks_parquet(RUN_SECONDS)), []
+    for count in counts:
+        text = stock_queries(count, SIZE, WINDOW, size_spread=0)
+        start = time.perf_counter()
+        weft.detect(place, text, time="ts", type="type", id="id", planning=planning, notices=False)
+        seconds.append(time.perf_counter() - start)
+    found = [
+        Measure(
+            "search_speed",
+            f"weft.detect, {count:,} patterns of {SIZE}, {RUN_SECONDS:g} s of stocks",
+            own,
+            "s",
+        )
+        for count, own in zip(counts, seconds, strict=True)
+    ]
+    growth, most = seconds[-1] / seconds[0], counts[-1] / counts[0]
+    return [
+        *found,
+        Measure("search_speed", f"{counts[-1]:,} over {counts[0]:,} patterns", growth, at_most=most),
+    ]
 
 
 def _plannings(counts: list[int], search_seconds: float) -> list[Measure]:
