@@ -79,7 +79,7 @@ def trends(case: TextCase, number: int) -> None:
     aggregate_set([template], events, "pairwise")
     for sharing in ("dynamic", "static", "none"):
         aggregate_workload([template, template], events, sharing)  # type: ignore[arg-type]
-    if case.bound.window is not None:
+    if case.bound.window is not None and case.bound.policy.suppression is None:
         dice = random.Random(number)
         stream = Stream(program_of(TrendPlan((template,), "dynamic"), layout, delay=0), dice)
         for rows in cut(deliveries(case.case.events, dice, 0), dice, 3):

@@ -13,8 +13,17 @@ import pyarrow as pa
 
 from weft.api.detect import prepare
 from weft.api.options import Columns, Sites
+from weft.language.read import read_queries
+from weft.normalize.template import template_of
 from weft.optimizer.planning import Planning
 from weft.plan.trend_sets import Sharing
+from weft.runtime.columns.ingest import ingest
+from weft.runtime.columns.layout import Layout
+from weft.runtime.columns.merge import in_pool_of
+from weft.runtime.stages.shard_executor import Arrivals
+from weft.runtime.state.segments import with_arrival
+from weft.runtime.trends.executor import TrendExecutor, TrendPlan
+from weft.runtime.trends.pane_pieces import rows_of_pieces
 
 N_EVENTS = 240
 START, STEP = 1_700_000_000_000_000, 1_000_000
@@ -61,6 +70,7 @@ QUERY without PATTERN SEQ(A a, NOT D d, B+ b) WHERE [user] WITHIN 20 seconds SLI
               RETURN COUNT(*) AS n
 QUERY often PATTERN SEQ(A a, B+ b) WITHIN 1 minute SLIDE 2 seconds RETURN COUNT(*) AS n, MIN(b.n) AS least
 QUERY both PATTERN AND(A+ a, B+ b) WITHIN 1 minute SLIDE 2 seconds RETURN COUNT(*) AS n
+QUERY users PATTERN A a WITHIN 1 minute SLIDE 2 seconds RETURN COUNT(DISTINCT a.user) AS users, COUNT(*) AS n
 """
 MANY_ITEMS = """
 QUERY many PATTERN SEQ(A a, B+ b, C c, D d, E e, F f, G g, H h, I i) WITHIN 20 seconds SLIDE 10 seconds
@@ -131,6 +141,24 @@ def _trends(text: str, sharing: Sharing) -> Callable[[], None]:
     return lambda: _find(text, planning=Planning(sharing=sharing))
 
 
+def _settled() -> None:
+    """Let trends be settled piece by piece, as on a stream, and go on from what was kept."""
+    table = rehearsal_events()
+    schema = prepare(table, TRENDS, time="ts", type="type", id="id", notices=False).host.source.schema
+    templates = tuple(template_of(query, schema) for query in read_queries(TRENDS, schema))
+    attributes = {name: (name, schema.attributes[name]) for name in ("user", "n", "price")}
+    layout = Layout("ts", "type", "id", None, None, attributes, tuple(TYPES))
+    owners = {template.query: number for number, template in enumerate(templates)}
+    executors = [TrendExecutor(TrendPlan(templates)) for _ in range(2)]
+    for start in range(0, N_EVENTS, 6):
+        rows = with_arrival(ingest(table.slice(start, 6), layout), 1)
+        rows = in_pool_of(executors[0], rows)
+        list(executors[0].step(Arrivals(rows), int(rows.times[-1])))
+    kept = rows_of_pieces(executors[0].pieces(owners, is_anew=True))
+    executors[1].restore(kept, owners, int(rows.times[-1]))
+    list(executors[1].step(Arrivals(rows.take(slice(0, 0))), int(rows.times[-1]) + 60 * STEP))
+
+
 REHEARSALS: Mapping[str, Callable[[], None]] = {
     "matches": _matches,
     "values": _values,
@@ -141,6 +169,7 @@ REHEARSALS: Mapping[str, Callable[[], None]] = {
     "trends of many items apart": _trends(MANY_ITEMS, "none"),
     "trends of many items together": _trends(MANY_ITEMS, "dynamic"),
     "long trends": lambda: _find(LONG_TRENDS),
+    "trends as they are settled": _settled,
 }
 
 
